@@ -376,7 +376,7 @@ fn a_jump_is_corrected_while_an_earlier_instruction_waits() {
         a.op(Op::Div, 5, 3, 3, 0).op(Op::Jal, 0, 0, 0, 8).op(X, 6, 0, 0, 1).op(X, 7, 0, 0, 1);
     });
     let keys: [(&str, Key, u64); 2] =
-        [("stalls with decode", |_| (), 2), ("fetch-ahead", |c| c.branch.fetch_ahead = 4, 0)];
+        [("stalls with decode", |_| (), 2), ("fetch-queue", |c| c.branch.fetch_queue = 4, 0)];
     charged(&core, Cause::Branch, &run, &keys);
 }
 

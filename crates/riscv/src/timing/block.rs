@@ -20,12 +20,8 @@ pub(super) struct Block {
     pub(super) operated: Vec<(u8, Option<Dependence>)>,
     /// Those that may jump: which, and where they went, unless that is an indirect jump.
     pub(super) jumps: Vec<(u8, Turn, u64)>,
-    /// Where the fetch may go behind each of them, and at which [`Memory::fills`](super::memory::Memory::fills) all lines
-    /// there were seen to be there.
+    /// Where the fetch may go behind them.
     pub(super) ways: Ways,
-    pub(super) settled: u64,
-    /// From virtual to physical addresses.
-    pub(super) offset: u64,
     /// The privilege mode's number.
     pub(super) phase: u8,
     /// The same if the block may be looked up.

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use super::keys::*;
-use super::words;
 use crate::cache::{Cache, CacheError, Policy, WritePolicy};
 use crate::config::Config;
 
@@ -282,7 +281,7 @@ impl Core {
                 }
             }
         }
-        if b.fetch_queue > words::MOST {
+        if b.fetch_queue > FETCH_QUEUE {
             return Err(number("branch.fetch-queue", b.fetch_queue, "at most 8 words"));
         }
         if b.return_stack > 1024 {

@@ -16,9 +16,9 @@ use super::ledger::{Cause, Causes, Ledger};
 use super::memo::{Memo, physical};
 use super::memory::{Data, Lines, Place, Waits};
 use super::operands::Dependence;
-use super::pipe::Key;
 use super::run_on::Ways;
 use super::shape::{Costs, Shape};
+use super::state::Key;
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
 use crate::code::Code;
@@ -285,7 +285,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             } else if let Some(turn) = self.model.predict.turn(several.outside(op.pc), &op.insn) {
                 jumps.push((i, turn, several.next_pc(pass, place)));
                 if self.model.ahead.is_some() {
-                    self.model.find_ways(pa, &op.insn, &mut ways);
+                    self.model.find_ways(several.outside(op.pc), pa, &op.insn, &mut ways);
                 }
             }
         }
@@ -306,8 +306,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             },
             jumps,
             ways,
-            settled: u64::MAX,
-            offset: insns.first().map_or(0, |first| physical(first).wrapping_sub(page)),
             phase: several.privilege as u8,
             owner: self.model.owner,
             known: false,
@@ -538,7 +536,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
         let target = || several.outside(pass.target);
         let predictions = self.model.predict.foresee_all::<PLAIN>(&block.jumps, pass.taken(), target);
-        if !PLAIN && predictions != 0 && self.strays(number, predictions) {
+        let block = &mut self.blocks[number];
+        if !PLAIN && predictions != 0 && self.model.strays(&block.jumps, &mut block.ways, predictions) {
             self.replay_once(number, predictions, several, pass);
             return;
         }
@@ -628,32 +627,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.run::<PLAIN>(several, pass, &mut accesses, &mut operands, walks);
             passes = others;
         }
-    }
-
-    /// Whether the fetch may have come to a line that is missing, behind a jump of a block that was mispredicted.
-    #[inline(always)]
-    fn strays(&mut self, number: usize, predictions: u64) -> bool {
-        let model = &self.model;
-        model.ahead.is_some()
-            && self.blocks[number].settled != model.memory.fills
-            && self.strays_far(number, predictions)
-    }
-
-    #[cold]
-    fn strays_far(&mut self, number: usize, predictions: u64) -> bool {
-        let (model, block) = (&self.model, &mut self.blocks[number]);
-        let codes = block.jumps.iter().rev().enumerate();
-        let mut codes = codes.map(|(at, (_, turn, _))| (turn, predictions >> (2 * at) & 3));
-        if !codes.any(|(turn, code)| model.predict.strays(turn, code)) {
-            return false;
-        }
-        if !model.has_ways(&block.ways, block.offset) {
-            return true;
-        }
-        if !block.ways.returns {
-            block.settled = model.memory.fills;
-        }
-        false
     }
 
     /// A block through the pipe, of which nothing is kept.

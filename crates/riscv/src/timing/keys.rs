@@ -266,6 +266,9 @@ pub struct System {
     pub wfi: u32,
 }
 
+/// The most words that a queue of fetched ones may have.
+pub(super) const FETCH_QUEUE: u32 = 8;
+
 /// Branches and jumps; penalties are bubbles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -52,6 +52,7 @@ mod run_on;
 mod scoreboard;
 mod shape;
 mod slot;
+mod state;
 mod step;
 mod stores;
 mod timed;

@@ -17,81 +17,59 @@
 
 use super::float::FloatUnit;
 use super::passage::Flush;
-use super::port::{self, Port};
+use super::port::Port;
 use super::replay::Waiting;
-use super::rigid::{self, Rigid};
+use super::rigid::Rigid;
 use super::shape::{Costs, Ready, Shape, ZERO};
-use super::slot::{Pass, Pending, Redirect};
+use super::slot::{Pass, Redirect};
 use super::words::{Fill, Queue};
 use super::{Cause, Core, Kind};
-
-/// Everything about the past that the future depends on, relative to the last write-back: the key of memos.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    queue: Option<Queue>,
-    decode: i64,
-    execute: i64,
-    memory: i64,
-    last_write: i64,
-    redirect: Option<Redirect>,
-    fresh: bool,
-    pending: Vec<Pending>,
-    unit: Option<(i64, u8)>,
-    waiting: Waiting,
-    accessed: Option<i64>,
-    fenced: bool,
-    device: Option<i64>,
-    float_store: Option<i64>,
-    float: Option<FloatUnit>,
-    port: Option<port::State>,
-    rigid: Option<rigid::State>,
-}
 
 /// The scoreboard.
 #[derive(Clone, Debug)]
 pub(super) struct Pipe {
-    kind: Kind,
-    forwarding: bool,
-    ecall_reads: bool,
+    pub(super) kind: Kind,
+    pub(super) forwarding: bool,
+    pub(super) ecall_reads: bool,
     /// Between IF and ID, in a core whose fetch runs ahead.
-    queue: Option<Queue>,
+    pub(super) queue: Option<Queue>,
     /// A line that the instruction cache takes, after a fetch that is not waited for missed it.
-    fill: Option<Fill>,
+    pub(super) fill: Option<Fill>,
     /// Cycles at its end in which the cache cannot be read.
-    takes: i64,
-    late_miss: bool,
-    every_writer: bool,
+    pub(super) takes: i64,
+    pub(super) late_miss: bool,
+    pub(super) every_writer: bool,
     /// What holds all stages, in a core where they wait together.
-    rigid: Option<Rigid>,
+    pub(super) rigid: Option<Rigid>,
     /// When the last instruction entered these; it leaves each when it enters the next.
-    decode: i64,
-    execute: i64,
-    memory: i64,
-    write: i64,
+    pub(super) decode: i64,
+    pub(super) execute: i64,
+    pub(super) memory: i64,
+    pub(super) write: i64,
     /// When the last register was written.
-    last_write: i64,
+    pub(super) last_write: i64,
     pub(super) redirect: Option<Redirect>,
     /// Whether the next fetch is not in sequence.
     pub(super) fresh: bool,
     /// From when each register can be used by an instruction in EX, and why not before.
-    ready: [(i64, Cause); REGISTERS],
+    pub(super) ready: [(i64, Cause); REGISTERS],
     /// When the iterative unit writes its result, and which register.
-    unit: Option<(i64, u8)>,
+    pub(super) unit: Option<(i64, u8)>,
     /// Further cycles of a replay, in a core that has them.
-    replay: Option<i64>,
-    waiting: Waiting,
+    pub(super) replay: Option<i64>,
+    pub(super) waiting: Waiting,
     /// Cycles between two accesses with a fence, when the last access was in EX, and whether there was a fence since.
-    fence: i64,
-    accessed: i64,
-    fenced: bool,
+    pub(super) fence: i64,
+    pub(super) accessed: i64,
+    pub(super) fenced: bool,
     /// The load-use delay of a device that is not waited for, and from when it can be accessed again.
-    posted: Option<u32>,
-    device: i64,
+    pub(super) posted: Option<u32>,
+    pub(super) device: i64,
     /// When the last floating-point store was in EX.
-    float_store: i64,
-    float: FloatUnit,
+    pub(super) float_store: i64,
+    pub(super) float: FloatUnit,
     /// Stores behind the pipe, in a core that has a port for them.
-    port: Option<Port>,
+    pub(super) port: Option<Port>,
 }
 
 impl Pipe {
@@ -663,74 +641,6 @@ impl Pipe {
         }
     }
 
-    /// The state relative to the last write-back.
-    pub(super) fn key(&self) -> Key {
-        let w = self.write;
-        let pending = (1..REGISTERS as u8)
-            .filter_map(|register| {
-                let (at, cause) = self.ready[usize::from(register)];
-                // Nothing enters EX before the last one has left it; MEM's operands are due a cycle later.
-                (at > self.memory.min(w)).then_some(Pending { register, cause, at: at - w })
-            })
-            .collect();
-        Key {
-            queue: self.queue.as_ref().map(|queue| queue.moved(-w)),
-            decode: self.decode - w,
-            execute: self.execute - w,
-            memory: self.memory - w,
-            last_write: if self.ecall_reads { (self.last_write - w).max(-8) } else { 0 },
-            // A redirect to a cycle in which IF is not free has no effect.
-            redirect: self
-                .redirect
-                .filter(|r| r.at > self.queue.as_ref().map_or(self.decode, Queue::fetch))
-                .map(|r| Redirect { at: r.at - w, ..r }),
-            fresh: self.fresh,
-            pending,
-            // A unit that was done before has no effect.
-            unit: self.unit.filter(|&(at, _)| at + 1 > self.execute.min(w)).map(|(at, r)| (at - w, r)),
-            waiting: self.waiting.moved(-w),
-            accessed: (self.fence > 0 && self.accessed + self.fence > self.execute + 1)
-                .then_some(self.accessed - w),
-            fenced: self.fenced,
-            device: (self.device > self.execute + 1).then_some(self.device - w),
-            float_store: (self.float_store + FLAGS_BEHIND_STORES > self.execute + 1)
-                .then_some(self.float_store - w),
-            float: self.float.moved(-w, self.execute),
-            port: self.port.as_ref().map(|port| port.key(w)),
-            rigid: self.rigid.as_ref().map(|rigid| rigid.key(w)),
-        }
-    }
-
-    /// The state of a key, with the last write-back at `write`.
-    pub(super) fn restore(&mut self, key: &Key, write: i64) {
-        self.write = write;
-        self.queue = key.queue.as_ref().map(|queue| queue.moved(write));
-        self.fill = None;
-        self.decode = key.decode + write;
-        self.execute = key.execute + write;
-        self.memory = key.memory + write;
-        self.last_write = key.last_write + write;
-        self.redirect = key.redirect.map(|r| Redirect { at: r.at + write, ..r });
-        self.fresh = key.fresh;
-        self.ready = [(i64::MIN / 2, Cause::Issue); REGISTERS];
-        for p in &key.pending {
-            self.ready[usize::from(p.register)] = (p.at + write, p.cause);
-        }
-        self.unit = key.unit.map(|(at, register)| (at + write, register));
-        self.waiting = key.waiting.moved(write);
-        self.accessed = key.accessed.map_or(i64::MIN / 2, |at| at + write);
-        self.fenced = key.fenced;
-        self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
-        self.float_store = key.float_store.map_or(i64::MIN / 2, |at| at + write);
-        if let (Some(rigid), Some(state)) = (&mut self.rigid, &key.rigid) {
-            rigid.restore(state, write);
-        }
-        self.float = FloatUnit::restored(key.float, write);
-        if let (Some(port), Some(state)) = (&mut self.port, &key.port) {
-            port.restore(state, write);
-        }
-    }
-
     pub(super) fn write(&self) -> i64 {
         self.write
     }
@@ -742,13 +652,13 @@ impl Pipe {
     }
 }
 
-const REGISTERS: usize = 65;
+pub(super) const REGISTERS: usize = 65;
 
 /// Cycles from when the port takes a load that has missed to when the load is in EX again.
 const REFILL: i64 = 5;
 
 /// Cycles from EX of a floating-point store to that of an access to the flags, which waits until it is behind WB.
-const FLAGS_BEHIND_STORES: i64 = 4;
+pub(super) const FLAGS_BEHIND_STORES: i64 = 4;
 
 /// Marks the operands that `ecall` reads.
 const ECALL: u8 = 255;

@@ -322,7 +322,7 @@ impl Predict {
         self.bubbles(turn, code) > 0 && self.found(turn, code) != Stage::Fetch
     }
 
-    /// What the front end knows of calls and branches.
+    /// What the front end has seen of calls and branches.
     pub(super) fn seen(&self) -> Seen {
         Seen {
             returns: self.returns.clone(),

@@ -2,7 +2,7 @@
 
 use super::Cause;
 use super::passage::Flush;
-use super::predict::{Guess, Seen};
+use super::predict::{Guess, Seen, Turn};
 use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::timed::Model;
@@ -33,7 +33,11 @@ pub(super) struct Ways {
     /// From these physical addresses on.
     at: Vec<u64>,
     /// Also where the next return goes.
-    pub(super) returns: bool,
+    returns: bool,
+    /// From virtual to physical addresses.
+    offset: u64,
+    /// At which [`Memory::fills`](super::memory::Memory::fills) all lines there were seen to be there.
+    settled: Option<u64>,
 }
 
 /// Where the fetch goes on behind a jump of which nothing is known: the word that it has requested meanwhile is dropped, and
@@ -152,7 +156,8 @@ impl Model {
     }
 
     /// Adds where the fetch may go behind a jump of a run of instructions that is mispredicted.
-    pub(super) fn find_ways(&mut self, pa: u64, insn: &Insn, ways: &mut Ways) {
+    pub(super) fn find_ways(&mut self, pc: u64, pa: u64, insn: &Insn, ways: &mut Ways) {
+        ways.offset = pa.wrapping_sub(pc);
         let far = self.far();
         let Some(ahead) = &mut self.ahead else { return };
         let behind = pa.wrapping_add(u64::from(insn.len));
@@ -199,9 +204,29 @@ impl Model {
         }
     }
 
-    /// Whether all lines are there that the fetch may come to on these ways. `offset` leads from virtual to physical addresses
-    /// in the page of the jumps.
-    pub(super) fn has_ways(&self, ways: &Ways, offset: u64) -> bool {
+    /// Whether the fetch may have come to a line that is missing, behind a jump of a run that was mispredicted.
+    #[inline(always)]
+    pub(super) fn strays(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
+        let settled = self.ahead.is_none() || ways.settled == Some(self.memory.fills);
+        !settled && self.strays_far(jumps, ways, predictions)
+    }
+
+    #[cold]
+    fn strays_far(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
+        let mut codes =
+            jumps.iter().rev().enumerate().map(|(at, (_, turn, _))| (turn, predictions >> (2 * at) & 3));
+        if !codes.any(|(turn, code)| self.predict.strays(turn, code)) {
+            return false;
+        }
+        let there = self.has_ways(ways);
+        if there && !ways.returns {
+            ways.settled = Some(self.memory.fills);
+        }
+        !there
+    }
+
+    /// Whether all lines are there that the fetch may come to on these ways.
+    fn has_ways(&self, ways: &Ways) -> bool {
         let far = self.far();
         let line = self.memory.instruction_line_bytes() as usize;
         let there = |pa: u64| {
@@ -209,7 +234,7 @@ impl Model {
             lines.into_iter().all(|pa| self.memory.has_instructions(pa))
         };
         let back = if ways.returns { self.predict.returns_to() } else { None };
-        ways.at.iter().all(|&pa| there(pa)) && back.is_none_or(|pc| there(pc.wrapping_add(offset)))
+        ways.at.iter().all(|&pa| there(pa)) && back.is_none_or(|pc| there(pc.wrapping_add(ways.offset)))
     }
 
     /// Behind an instruction that traps, or in its place if it is an interrupt.

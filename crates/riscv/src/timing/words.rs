@@ -1,9 +1,7 @@
 //! A queue of fetched words before ID: the fetch runs ahead while an instruction waits.
 
+use super::keys::FETCH_QUEUE;
 use super::shape::Costs;
-
-/// The most words that a queue may have.
-pub(super) const MOST: u32 = 8;
 
 /// The words that were fetched last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,9 +9,9 @@ struct Words {
     /// How many words wait at most.
     most: usize,
     /// When each of the latest words was in IF; the oldest first.
-    fetched: [i64; MOST as usize],
+    fetched: [i64; FETCH_QUEUE as usize],
     /// When the first instruction in each of them came to EX, so that its place was free.
-    taken: [i64; MOST as usize],
+    taken: [i64; FETCH_QUEUE as usize],
 }
 
 /// Longer ago than anything that matters, and later.
@@ -102,9 +100,9 @@ const REFETCH: i64 = 3;
 impl Queue {
     /// An empty queue.
     pub(super) fn new(words: u32) -> Option<Self> {
-        let mut fetched = [LONG_AGO; MOST as usize];
+        let mut fetched = [LONG_AGO; FETCH_QUEUE as usize];
         fetched[(words as usize).saturating_sub(1)] = -1;
-        let words = Words { most: words as usize, fetched, taken: [LONG_AGO; MOST as usize] };
+        let words = Words { most: words as usize, fetched, taken: [LONG_AGO; FETCH_QUEUE as usize] };
         (words.most > 0).then_some(Queue { words, dropped: None })
     }
 
