@@ -31,6 +31,8 @@ const PROGRAMS: &[Program] = &[
     ("fork", 50, &[(Task, "process", 1), (Signal, "SIGCHLD", 0)]),
     ("thread", 50, &[(Task, "thread", 1), (Call, "clone3", 1)]),
     ("exec", 10, &[(Exec, "exec", 1), (Call, "execve", 1)]),
+    // The thread that executes takes the number of the first one.
+    ("exec-in-thread", 10, &[(Exec, "exec", 1), (Call, "execve", 1), (Task, "thread", 1)]),
     ("ping-pong", 200, &[(Call, "read", 2), (Call, "write", 2)]),
 ];
 
@@ -109,6 +111,14 @@ fn perf_events_count_exactly() {
 #[test]
 fn bpf_counts_exactly() {
     exact(Source::Bpf);
+}
+
+/// Through many switches, also those to tasks that are not counted.
+#[test]
+fn bpf_counts_two_million_calls_exactly() {
+    steady();
+    let differences = differing(Source::Bpf, &("getppid", 2_000_000, &[(Call, "getppid", 1)]));
+    assert!(differences.is_empty(), "{differences:?}");
 }
 
 /// The names and states of the processes that this thread traces.

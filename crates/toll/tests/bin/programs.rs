@@ -38,7 +38,8 @@ fn main() {
             "signal" => signal(n),
             "fork" => repeat(n, fork),
             "thread" => repeat(n, || thread::spawn(|| ()).join()),
-            "exec" => exec(&words[0], n),
+            "exec" => exec(&words[0], "exec", n),
+            "exec-in-thread" => drop(thread::spawn(move || exec(&words[0], "exec-in-thread", n)).join()),
             "ping-pong" => ping_pong(n),
             _ => process::exit(2),
         }
@@ -227,11 +228,11 @@ fn fork() {
 }
 
 /// Executes this program again until N is zero.
-fn exec(program: &str, n: usize) {
+fn exec(program: &str, name: &str, n: usize) {
     if n == 0 {
         return;
     }
-    let words = [program, "exec", &(n - 1).to_string()].map(|word| CString::new(word).unwrap());
+    let words = [program, name, &(n - 1).to_string()].map(|word| CString::new(word).unwrap());
     let argv = [words[0].as_ptr(), words[1].as_ptr(), words[2].as_ptr(), ptr::null()];
     // SAFETY: valid strings and a null pointer at the end.
     unsafe { libc::execv(argv[0], argv.as_ptr()) };
