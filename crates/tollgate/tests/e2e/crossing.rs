@@ -87,7 +87,8 @@ pub(crate) const CASES: &[Case] = &[
         name: "crossing: exit status 1 when a row failed, with little memory for the guests",
         args: "crossing --quick --budget-ms 400 --json --no-save",
         exit: ANY,
-        scene: |scene| limited(scene, libc::RLIMIT_AS, 64_000_000),
+        // Enough for tollgate with its threads; QEMU reserves 1 GiB for the code that it makes.
+        scene: |scene| limited(scene, libc::RLIMIT_AS, 256_000_000),
         then: |outcome| {
             let run = outcome.printed();
             let failed = json::statuses(&run).iter().any(|status| *status == "failed");
