@@ -127,7 +127,7 @@ impl Hart {
             satp: 0,
             satp_kept: {
                 let (at, most) = if isa.is_rv64() { (44, 16) } else { (22, 9) };
-                !((1 << most) - (1 << asid_bits.min(most)) << at)
+                !(((1 << most) - (1 << asid_bits.min(most))) << at)
             },
             pmp: Pmp::permissive(isa.is_rv64()),
             reservation: None,

@@ -76,7 +76,7 @@ fn read(file: &mut File) -> Option<[u64; 3]> {
     Some(bytes.map(u64::from_ne_bytes))
 }
 
-/// The misses of both readings of [`LOADS`], if nothing speaks against them. A count for a part of the time is no limit.
+/// The misses of both readings of [`LOADS`], if nothing speaks against them. A count for a part of the time limits nothing.
 fn believed(loads: &[[u64; 3]]) -> Option<u64> {
     let &[all, misses] = loads else { return None };
     let reading = Reading {
