@@ -27,7 +27,7 @@ use crate::exception::Trap;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 
 /// Entries of the table of results.
-const RESULT_BITS: u32 = 14;
+const RESULT_BITS: u32 = 15;
 const RESULTS: usize = 1 << RESULT_BITS;
 /// Entries of the table of blocks, a power of two: the lowest bits of [`Pass::number`] choose one.
 const BLOCKS: usize = 1 << 16;
@@ -284,7 +284,7 @@ impl<const PIPE: bool> Fast<PIPE> {
                 }
             } else if let Some(turn) = self.model.predict.turn(several.outside(op.pc), &op.insn) {
                 jumps.push((i, turn, several.next_pc(pass, place)));
-                if self.model.ahead.is_some() {
+                if self.model.runs_on {
                     self.model.find_ways(several.outside(op.pc), pa, &op.insn, &mut ways);
                 }
             }

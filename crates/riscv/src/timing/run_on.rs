@@ -36,8 +36,9 @@ pub(super) struct Ways {
     returns: bool,
     /// From virtual to physical addresses.
     offset: u64,
-    /// At which [`Memory::fills`](super::memory::Memory::fills) all lines there were seen to be there.
-    settled: Option<u64>,
+    /// At which [`Memory::fills`](super::memory::Memory::fills) all lines there were seen to be there, and where the next
+    /// return went then, if that matters.
+    settled: Option<(u64, Option<u64>)>,
 }
 
 /// Where the fetch goes on behind a jump of which nothing is known: the word that it has requested meanwhile is dropped, and
@@ -49,6 +50,9 @@ fn behind_unknown(behind: u64) -> u64 {
 impl Model {
     /// The fetch runs on until it is redirected, as the pipe knows it.
     fn run_on(&mut self, path: RunOn) {
+        if !self.runs_on {
+            return;
+        }
         let mut seen = self.predict.seen();
         self.fetch_on(path, &mut seen);
         // A misprediction takes back what the branches behind it did, and what calls and returns did is not known here.
@@ -207,20 +211,27 @@ impl Model {
     /// Whether the fetch may have come to a line that is missing, behind a jump of a run that was mispredicted.
     #[inline(always)]
     pub(super) fn strays(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
-        let settled = self.ahead.is_none() || ways.settled == Some(self.memory.fills);
-        !settled && self.strays_far(jumps, ways, predictions)
+        let returns = if ways.returns { self.predict.returns_to() } else { None };
+        let state = Some((self.memory.fills, returns));
+        self.runs_on && ways.settled != state && self.strays_far(jumps, ways, predictions, state)
     }
 
-    #[cold]
-    fn strays_far(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
+    #[inline(never)]
+    fn strays_far(
+        &self,
+        jumps: &[(u8, Turn, u64)],
+        ways: &mut Ways,
+        predictions: u64,
+        state: Option<(u64, Option<u64>)>,
+    ) -> bool {
         let mut codes =
             jumps.iter().rev().enumerate().map(|(at, (_, turn, _))| (turn, predictions >> (2 * at) & 3));
         if !codes.any(|(turn, code)| self.predict.strays(turn, code)) {
             return false;
         }
         let there = self.has_ways(ways);
-        if there && !ways.returns {
-            ways.settled = Some(self.memory.fills);
+        if there {
+            ways.settled = state;
         }
         !there
     }

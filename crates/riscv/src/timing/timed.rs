@@ -79,6 +79,8 @@ pub(super) struct Model {
     pub(super) beyond: Option<Beyond>,
     /// What the fetch may run on to, in a core that has a queue of fetched words.
     pub(super) ahead: Option<Beyond>,
+    /// Whether there is code that it may run on to.
+    pub(super) runs_on: bool,
     works: Works,
     pub(super) ledger: Ledger,
     /// Whose instructions are executed, if that is known, and the cycles of each owner's instructions.
@@ -109,6 +111,7 @@ impl Model {
             predict: Predict::new(core),
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
             beyond: core.branch.wrong_path.then(Beyond::new),
+            runs_on: false,
             ahead: (core.branch.fetch_queue > 0).then(Beyond::new),
             works: Works::new(),
             ledger: Ledger::default(),
@@ -128,6 +131,7 @@ impl Model {
 
     /// Code is loaded that fetches may come to before, or without, its execution.
     pub(super) fn load(&mut self, code: &Code) {
+        self.runs_on = self.ahead.is_some();
         for beyond in [&mut self.beyond, &mut self.ahead].into_iter().flatten() {
             beyond.load(code);
         }

@@ -64,22 +64,37 @@ impl Words {
     /// So many further words come, the last of which was in IF then, and their places are free from a cycle on.
     fn pass(&mut self, words: u32, fetch: i64, taken: i64) {
         for word in (0..i64::from(words)).rev() {
-            self.fetched[..self.most].rotate_left(1);
-            self.taken[..self.most].rotate_left(1);
+            for next in 1..self.most {
+                self.fetched[next - 1] = self.fetched[next];
+                self.taken[next - 1] = self.taken[next];
+            }
             self.fetched[self.most - 1] = fetch - word;
             self.taken[self.most - 1] = taken;
         }
+    }
+
+    /// Whether nothing that waits now can keep a later word out: one more comes in each cycle, and two are on their way.
+    fn is_free(&self, last: i64) -> bool {
+        let waits =
+            |cycles: i64| self.taken[..self.most].iter().filter(|&&taken| taken > last + cycles).count();
+        (0..self.most as i64)
+            .all(|cycles| waits(cycles) + 2 + (cycles - 2).max(0) as usize <= self.most.saturating_sub(1))
     }
 
     /// The same with all cycles moved; what no longer matters is the same for all.
     fn moved(&self, by: i64) -> Self {
         let mut words = *self;
         let last = self.fetch();
+        let free = self.is_free(last);
         for fetched in &mut words.fetched[..self.most] {
             *fetched = (*fetched).max(last - 2) + by;
         }
         for taken in &mut words.taken[..self.most] {
-            *taken = if *taken == NEVER { NEVER } else { (*taken).max(last) + by };
+            *taken = match *taken {
+                _ if free => last + by,
+                NEVER => NEVER,
+                taken => taken.max(last) + by,
+            };
         }
         words
     }
