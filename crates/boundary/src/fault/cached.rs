@@ -209,7 +209,8 @@ fn open_large_folio(meta: &'static Meta, _: &Site) -> Opened {
                 "a fault maps {:.0} pages even of a file that was written in large pieces",
                 spread.pages_each()
             ),
-            "a kernel that maps whole folios (6.18), and TMPDIR on a file system with large folios (xfs, btrfs, ext4)",
+            "a kernel that maps whole folios (6.18), TMPDIR on a file system with large folios (xfs, btrfs, ext4), and \
+             free memory that is not fragmented: the kernel takes small folios where it finds no large one",
         ));
     }
     Counted::open(spread, meta.proof)

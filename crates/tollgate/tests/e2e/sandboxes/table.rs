@@ -80,8 +80,11 @@ const NO_STAMPS: Take = Take {
 const FEW_STAMPS: Take = Take { reason: "ulimit -n", ..NO_STAMPS };
 /// What may be missing anywhere, because it depends on the moment.
 pub(crate) const ANYWHERE: &[Take] =
-    // Memory may be in pieces.
-    &[perhaps(skip("faults", "fault/huge-page", "instead of 8 huge ones", "fragmented"))];
+    // Memory may be in pieces: then the kernel gives small pages, and the page cache is filled with small folios.
+    &[
+        perhaps(skip("faults", "fault/huge-page", "instead of 8 huge ones", "fragmented")),
+        perhaps(skip("faults", "fault/large-folio", "written in large pieces", "fragmented")),
+    ];
 
 const NO_BPF: Take = skip("crossing", "*-tracepoint", "BPF", "CAP_BPF");
 const NO_IO_URING: Take = skip("ladder", "syscall/io_uring-nop", "io_uring", "io_uring_setup");
