@@ -32,7 +32,7 @@ impl Attempt {
 /// A child's exit status if the call did nothing; no error has this number.
 pub(super) const IDLE: u8 = 254;
 
-/// Runs `act` in a child process and waits for it. `act` answers 0, [`IDLE`] or an error number, and must only
+/// Runs `act` in a child process and waits for it. `act` answers 0, `IDLE` or an error number, and must only
 /// make system calls. `None` if fork fails.
 pub fn in_child(act: fn() -> u8) -> Option<Attempt> {
     // SAFETY: the child makes system calls only and ends without returning.
