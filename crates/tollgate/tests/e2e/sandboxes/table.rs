@@ -500,8 +500,8 @@ pub(crate) static PLACES: &[Place] = &[
         ..PLACE
     },
     Place {
-        name: "48 MiB of memory by control group",
-        enter: |scene| blocks::group(scene, "memory", &[("memory.limit_in_bytes", "memory.max", "50331648")]),
+        name: "64 MiB of memory by control group",
+        enter: |scene| blocks::group(scene, "memory", &[("memory.limit_in_bytes", "memory.max", "67108864")]),
         takes: &[perhaps(failed("", "*", "SIGKILL")), perhaps(skip("", "*", "memory", "memory"))],
         finds: &["memory-limit"],
 
