@@ -24,7 +24,6 @@ pub mod self_check;
 pub mod stamps;
 pub mod stats;
 pub mod summary;
-pub mod turns;
 pub mod worker;
 
 pub use probe::{Claim, CounterReading, Crossing, Facts, Meta, Placement, Probe, Site};

@@ -73,6 +73,8 @@ impl<'p, C: Clock> Local<'p, C> {
             arch::reset_float_control();
             let start = self.clock.now();
             let outcome = crossing.cross(passes);
+            #[cfg(feature = "planted")]
+            wait_planted(&self.clock, start);
             let end = self.clock.now();
             noise = noise.and(&before.until(&BatchMark::now()));
             outcome?;
@@ -168,6 +170,17 @@ impl<'p, C: Clock> Local<'p, C> {
 fn elapsed(start: u64, end: u64) -> Result<u64, Refusal> {
     end.checked_sub(start)
         .ok_or_else(|| Refusal::Failed(format!("the clock ran backwards by {} ticks", start - end)))
+}
+
+/// Makes the batch that began at `start` longer by the share that the environment gives.
+#[cfg(feature = "planted")]
+fn wait_planted(clock: &impl Clock, start: u64) {
+    static SHARE: std::sync::OnceLock<f64> = std::sync::OnceLock::new();
+    let parsed = || std::env::var("TOLLGATE_PLANTED").ok()?.parse().ok();
+    let share = *SHARE.get_or_init(|| parsed().unwrap_or(0.0));
+    let now = clock.now();
+    let end = now + (now.saturating_sub(start) as f64 * share) as u64;
+    while clock.now() < end {}
 }
 
 impl<C: Clock> Bench for Local<'_, C> {

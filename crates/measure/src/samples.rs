@@ -49,6 +49,15 @@ pub struct Batch {
     pub ticks: u64,
 }
 
+/// Neighboring batches of two benches that were sampled in pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// The batch of this bench.
+    pub own: Batch,
+    /// That of the other, with as many passes.
+    pub other: Batch,
+}
+
 /// What one probe gave in one epoch.
 #[derive(Clone, Debug, Default)]
 pub struct EpochSamples {
@@ -56,6 +65,8 @@ pub struct EpochSamples {
     pub batches: Vec<Batch>,
     /// Batches of twice that length, for the second estimator.
     pub doubles: Vec<Batch>,
+    /// Batches beside those of another bench, if there are two.
+    pub pairs: Vec<Pair>,
     /// Ticks of empty batches: the clock and the call.
     pub empty: Vec<u64>,
     /// Counts of the proof.

@@ -5,11 +5,13 @@
 mod bill;
 mod core_clock;
 mod headline;
+mod pairs;
 mod singles;
 mod units;
 mod warnings;
 
 pub use headline::{HEADLINE_QUANTILE, headline, levels, of_levels, relative_half_width};
+pub use pairs::paired;
 pub use singles::{histogram_of, single_of};
 pub use units::Units;
 
@@ -249,8 +251,15 @@ fn write_figures(
     result.ns = Some(ns);
     result.cycles = units.cycles_per_ns().map(|cycles| ns.scaled(cycles));
     result.ticks = units.ticks.then_some(ticks);
-    result.epochs =
-        figures.epochs.iter().map(|&level| EpochFigure { ns: level * to_ns, core_hz: None }).collect();
+    result.epochs = figures
+        .epochs
+        .iter()
+        .map(|&level| EpochFigure { ns: level * to_ns, core_hz: None, paired: None })
+        .collect();
+    let paired = pairs::paired(probe);
+    if paired.len() == result.epochs.len() {
+        result.epochs.iter_mut().zip(paired).for_each(|(epoch, paired)| epoch.paired = paired);
+    }
     result.samples = figures.samples.len() as u64;
     let batches = probe.epochs.iter().flat_map(|epoch| epoch.batches.iter().chain(&epoch.doubles));
     result.crossings = batches.map(|batch| batch.passes * u64::from(meta.crossings_per_pass)).sum();

@@ -6,7 +6,7 @@
 //! its last figure that way has failed.
 
 use crate::vocabulary::warning::NOT_FINITE;
-use crate::{Estimate, Found, Host, Measurement, Run, Single, Status, Warning};
+use crate::{Estimate, Found, Host, Measurement, PairedFigure, Run, Single, Status, Warning};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -81,6 +81,10 @@ fn clean_measurement(measurement: &mut Measurement) -> bool {
     measurement.epochs.retain(|epoch| epoch.ns.is_finite() && epoch.core_hz.is_none_or(f64::is_finite));
     if measurement.epochs.len() < before {
         lost.push("epochs".into());
+    }
+    for epoch in &mut measurement.epochs {
+        let is_finite = |it: &PairedFigure| it.ratio.is_finite() && it.spread.is_finite();
+        clean(&mut epoch.paired, "paired", &mut lost, is_finite);
     }
     clean_map(&mut measurement.counters, "counter", &mut lost);
     if lost.is_empty() {

@@ -19,6 +19,7 @@ pub mod number;
 pub mod parse;
 mod run;
 pub mod schema;
+mod sequence;
 pub mod stages;
 pub mod store;
 pub mod text;
@@ -30,9 +31,10 @@ pub use family::{Asked, Found};
 pub use finding::{Finding, Severity};
 pub use host::Host;
 pub use measurement::{
-    EpochFigure, Evidence, Measurement, Outliers, Per, Phase, Series, Single, Status, Warning,
+    EpochFigure, Evidence, Measurement, Outliers, PairedFigure, Per, Phase, Series, Single, Status, Warning,
 };
 pub use run::{Run, SCHEMA, Tool};
+pub use sequence::{LEAST_OF_PAIRS, SEQUENCE_MISSES, confidence_sequence, is_decided};
 pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
 pub use store::{Store, StoreError};
 pub use vocabulary::{CauseName, Counter, PhaseName, WarningKind, cause, counter, phase, warning};

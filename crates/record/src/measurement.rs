@@ -174,6 +174,18 @@ pub struct Single {
     pub mean: f64,
 }
 
+/// What the batches of an epoch gave beside those of the run that it was measured in pairs with.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PairedFigure {
+    /// Time of a batch of this run over that of the other run's batch beside it.
+    pub ratio: f64,
+    /// How many pairs of batches.
+    pub pairs: u64,
+    /// Standard deviation of the logarithm of a single pair's ratio, from the median of its distances.
+    pub spread: f64,
+}
+
 /// What one epoch gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -183,6 +195,9 @@ pub struct EpochFigure {
     /// The core's frequency in that epoch, in Hz, where it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_hz: Option<f64>,
+    /// The same epoch against the run of `interleaved_with`, where the batches of both alternated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<PairedFigure>,
 }
 
 /// What one probe gave.

@@ -29,8 +29,10 @@ pub struct Run {
     pub command: Vec<String>,
     /// False when the run was interrupted or is still going on.
     pub complete: bool,
-    /// Id of the run whose processes took turns with those of this one (`tollgate run --against PROGRAM`).
+    /// Id of the run whose batches took turns with those of this one (`tollgate run --against PROGRAM`).
     pub interleaved_with: Option<String>,
+    /// The margin of `--until`: each probe was measured until its change was known to be above, below or within it.
+    pub until: Option<f64>,
     /// The machine that was measured.
     pub host: Host,
     /// What spoiled the run as a whole.
@@ -62,6 +64,7 @@ impl Run {
             command,
             complete: false,
             interleaved_with: None,
+            until: None,
             host,
             warnings: Vec::new(),
             results: Vec::new(),

@@ -68,6 +68,11 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     let differences = facts::differences(&a, &b);
     let spoiled = differences.iter().any(|difference| difference.weight == Weight::Spoils);
     let interleaved = facts::interleaved(&a, &b);
+    let until = b[0].until.filter(|_| interleaved);
+    let options = &Options {
+        margin: until.filter(|_| options.fail_above.is_none()).unwrap_or(options.margin),
+        ..*options
+    };
     let by_runs = a.len().min(b.len()) >= verdict::ENOUGH_RUNS;
     let at_one_frequency = facts::one_host(&a, &b) && !options.by_time;
     let pairs = pairs::pairs(&a, &b);
@@ -83,6 +88,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         options,
         spoiled,
         interleaved,
+        until,
         by_runs,
         at_one_frequency,
         most_epochs: most_epochs.unwrap_or(0),
@@ -103,6 +109,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     Ok(Comparison {
         schema: SCHEMA,
         interleaved,
+        until,
         by_runs,
         margin: options.margin,
         frequency_ratio,

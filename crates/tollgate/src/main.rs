@@ -111,7 +111,7 @@ fn run_command() -> ExitCode {
 
 /// One run, or two that take turns.
 fn measure(args: &run::Args) -> anyhow::Result<ExitCode> {
-    match args.judging.given() {
+    match args.judging.given().or(args.baseline.until.map(|_| "--until")) {
         _ if args.baseline.is_asked() => against::run(args),
         Some(option) => Err(args::Usage::error(format!(
             "{option} is for a comparison: add --against PROGRAM or --against-with COMMAND"

@@ -7,12 +7,14 @@ use crate::worker::List;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tollgate_boundary::select;
+use tollgate_record::parse::share;
 
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  tollgate run 'thread/*'\n  tollgate run syscall fault/anonymous --quick\n  \
                   tollgate run syscall --against ./tollgate-before --fail-above 5%\n  \
-                  tollgate run call --against-with 'setarch -R' --explain"
+                  tollgate run call --against-with 'setarch -R' --explain\n  \
+                  tollgate run thread --against ./tollgate-before --until 3%"
 )]
 pub(crate) struct Args {
     /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); all when none is given
@@ -29,12 +31,15 @@ pub(crate) struct Args {
 /// What the measured side is held against.
 #[derive(clap::Args)]
 pub(crate) struct Baseline {
-    /// Measure this tollgate, too, turn by turn, and compare with it
+    /// Measure this tollgate, too, batch by batch in turn, and compare with it
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) against: Option<PathBuf>,
     /// Measure, too, with the workers started through this command, and compare with that
     #[arg(long, value_name = "COMMAND")]
     pub(crate) against_with: Option<String>,
+    /// Measure each probe until its change is known to be above, below or within this: 3% or 0.03
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    pub(crate) until: Option<f64>,
 }
 
 impl Baseline {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tollgate_measure::bench::Bench;
+use tollgate_measure::bench::Lost;
 use tollgate_measure::clock::Source;
 use tollgate_measure::noise::{self, SpanNoise, Watch};
 use tollgate_measure::remote::Remote;
@@ -28,7 +28,7 @@ pub(crate) struct Sampled {
     pub(crate) site: Site,
     pub(crate) source: Source,
     pub(crate) patience_ms: i32,
-    plan: Plan,
+    pub(crate) plan: Plan,
 }
 
 impl Sampled {
@@ -64,57 +64,58 @@ impl Sampled {
         amend: &mut dyn FnMut(&mut Run, &RunSamples),
     ) -> anyhow::Result<()> {
         let mut bench = Remote::new(|| self.worker(), self.patience_ms);
-        self.measure_on(&mut bench, self.states(), session, &|| {}, amend)
+        let metas = self.list.metas();
+        self.observe(&mut [session], amend, |tell| {
+            Ok(vec![sampler::run(&mut bench, &metas, self.states(), &self.plan, tell)?])
+        })
     }
 
-    /// [`Sampled::measure`] on any bench; `begins` is called at the beginning of each epoch.
-    pub(crate) fn measure_on(
+    /// Runs a sampler of as many benches as there are sessions, shows its progress, and saves what it has sampled.
+    pub(crate) fn observe(
         &self,
-        bench: &mut impl Bench,
-        states: Vec<ProbeState>,
-        session: &mut Session,
-        begins: &dyn Fn(),
+        sessions: &mut [&mut Session],
         amend: &mut dyn FnMut(&mut Run, &RunSamples),
+        sample: impl FnOnce(&mut dyn FnMut(Event<'_>) -> ControlFlow<()>) -> Result<Vec<RunSamples>, Lost>,
     ) -> anyhow::Result<()> {
-        let stop = session.stop_on_signal()?;
+        let stop = sessions[0].stop_on_signal()?;
         let metas = self.list.metas();
         let watch = Watch::new(self.site.cpu, self.site.peer);
         let (mut mark, mut spans) = (None, Vec::new());
         let (mut share, mut doing) = (0.0, String::new());
         let mut saved = Instant::now();
-        let mut write = |session: &mut Session, samples: &RunSamples, spans: &[SpanNoise]| {
-            self.record(&mut session.run, &metas, samples, spans);
-            amend(&mut session.run, samples);
-            session.save();
+        let mut write = |sessions: &mut [&mut Session], samples: &[&RunSamples], spans: &[SpanNoise]| {
+            for (session, samples) in sessions.iter_mut().zip(samples) {
+                self.record(&mut session.run, &metas, samples, spans);
+                amend(&mut session.run, samples);
+                session.save();
+            }
         };
         let mut observe = |event: Event<'_>| {
             match event {
                 Event::Sampling => {}
-                Event::Epoch(epoch, most) => {
+                Event::Epoch(words) => {
                     // The whole epoch: on a crowded machine its batches alone are too short for the books.
                     mark = Some(watch.mark());
-                    begins();
-                    doing = format!("epoch {} of at most {most}", epoch + 1);
+                    doing = words;
                 }
                 Event::Warming(probe) => doing = format!("warming {}", metas[probe].id),
                 Event::Round(done, samples) => {
                     share = done;
                     if saved.elapsed() >= SAVE_EVERY {
-                        write(session, samples, &spans);
+                        write(sessions, samples, &spans);
                         saved = Instant::now();
                     }
                 }
                 Event::Ended(samples) => {
                     spans.extend(mark.take().map(|mark| watch.span(&mark, &watch.mark())));
-                    write(session, samples, &spans);
+                    write(sessions, samples, &spans);
                 }
             }
-            session.progress.show(share, doing.as_str());
+            sessions[0].progress.show(share, doing.as_str());
             if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let samples = sampler::run(bench, &metas, states, &self.plan, &mut observe)
-            .map_err(|lost| anyhow!("nothing could be measured: {lost}"))?;
-        write(session, &samples, &spans);
+        let samples = sample(&mut observe).map_err(|lost| anyhow!("nothing could be measured: {lost}"))?;
+        write(sessions, &samples.iter().collect::<Vec<_>>(), &spans);
         Ok(())
     }
 

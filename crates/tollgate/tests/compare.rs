@@ -190,6 +190,7 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
         command: Vec::new(),
         complete: false,
         interleaved_with: None,
+        until: None,
         host: Host::default(),
         warnings: Vec::new(),
         results: Vec::new(),

@@ -249,6 +249,7 @@ fn record(id: &str) -> Run {
         command: vec!["--quick".into()],
         complete: true,
         interleaved_with: None,
+        until: None,
         host: Host { name: "testbed".into(), ..Host::default() },
         warnings: Vec::new(),
         results: vec![row],

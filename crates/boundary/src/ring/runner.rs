@@ -100,7 +100,7 @@ impl CellRunner<'_> {
         let mut bench = Remote::new(|| (self.worker)(self.site, specs), self.patience_ms(specs[0].procs));
         let mut reported = Instant::now();
         let mut tell = |event: Event<'_>| {
-            let (Event::Round(_, samples) | Event::Ended(samples)) = event else {
+            let (Event::Round(_, &[samples]) | Event::Ended(&[samples])) = event else {
                 return proceed(stop.load(Ordering::Relaxed));
             };
             // Without its ring a cell has no figure, whatever its baselines give.

@@ -94,7 +94,7 @@ fn groups(probe: &ProbeSamples) -> Vec<&[Batch]> {
 }
 
 /// Median ticks of an empty batch.
-fn empty_ticks(probe: &ProbeSamples) -> f64 {
+pub(super) fn empty_ticks(probe: &ProbeSamples) -> f64 {
     let all: Vec<f64> = probe.epochs.iter().flat_map(empty).collect();
     if all.is_empty() { 0.0 } else { median(&all) }
 }

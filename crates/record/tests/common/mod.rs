@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use tollgate_record::family::{RingAsked, RingFound};
 use tollgate_record::{Asked, Found, warning};
 use tollgate_record::{
-    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, Per, Phase, Run, SCHEMA, Series, Single,
-    StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
+    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, PairedFigure, Per, Phase, Run, SCHEMA,
+    Series, Single, StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
 };
 
 /// An estimate around `x`.
@@ -98,6 +98,7 @@ pub(crate) fn sample() -> Run {
         command: vec!["run".into(), "--quick".into()],
         complete: true,
         interleaved_with: None,
+        until: None,
         host,
         warnings: vec![Warning::new(warning::STEAL, "the hypervisor took 1 % of the time")],
         results: vec![futex, skipped, failed],
@@ -141,7 +142,13 @@ fn arbitrary_series(float: BoxedStrategy<f64>) -> impl Strategy<Value = Series> 
 }
 
 fn arbitrary_epoch(float: BoxedStrategy<f64>) -> impl Strategy<Value = EpochFigure> {
-    (float.clone(), option::of(float)).prop_map(|(ns, core_hz)| EpochFigure { ns, core_hz })
+    let paired = (float.clone(), any::<u64>(), float.clone())
+        .prop_map(|(ratio, pairs, spread)| PairedFigure { ratio, pairs, spread });
+    (float.clone(), option::of(float), option::of(paired)).prop_map(|(ns, core_hz, paired)| EpochFigure {
+        ns,
+        core_hz,
+        paired,
+    })
 }
 
 fn arbitrary_warning() -> impl Strategy<Value = Warning> {

@@ -103,6 +103,10 @@ pub struct ComparedProbe {
     pub units: [usize; 2],
     /// The smallest change, as a share, that would have been found with 80 % of the chances.
     pub smallest_seen: Option<f64>,
+    /// How much the ratio of a single pair of neighboring batches varies within an epoch, as a standard deviation of
+    /// its logarithm: the median over epochs. Absent if the two were not measured in pairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair_spread: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
     /// Why there is no verdict, or a remark.
@@ -133,8 +137,11 @@ pub struct Comparison {
     pub a: Side,
     /// What is compared.
     pub b: Side,
-    /// Whether the processes of both took turns.
+    /// Whether the processes or batches of both took turns.
     pub interleaved: bool,
+    /// The margin of `--until`, if both were measured until their change was known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<f64>,
     /// Whether the units of the test are runs and not processes.
     pub by_runs: bool,
     /// A change up to this share counts as none.

@@ -4,8 +4,8 @@
 //! (its interval), Westfall and Young 1993 (permutation and correction in one), Tusher, Tibshirani and Chu
 //! 2001 (the constant in the denominator).
 
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Level of every interval of a comparison, two-sided.
@@ -22,6 +22,8 @@ const MOST_COUNTED: usize = 60;
 /// What is added to the standard error in the denominator of the statistic, in logarithms: a probe whose
 /// values hardly vary is not made important by a difference of a thousandth.
 const FUDGE: f64 = 0.001;
+/// From more epochs on, the signs of pairs are drawn and not listed.
+const MOST_EPOCHS_LISTED: usize = 14;
 
 /// How much larger `b` is than `a`, with the distribution-free interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,6 +85,124 @@ fn ways(n: usize, m: usize) -> Vec<f64> {
         }
     }
     ways
+}
+
+/// The center of values that are symmetric around it: the median of the means of all pairs of them, each with itself
+/// too (Hodges and Lehmann 1963), and Tukey's interval from Wilcoxon's signed ranks at [`LEVEL`] (Hollander, Wolfe and
+/// Chicken 2014, 3.3); with too few values for the level it is their whole range. `None` without values.
+pub(super) fn center(values: &[f64]) -> Option<Shift> {
+    let means = means_of_pairs(values);
+    let outside = outside_signed(values.len());
+    (!means.is_empty()).then(|| Shift {
+        estimate: median_of_sorted(&means),
+        low: means[outside],
+        high: means[means.len() - 1 - outside],
+    })
+}
+
+/// The means of all pairs of values, each with itself too, in ascending order.
+fn means_of_pairs(values: &[f64]) -> Vec<f64> {
+    let mut means: Vec<f64> = (0..values.len())
+        .flat_map(|i| values[i..].iter().map(move |other| f64::midpoint(values[i], *other)))
+        .collect();
+    means.sort_by(f64::total_cmp);
+    means
+}
+
+/// How many of the ordered means lie outside the interval on either side: the largest `k` for which `P(T < k)` is at
+/// most half of what the level leaves, `T` being Wilcoxon's sum of signed ranks.
+fn outside_signed(n: usize) -> usize {
+    let most = n * (n + 1) / 2;
+    let tail = (1.0 - LEVEL) / 2.0;
+    if n > MOST_COUNTED {
+        let (n, most) = (n as f64, most as f64);
+        return (most / 2.0 - Z * (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt()).floor().max(0.0) as usize;
+    }
+    // In how many of the 2^n choices of signs the ranks of one sign add up to 0, 1, 2, ...
+    let mut ways = vec![0.0; most + 1];
+    ways[0] = 1.0;
+    for rank in 1..=n {
+        for sum in (rank..=most).rev() {
+            ways[sum] += ways[sum - rank];
+        }
+    }
+    let all = 2.0_f64.powi(n as i32);
+    let mut below = 0.0;
+    let outside = ways.iter().take_while(|ways| {
+        below += **ways / all;
+        below <= tail
+    });
+    outside.count().min(most.saturating_sub(1) / 2)
+}
+
+/// What the test of pairs says of one probe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Signs {
+    /// The chance that, if nothing differed, some probe's epochs would lie as far to one side as this one's.
+    pub(super) chance: f64,
+    /// The ends of the interval of [`center`] at the level of the test over all probes together.
+    pub(super) all: [f64; 2],
+}
+
+/// The test of pairs: if A and B are the same, the logarithm of each epoch's ratio has either sign with the same chance,
+/// because what is drawn anew in each epoch does not depend on what a side is called. The signs of all probes of an
+/// epoch are changed together, and the largest of the standardized sums of signed ranks (Wilcoxon 1945) is what each is
+/// held against (single-step maxT).
+pub(super) fn signs(columns: &[Column], wanted: f64) -> Vec<Signs> {
+    let epochs = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let ranks: Vec<Vec<f64>> = columns.iter().map(signed_ranks).collect();
+    let length = |ranks: &[f64]| ranks.iter().map(|rank| rank * rank).sum::<f64>().sqrt().max(1.0);
+    let far = |ranks: &[f64], flipped: &dyn Fn(usize) -> bool| {
+        let signed = ranks.iter().enumerate().map(|(at, rank)| if flipped(at) { -rank } else { *rank });
+        signed.sum::<f64>().abs() / length(ranks)
+    };
+    let largest =
+        |flipped: &dyn Fn(usize) -> bool| ranks.iter().map(|ranks| far(ranks, flipped)).fold(0.0, f64::max);
+    let mut reached: Vec<f64> = if epochs <= MOST_EPOCHS_LISTED {
+        // The mirror image of a choice is as far to one side: the last epoch keeps its sign.
+        (0..1_u32 << epochs.saturating_sub(1)).map(|signs| largest(&|at| signs >> at & 1 == 1)).collect()
+    } else {
+        let mut rng = ChaCha8Rng::seed_from_u64(u64::from(DRAWN));
+        let drawn = (0..DRAWN).map(|_| {
+            let signs: Vec<bool> = (0..epochs).map(|_| rng.random()).collect();
+            largest(&|at| signs[at])
+        });
+        drawn.chain([largest(&|_| false)]).collect()
+    };
+    reached.sort_by(f64::total_cmp);
+    let beyond = ((wanted * reached.len() as f64) as usize).clamp(1, reached.len());
+    let critical = reached[reached.len() - beyond];
+    let sign = |(column, ranks): (&Column, &Vec<f64>)| {
+        // Rounding must not decide whether the choice that was made reaches itself.
+        let observed = far(ranks, &|_| false) * (1.0 - 1e-9);
+        let below = reached.partition_point(|it| *it < observed);
+        let means = means_of_pairs(&column.iter().copied().flatten().collect::<Vec<_>>());
+        // The sum of ranks on one side is the number of means on that side.
+        let outside = ((means.len() as f64 - critical * length(ranks)) / 2.0).max(0.0) as usize;
+        let outside = outside.min(means.len().saturating_sub(1) / 2);
+        let all =
+            if means.is_empty() { [f64::NAN; 2] } else { [means[outside], means[means.len() - 1 - outside]] };
+        Signs { chance: (reached.len() - below) as f64 / reached.len() as f64, all }
+    };
+    columns.iter().zip(&ranks).map(sign).collect()
+}
+
+/// The rank of each value by its size, with its sign; 0 for a value that is absent or 0.
+fn signed_ranks(column: &Column) -> Vec<f64> {
+    let mut ranks = vec![0.0; column.len()];
+    let there = column.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)));
+    let mut there: Vec<(usize, f64)> = there.collect();
+    there.sort_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
+    for (rank, (at, value)) in there.into_iter().enumerate() {
+        let sign = if value == 0.0 { 0.0 } else { value.signum() };
+        ranks[at] = (rank + 1) as f64 * sign;
+    }
+    ranks
+}
+
+/// The smallest chance that so many epochs of pairs can show: two of all choices of signs.
+pub(super) fn smallest_chance_of_signs(epochs: usize) -> f64 {
+    2.0 * 0.5_f64.powi(epochs as i32)
 }
 
 /// What the test looks at: the values of one probe by unit, first those of A, then those of B. A unit is a process or
@@ -204,6 +324,39 @@ mod tests {
     }
 
     #[test]
+    fn signed_ranks_as_the_tables_have_them() {
+        // Critical values of Wilcoxon's signed ranks at 1 % two-sided, any table: 0 for 8, 3 for 10, 37 for 20, 109 for 30.
+        assert_eq!([7, 8, 10, 20, 30].map(outside_signed), [0, 1, 4, 38, 110]);
+        assert!(
+            outside_signed(61).abs_diff(((61 * 62 / 2) as f64 / 2.0 - Z * 19_369.0_f64.sqrt()) as usize) <= 4
+        );
+    }
+
+    #[test]
+    fn a_center_by_hand() {
+        // The means of 1, 2 and 6 with each other: 1, 1.5, 2, 3.5, 4, 6.
+        let center = center(&[2.0, 6.0, 1.0]).unwrap();
+        assert_eq!((center.estimate, center.low, center.high), (2.75, 1.0, 6.0));
+        assert!(super::center(&[]).is_none());
+    }
+
+    #[test]
+    fn signs_are_shares_of_all_choices() {
+        let column = |values: &[f64]| values.iter().copied().map(Some).collect::<Column>();
+        let one_side = column(&[0.03, 0.01, 0.02, 0.05, 0.04, 0.07, 0.06, 0.09, 0.08]);
+        let both = column(&[0.03, -0.01, 0.02, -0.05, 0.04, -0.07, 0.06, -0.02, 0.01]);
+        let alone = signs(&[one_side.clone()], 0.005);
+        // 2 of 2^9 choices have all values on one side.
+        assert_eq!((alone[0].chance, smallest_chance_of_signs(9)), (1.0 / 256.0, 1.0 / 256.0));
+        assert_eq!(alone[0].all, [0.01, 0.09], "9 values give the level only by their whole range");
+        // Beside another probe, the 2 choices that have all of its values on one side count as well.
+        let found = signs(&[one_side, both], 0.005);
+        assert_eq!(found[0].chance, 2.0 / 256.0);
+        assert!(found[1].chance > 0.5, "{found:?}");
+        assert_eq!(signs(&[vec![None, None]], 0.005)[0].chance, 1.0);
+    }
+
+    #[test]
     fn a_shift_by_hand() {
         let shift = shift(&[1.0, 2.0, 3.0], &[11.0, 12.0, 13.0]).unwrap();
         assert_eq!((shift.estimate, shift.low, shift.high), (10.0, 8.0, 12.0));
@@ -223,7 +376,6 @@ mod tests {
 
     #[test]
     fn the_correction_keeps_its_level_over_many_probes() {
-        use rand::RngExt;
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let alarms = (0..300)
             .filter(|_| {

@@ -2,10 +2,12 @@
 
 use super::facts::Weight;
 use super::result::{ComparedProbe, Comparison, Side, Verdict};
+use super::stats::median;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, cut, left, lines, list, wrap};
 use indexmap::IndexMap;
+use tollgate_record::SEQUENCE_MISSES;
 use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent, plural};
 
 /// Phases and counts of a probe that are shown.
@@ -91,8 +93,23 @@ pub(super) fn how(found: &Comparison) -> String {
             change(ratio - 1.0)
         ));
     }
-    if found.interleaved {
+    let spreads: Vec<f64> = found.rows.iter().filter_map(|row| row.pair_spread).collect();
+    if !spreads.is_empty() {
+        sentences.push(format!(
+            "The batches of A and B took turns within milliseconds, so that what both met cancels; what is left of two \
+             neighboring batches varies by {} (median of the probes).",
+            percent(median(&spreads))
+        ));
+    } else if found.interleaved {
         sentences.push("The processes of A and B took turns.".into());
+    }
+    if let Some(margin) = found.until {
+        sentences.push(format!(
+            "Each probe was measured until its change was known to be above, below or within {}; its interval misses the \
+             change in {} of all cases however often one looks.",
+            percent(margin),
+            percent(SEQUENCE_MISSES)
+        ));
     }
     sentences.join(" ")
 }

@@ -3,7 +3,9 @@ use crate::style::Style;
 use tollgate_record::Per;
 use tollgate_record::family::{RingAsked, RingFound, TollFound};
 use tollgate_record::{Asked, Found};
-use tollgate_record::{EpochFigure, Estimate, Evidence, Host, Measurement, Phase, Run, SCHEMA, Tool};
+use tollgate_record::{
+    EpochFigure, Estimate, Evidence, Host, Measurement, PairedFigure, Phase, Run, SCHEMA, Tool,
+};
 
 const ASCII: Style = Style { width: 80, color: false, unicode: false };
 /// What the processes of a run differ by, as shares.
@@ -32,7 +34,7 @@ fn measured(probe: &str, cycles: f64, hz: f64, epochs: usize) -> Measurement {
         .iter()
         .cycle()
         .take(epochs)
-        .map(|own| EpochFigure { ns: ns * (1.0 + own), core_hz: Some(hz) })
+        .map(|own| EpochFigure { ns: ns * (1.0 + own), core_hz: Some(hz), paired: None })
         .collect();
     result
 }
@@ -57,6 +59,7 @@ fn run(id: &str, results: Vec<Measurement>) -> Run {
         command: Vec::new(),
         complete: true,
         interleaved_with: None,
+        until: None,
         host,
         warnings: Vec::new(),
         results,
@@ -413,4 +416,80 @@ fn random_counts_are_compared_run_by_run() {
     let verdict = |b: &[Run]| compare(&few, b, &Options::default()).unwrap().rows[0].verdict;
     assert_eq!(verdict(&many), Verdict::Worse);
     assert_ne!(verdict(&again), Verdict::Worse);
+}
+
+/// Two runs in pairs: in each epoch B takes `change` more than A, and a little that differs from epoch to epoch. The figures
+/// of the sides, which were measured in other levels of the machine, say something else.
+fn in_pairs(change: f64, epochs: usize, until: Option<f64>) -> [Run; 2] {
+    let side = |id: &str, other: &str, cycles: f64, sign: f64| {
+        let mut result = measured("syscall/x", cycles, 3e9, epochs);
+        for (epoch, own) in result.epochs.iter_mut().zip(OWN.iter().cycle()) {
+            let ratio = ((1.0 + change).ln() * sign + own * sign).exp();
+            epoch.paired = Some(PairedFigure { ratio, pairs: 50, spread: 0.006 });
+        }
+        let mut run = run(id, vec![result]);
+        (run.interleaved_with, run.until) = (Some(other.into()), until);
+        run
+    };
+    [side("a", "b", 300.0, -1.0), side("b", "a", 330.0, 1.0)]
+}
+
+fn row_in_pairs(change: f64, epochs: usize, until: Option<f64>) -> (ComparedProbe, Comparison) {
+    let [a, b] = in_pairs(change, epochs, until);
+    let found = compare(&[a], &[b], &Options::default()).unwrap();
+    (found.rows[0].clone(), found)
+}
+
+#[test]
+fn pairs_are_compared_by_the_ratio_of_neighbors() {
+    let (row, found) = row_in_pairs(0.01, 24, None);
+    assert!((row.ratio.unwrap() - 1.01).abs() < 0.001, "{:?}", row.ratio);
+    assert_eq!((row.verdict, row.units, row.at_one_frequency), (Verdict::Worse, [24, 24], false));
+    assert_eq!((row.effect, row.pair_spread), (Some(1.0), Some(0.006)));
+    // All 24 are on one side: beyond 14 epochs the choices are drawn, and none of 4,999 reaches that.
+    assert_eq!(row.chance, Some(1.0 / 5_000.0));
+    let [low, high] = row.interval.unwrap();
+    assert!(1.0 < low && low < 1.01 && 1.01 < high && high < 1.013, "{low} {high}");
+    let text = comparison(&found, false, &ASCII);
+    assert!(text.contains("took turns within milliseconds") && text.contains("varies by 0.6 %"), "{text}");
+    // The other way round the ratio is its inverse.
+    let [a, b] = in_pairs(0.01, 24, None);
+    let turned = compare(&[b], &[a], &Options::default()).unwrap().rows[0].clone();
+    assert!((turned.ratio.unwrap() * row.ratio.unwrap() - 1.0).abs() < 1e-9);
+    assert_eq!(turned.verdict, Verdict::Better);
+}
+
+#[test]
+fn pairs_that_do_not_differ_are_the_same() {
+    let (row, _) = row_in_pairs(0.0, 24, None);
+    assert_eq!(row.verdict, Verdict::Same);
+    assert!(row.smallest_seen.unwrap() < 0.005, "{:?}", row.smallest_seen);
+    let (row, _) = row_in_pairs(0.05, 7, None);
+    assert_eq!(row.verdict, Verdict::CannotTell, "2 of 2^7 are more than one in two hundred");
+    assert_eq!(row.why.as_deref(), Some("7 pairs of processes are too few for the test"));
+}
+
+#[test]
+fn pairs_until_it_is_known_are_judged_by_the_interval_of_all_looks() {
+    let (row, found) = row_in_pairs(0.0, 20, Some(0.05));
+    assert_eq!((row.verdict, row.chance, found.margin), (Verdict::Same, None, 0.05));
+    let [low, high] = row.interval.unwrap();
+    let fixed = row_in_pairs(0.0, 20, None).0.interval.unwrap();
+    assert!(low < fixed[0] && fixed[1] < high, "it holds at every look, and is wider");
+    assert!(comparison(&found, false, &ASCII).contains("above, below or within 5.0 %"));
+    let (row, _) = row_in_pairs(0.1, 10, Some(0.05));
+    assert_eq!((row.verdict, row.interval), (Verdict::CannotTell, None));
+    assert_eq!(row.why.as_deref(), Some("10 pairs of processes are too few for an interval"));
+}
+
+/// Records of an earlier version, whose epochs took turns, have no ratios.
+#[test]
+fn runs_that_took_turns_by_epoch_are_compared_as_before() {
+    let [mut a, mut b] = in_pairs(0.0, 12, None);
+    for epoch in a.results[0].epochs.iter_mut().chain(&mut b.results[0].epochs) {
+        epoch.paired = None;
+    }
+    let found = compare(&[a], &[b], &Options::default()).unwrap();
+    assert_eq!((found.rows[0].verdict, found.rows[0].pair_spread), (Verdict::Worse, None));
+    assert!(comparison(&found, false, &ASCII).contains("The processes of A and B took turns."));
 }

@@ -3,14 +3,19 @@
 use super::pairs::Pair;
 use super::result::{ComparedProbe, Options, Verdict};
 use super::spread::{Class, between_runs, is_control, machine_wide};
-use super::stats::{Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
-use tollgate_record::{EpochFigure, Estimate, Measurement};
+use super::stats::{
+    Column, POWER, Shift, Signs, Z, center, chances, cliff, median, shift, signs, smallest_chance,
+    smallest_chance_of_signs,
+};
+use tollgate_record::{EpochFigure, Estimate, LEAST_OF_PAIRS, Measurement, confidence_sequence};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.
 pub(super) const ENOUGH_RUNS: usize = 4;
 /// The largest corrected chance that is still taken for a difference.
 const CHANCE: f64 = 0.05;
+/// The same for pairs: one comparison of equal programs in two hundred names a probe.
+const CHANCE_OF_PAIRS: f64 = 0.005;
 /// The quantile of the normal distribution behind the intervals of the record.
 const Z_RECORD: f64 = 1.959_963_984_540_054;
 
@@ -18,6 +23,8 @@ pub(super) struct Judge<'a> {
     pub(super) options: &'a Options,
     pub(super) spoiled: bool,
     pub(super) interleaved: bool,
+    /// The margin of `--until`, if the runs stopped by it.
+    pub(super) until: Option<f64>,
     pub(super) by_runs: bool,
     pub(super) at_one_frequency: bool,
     /// The most processes of any probe in one run, so that each run has its own places.
@@ -38,6 +45,8 @@ enum Kind {
         units: [Column; 2],
         shift: Shift,
     },
+    /// Logarithms of the ratio of neighboring batches, by epoch.
+    Paired(Column),
     /// Counts of what a program crossed.
     Counted([f64; 2], Option<Counted>),
     /// Estimates and intervals only: the records keep no processes.
@@ -82,16 +91,17 @@ impl Judge<'_> {
         let moved =
             machine.map(|_| median(&controls.iter().map(|shift| shift.estimate).collect::<Vec<f64>>()).exp());
         let [alone, tasks, across] = Class::ALL.map(|class| self.between(class, &drafts, pairs, machine));
-        let row = |((pair, draft), chance)| {
+        let signs = Self::signs(&drafts);
+        let row = |(((pair, draft), chance), signs)| {
             let draft: Draft = draft;
             let between = match draft.class {
                 Class::Alone => alone,
                 Class::Tasks => tasks,
                 Class::Across => across,
             };
-            self.row(pair, draft, chance, between)
+            self.row(pair, draft, chance, signs, between)
         };
-        (pairs.iter().zip(drafts).zip(chances).map(row).collect(), moved)
+        (pairs.iter().zip(drafts).zip(chances).zip(signs).map(row).collect(), moved)
     }
 
     /// The shifts of probes that never enter the kernel, where nothing but the machine can have moved them: in runs
@@ -129,6 +139,9 @@ impl Judge<'_> {
         if all(pair).any(|result| result.epochs.is_empty()) {
             return by_intervals(&pair.a, &pair.b);
         }
+        if let Some(logs) = self.paired(pair) {
+            return Kind::Paired(logs);
+        }
         if all(pair).flat_map(|result| &result.epochs).any(|epoch| epoch.ns <= 0.0) {
             return Kind::None("some processes gave zero or less");
         }
@@ -138,6 +151,26 @@ impl Judge<'_> {
             Some(shift) => Kind::Sampled { units, shift },
             None => Kind::None("there is no process to compare"),
         }
+    }
+
+    /// The logarithm of each epoch's ratio, if the two were measured in pairs.
+    fn paired(&self, pair: &Pair<'_>) -> Option<Column> {
+        let (true, [(_, b)]) = (self.interleaved, pair.b.as_slice()) else { return None };
+        let log = |epoch: &EpochFigure| epoch.paired.map(|it| it.ratio.ln()).filter(|it| it.is_finite());
+        let logs: Column = b.epochs.iter().map(log).collect();
+        logs.iter().any(Option::is_some).then_some(logs)
+    }
+
+    /// What the test of pairs says of each draft that has them.
+    fn signs(drafts: &[Draft]) -> Vec<Option<Signs>> {
+        let columns = drafts.iter().map(|draft| match &draft.kind {
+            Kind::Paired(logs) => Some(logs.clone()),
+            _ => None,
+        });
+        let columns: Vec<Option<Column>> = columns.collect();
+        let all: Vec<Column> = columns.iter().flatten().cloned().collect();
+        let mut found = signs(&all, CHANCE_OF_PAIRS).into_iter();
+        columns.iter().map(|column| column.as_ref().and_then(|_| found.next())).collect()
     }
 
     /// Counts of a program's crossings: the same in each run, or random. Enough runs of each side show which.
@@ -232,7 +265,14 @@ impl Judge<'_> {
         between_runs(class, &shifts, machine) * (1.0 / a + 1.0 / b).sqrt() / std::f64::consts::SQRT_2
     }
 
-    fn row(&self, pair: &Pair<'_>, draft: Draft, chance: Option<f64>, between: f64) -> ComparedProbe {
+    fn row(
+        &self,
+        pair: &Pair<'_>,
+        draft: Draft,
+        chance: Option<f64>,
+        signs: Option<Signs>,
+        between: f64,
+    ) -> ComparedProbe {
         let unit = match pair.a[0].1 {
             toll if toll.found.toll().is_some() => "crossings",
             timed if timed.ns.is_some() => "ns",
@@ -261,11 +301,13 @@ impl Judge<'_> {
             effect: None,
             units: [0, 0],
             smallest_seen: None,
+            pair_spread: None,
             verdict: Verdict::CannotTell,
             why: pair.other_params.clone(),
             parts: Vec::new(),
             counters: Vec::new(),
         };
+        let mut paired = None;
         match draft.kind {
             Kind::None(why) => row.why = Some(why.into()),
             Kind::Exact([a, b]) => exactly(&mut row, a, b),
@@ -279,11 +321,12 @@ impl Judge<'_> {
                     None => row.verdict,
                 };
             }
+            Kind::Paired(logs) => paired = Some(logs),
             Kind::Intervals(shift) => {
                 self.put(&mut row, shift, 0.0);
                 row.why =
                     Some("the records keep no processes, so that only intervals can be held together".into());
-                row.verdict = self.verdict(&row);
+                row.verdict = self.verdict(&row, CHANCE);
             }
             Kind::Sampled { units, shift } => {
                 let [a, b] = units.each_ref().map(there);
@@ -291,12 +334,16 @@ impl Judge<'_> {
                 row.effect = Some(cliff(&a, &b));
                 self.put(&mut row, shift, between);
                 let least = smallest_chance(a.len(), b.len());
-                row.verdict = self.verdict(&row);
+                row.verdict = self.verdict(&row, CHANCE);
                 if least > CHANCE {
                     let units = if self.by_runs { "runs" } else { "processes" };
                     row.why = Some(format!("{} and {} {units} are too few for the test", a.len(), b.len()));
                 }
             }
+        }
+        if let Some((column, signs)) = paired.as_ref().zip(signs) {
+            self.put_paired(&mut row, column, signs);
+            row.pair_spread = pair.b.first().and_then(|(_, result)| pair_spread(result));
         }
         if self.spoiled && !row.exact {
             row.verdict = Verdict::CannotTell;
@@ -315,9 +362,41 @@ impl Judge<'_> {
         row.smallest_seen = Some((half * (1.0 + POWER / Z)).exp_m1());
     }
 
-    fn verdict(&self, row: &ComparedProbe) -> Verdict {
+    /// From the logarithms of the ratios of epochs: by the test of signs after a fixed number of epochs, by the interval
+    /// that stays valid while one looks if the run stopped when it was known.
+    fn put_paired(&self, row: &mut ComparedProbe, column: &Column, signs: Signs) {
+        let logs = there(column);
+        let Some(center) = center(&logs) else { return };
+        row.units = [logs.len(), logs.len()];
+        row.ratio = Some(center.estimate.exp());
+        row.effect = Some(cliff(&[0.0], &logs));
+        let deviation = (center.high - center.low) / 2.0 / Z;
+        if self.until.is_some() {
+            let interval =
+                confidence_sequence(&logs).map(|[low, high]| [low - LEAST_OF_PAIRS, high + LEAST_OF_PAIRS]);
+            row.interval = interval.map(|ends| ends.map(f64::exp));
+            let half = interval.map(|[low, high]| (center.estimate - low).max(high - center.estimate));
+            row.smallest_seen = half.map(|half| (half + POWER * deviation).exp_m1());
+            if interval.is_none() {
+                row.why = Some(format!("{} pairs of processes are too few for an interval", logs.len()));
+            }
+            row.verdict = self.verdict(row, 1.0);
+            return;
+        }
+        row.chance = Some(signs.chance);
+        row.interval = Some([(center.low - LEAST_OF_PAIRS).exp(), (center.high + LEAST_OF_PAIRS).exp()]);
+        let [low, high] = signs.all;
+        let half = (high - center.estimate).max(center.estimate - low) + LEAST_OF_PAIRS;
+        row.smallest_seen = Some((half + POWER * deviation).exp_m1());
+        row.verdict = self.verdict(row, CHANCE_OF_PAIRS);
+        if smallest_chance_of_signs(logs.len()) > CHANCE_OF_PAIRS {
+            row.why = Some(format!("{} pairs of processes are too few for the test", logs.len()));
+        }
+    }
+
+    fn verdict(&self, row: &ComparedProbe, most: f64) -> Verdict {
         let Some([low, high]) = row.interval else { return Verdict::CannotTell };
-        let tested = row.chance.is_none_or(|chance| chance <= CHANCE);
+        let tested = row.chance.is_none_or(|chance| chance <= most);
         if tested && low > 1.0 {
             Verdict::Worse
         } else if tested && high < 1.0 {
@@ -328,6 +407,12 @@ impl Judge<'_> {
             Verdict::CannotTell
         }
     }
+}
+
+/// The median over epochs of how much a single pair varies.
+fn pair_spread(result: &Measurement) -> Option<f64> {
+    let spreads = result.epochs.iter().filter_map(|epoch| Some(epoch.paired?.spread));
+    Some(median(&spreads.collect::<Vec<_>>())).filter(|spread| spread.is_finite())
 }
 
 impl Counted {

@@ -9,7 +9,7 @@ fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
     let ns = cycles / hz * 1e9;
     let ci = [ns, ns];
     result.ns = Some(Estimate { estimate: ns, ci, min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns });
-    result.epochs = vec![EpochFigure { ns, core_hz: Some(hz) }; 6];
+    result.epochs = vec![EpochFigure { ns, core_hz: Some(hz), paired: None }; 6];
     let mut host = Host { name: host.into(), ..Host::default() };
     host.kernel.release = kernel.into();
     Run {
@@ -22,6 +22,7 @@ fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
         command: Vec::new(),
         complete: true,
         interleaved_with: None,
+        until: None,
         host,
         warnings: Vec::new(),
         results: vec![result],

@@ -306,6 +306,7 @@ fn text(id: &str, results: Vec<Measurement>) -> String {
         command: vec!["riscv".into()],
         complete: true,
         interleaved_with: None,
+        until: None,
         host: Host { name: "elsewhere".into(), ..Host::default() },
         warnings: Vec::new(),
         results,

@@ -399,6 +399,7 @@ fn record() -> Run {
         command: vec!["--quick".into()],
         complete: true,
         interleaved_with: None,
+        until: None,
         host: Host { name: "testbed".into(), ..Host::default() },
         warnings: Vec::new(),
         results: vec![call, trap, skipped],

@@ -1,0 +1,84 @@
+//! What a sampler is asked to do, and what its caller hears.
+
+use crate::samples::RunSamples;
+
+/// How to sample.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Seed of the order of visits.
+    pub seed: u64,
+    /// Epochs that are always made.
+    pub epochs: u32,
+    /// Epochs at the most.
+    pub most_epochs: u32,
+    /// Time for all epochs, in nanoseconds.
+    pub budget_ns: u64,
+    /// Length of a batch, in nanoseconds: far under a scheduler tick.
+    pub batch_ns: u64,
+    /// A probe whose interval's half width is at most this share of its figure needs no further epoch.
+    pub target: f64,
+    /// Time for single passes of each probe in an epoch, in nanoseconds.
+    pub singles_ns: u64,
+}
+
+/// What the caller hears between two requests, when nothing is being timed. The samples are those of each bench.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// An epoch begins; which one, in words.
+    Epoch(String),
+    /// A probe is about to be calibrated or warmed.
+    Warming(usize),
+    /// Every active probe is open and warm: sampling begins.
+    Sampling,
+    /// A round has ended; share of the budget used, and everything so far.
+    Round(f64, &'a [&'a RunSamples]),
+    /// An epoch has ended.
+    Ended(&'a [&'a RunSamples]),
+}
+
+/// Percent of the budget after which no further epoch is begun, even when fewer were made than planned:
+/// on a machine that is overloaded a rough answer is better than none.
+const MOST_OVERDRAFT: u64 = 115;
+/// Rounds of an epoch at the least, however short the budget.
+pub(super) const FEWEST_ROUNDS: u64 = 4;
+
+/// Epochs of a pair for each of one run.
+const EPOCHS_OF_PAIR: u32 = 2;
+/// Tenths of a run's time that a pair takes: 58 s by default.
+const TENTHS_OF_PAIR: u64 = 18;
+/// Time of each probe on both sides in an epoch of a pair that ends when the change is known.
+const OPEN_NS: u64 = 80_000_000;
+
+impl Plan {
+    /// The plan of two benches in pairs: more and shorter epochs than one run has, since what differs from process to
+    /// process is what pairs do not cancel. They are always as many, because the interval is valid at the end only; if
+    /// the run ends when each change is known, they are as many as the time allows.
+    #[must_use]
+    pub fn for_pair(&self, until: Option<f64>) -> Self {
+        let epochs = if until.is_some() { u32::MAX } else { self.most_epochs * EPOCHS_OF_PAIR };
+        let budget_ns = self.budget_ns / 10 * TENTHS_OF_PAIR;
+        Self { epochs, most_epochs: epochs, budget_ns, target: 0.0, ..self.clone() }
+    }
+
+    /// [`Plan::rounds_ns`] of an epoch in which so many probes are open, until their change is known.
+    pub(super) fn rounds_of_open_ns(&self, open: usize, used_ns: u64) -> u64 {
+        self.budget_ns.saturating_sub(used_ns).min(OPEN_NS * open as u64)
+    }
+
+    /// Whether so much time was used that no further epoch is begun.
+    pub(super) fn is_overdrawn(&self, used_ns: u64) -> bool {
+        used_ns > self.budget_ns / 100 * MOST_OVERDRAFT
+    }
+
+    /// The time of the rounds of an epoch: an equal share of what is left for the epochs to come, so that a slow start
+    /// takes from all of them alike. `closing_ns` is what an epoch takes after its rounds.
+    pub(super) fn rounds_ns(&self, epoch: u32, used_ns: u64, closing_ns: u64) -> u64 {
+        let left = self.budget_ns.saturating_sub(used_ns);
+        (left / u64::from(self.most_epochs - epoch)).saturating_sub(closing_ns)
+    }
+
+    /// The share of the budget that was used.
+    pub(super) fn share(&self, used_ns: u64) -> f64 {
+        (used_ns as f64 / self.budget_ns as f64).min(1.0)
+    }
+}

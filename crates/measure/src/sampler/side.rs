@@ -1,0 +1,373 @@
+//! One bench with what it has sampled: everything that is asked of a probe, and how long that may take.
+
+use super::plan::Plan;
+use crate::bench::{Bench, Lost, Reply, Request};
+use crate::clock::Nanos;
+use crate::probe::Meta;
+use crate::samples::{Batch, CoreReading, EpochSamples, Pair, ProbeSamples, ProbeState, RunSamples};
+use crate::stats::{is_steady, median};
+
+/// Batches that a warm-up may take at the most.
+const MOST_WARM: usize = 24;
+/// Time that a warm-up may take at the most, in planned batches: a probe whose single pass takes
+/// milliseconds (a wake-up on a busy machine) must not hold up all others.
+const MOST_WARM_TIME: f64 = 30.0;
+/// A batch may take so many times as long as planned; beyond that its passes are counted anew.
+const MOST_BATCH_TIME: f64 = 8.0;
+/// A probe may take so many times its equal share of an epoch.
+const MOST_OF_SHARE: u64 = 8;
+/// However small that share is, a probe may take so long: a few slices of the scheduler on a busy machine, so that a
+/// short budget alone cuts nothing.
+const LEAST_ALLOWED_NS: u64 = 200_000_000;
+/// One round in so many times batches of double length; the round after it empty ones as well.
+const DOUBLE_EVERY: u64 = 4;
+/// Single passes of an epoch: at least and at most.
+const SINGLES: (u64, u64) = (8, 2_000);
+/// Stamped crossings of a visit: at least and at most.
+const STAMPED: (u64, u64) = (8, 256);
+
+/// Why a run does not go on.
+#[derive(Clone)]
+pub(super) enum Halt {
+    /// The caller asked for it.
+    Stopped,
+    /// The bench cannot be started any more.
+    Lost(Lost),
+}
+
+impl From<Lost> for Halt {
+    fn from(lost: Lost) -> Self {
+        Self::Lost(lost)
+    }
+}
+
+pub(super) struct Side<'a> {
+    pub(super) bench: &'a mut dyn Bench,
+    pub(super) metas: &'a [&'a Meta],
+    plan: &'a Plan,
+    pub(super) samples: RunSamples,
+    pub(super) open: Vec<bool>,
+    /// Time that each probe took in this epoch.
+    used_ns: Vec<u64>,
+    /// Time that one probe may take in this epoch.
+    allowed_ns: u64,
+}
+
+impl<'a> Side<'a> {
+    /// A bench on which nothing is open. Without a state a probe is measured.
+    pub(super) fn new(
+        bench: &'a mut dyn Bench,
+        metas: &'a [&'a Meta],
+        states: Vec<ProbeState>,
+        plan: &'a Plan,
+    ) -> Self {
+        let mut probes = vec![ProbeSamples::default(); metas.len()];
+        probes.iter_mut().zip(states).for_each(|(probe, state)| probe.state = state);
+        let samples = RunSamples { probes, ..RunSamples::default() };
+        let (open, used_ns) = (vec![false; metas.len()], vec![0; metas.len()]);
+        Self { bench, metas, plan, samples, open, used_ns, allowed_ns: u64::MAX }
+    }
+
+    /// What was sampled, by a run that ended by itself or was halted.
+    pub(super) fn finish(mut self, halt: Option<Halt>) -> Result<RunSamples, Lost> {
+        match halt {
+            None => self.samples.complete = true,
+            Some(Halt::Stopped) => {}
+            Some(Halt::Lost(lost)) if self.samples.probes.iter().all(|it| it.epochs.is_empty()) => {
+                return Err(lost);
+            }
+            Some(Halt::Lost(lost)) => self.samples.lost = Some(lost),
+        }
+        Ok(self.samples)
+    }
+
+    /// A fresh bench, on which each probe may take a multiple of its share of the epoch.
+    pub(super) fn begin_epoch(&mut self) -> Result<(), Lost> {
+        self.restart()?;
+        self.used_ns.fill(0);
+        let share = self.plan.budget_ns / u64::from(self.plan.most_epochs);
+        let fair = share * MOST_OF_SHARE / self.active().len().max(1) as u64;
+        self.allowed_ns = fair.max(LEAST_ALLOWED_NS);
+        self.core()
+    }
+
+    pub(super) fn active(&self) -> Vec<usize> {
+        let probes = self.samples.probes.iter().enumerate();
+        probes
+            .filter(|(_, probe)| probe.state == ProbeState::Active && !probe.precise)
+            .map(|(i, _)| i)
+            .collect()
+    }
+
+    fn restart(&mut self) -> Result<(), Lost> {
+        self.open.fill(false);
+        self.bench.restart()
+    }
+
+    /// Asks something that concerns no probe. A bench that is lost is started anew, once.
+    fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
+        if let Ok(reply) = self.bench.ask(request) {
+            return Ok(reply);
+        }
+        self.recover()?;
+        self.bench.ask(request)
+    }
+
+    /// Starts the bench anew and opens what was open.
+    fn recover(&mut self) -> Result<(), Lost> {
+        let were_open: Vec<usize> = (0..self.open.len()).filter(|&probe| self.open[probe]).collect();
+        self.restart()?;
+        for probe in were_open {
+            self.open(probe)?;
+        }
+        Ok(())
+    }
+
+    /// Asks something of a probe. `None` when the probe is out: it refused, failed, or took the bench
+    /// with it, in which case the bench is started anew with the others open.
+    fn ask_probe(&mut self, probe: usize, request: &Request) -> Result<Option<Reply>, Lost> {
+        let start = self.bench.elapsed_ns();
+        let reply = self.bench.ask(request);
+        self.used_ns[probe] += self.bench.elapsed_ns() - start;
+        match reply {
+            Ok(Reply::Skipped { reason, enable }) if matches!(request, Request::Dissect { .. }) => {
+                self.samples.probes[probe].undissected = Some((reason, enable));
+            }
+            Ok(Reply::Skipped { reason, enable }) => self.out(probe, ProbeState::Skipped { reason, enable }),
+            Ok(Reply::Failed { reason }) => self.out(probe, ProbeState::Failed(reason)),
+            Ok(reply) => return Ok(Some(reply)),
+            Err(Lost(reason)) => {
+                self.out(probe, ProbeState::Failed(reason));
+                self.recover()?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn out(&mut self, probe: usize, state: ProbeState) {
+        self.samples.probes[probe].state = state;
+        self.open[probe] = false;
+    }
+
+    /// The most passes that the probe can make at once; `None` when it is out.
+    fn open(&mut self, probe: usize) -> Result<Option<u64>, Lost> {
+        let Some(Reply::Opened { most_passes, facts, dissection }) =
+            self.ask_probe(probe, &Request::Open { probe })?
+        else {
+            return Ok(None);
+        };
+        self.open[probe] = true;
+        self.samples.probes[probe].dissection = dissection;
+        self.samples.probes[probe].facts = *facts;
+        Ok(Some(most_passes))
+    }
+
+    /// Opens a probe for a new epoch: the most passes that it can make at once; `None` when it is out.
+    pub(super) fn begin(&mut self, probe: usize) -> Result<Option<u64>, Lost> {
+        let most = self.open(probe)?;
+        if most.is_some() {
+            self.samples.probes[probe].epochs.push(EpochSamples::default());
+        }
+        Ok(most)
+    }
+
+    pub(super) fn moment(&mut self) -> Result<(), Lost> {
+        if let Reply::Moment(moment) = self.ask(&Request::Moment)? {
+            self.samples.moments.push(moment);
+        }
+        Ok(())
+    }
+
+    /// The frequencies of clock and core.
+    pub(super) fn core(&mut self) -> Result<(), Lost> {
+        self.moment()?;
+        if let Reply::Core { multiply, add, thousand, pair } = self.ask(&Request::Core)? {
+            let pair: Vec<f64> = pair.iter().map(|&ticks| ticks as f64).collect();
+            let [multiply, add, thousand, pair] =
+                [multiply, add, thousand, pair].map(|values| median(&values));
+            self.samples.core.push(CoreReading { multiply, add, thousand, pair });
+        }
+        self.moment()
+    }
+
+    fn ticks(&self, ns: u64) -> f64 {
+        self.samples.scale().map_or(ns as f64, |scale| scale.ticks(Nanos(ns as f64)).0)
+    }
+
+    fn batch_ticks(&self) -> f64 {
+        self.ticks(self.plan.batch_ns)
+    }
+
+    /// Ticks after which the bench gives up a request of one probe.
+    fn most_ticks(&self) -> u64 {
+        self.ticks(self.allowed_ns / 4) as u64
+    }
+
+    fn has_time(&self, probe: usize) -> bool {
+        self.used_ns[probe] < self.allowed_ns
+    }
+
+    /// Finds the number of passes that fills a batch, and checks the one of an earlier epoch or another bench. False
+    /// when the probe is out.
+    pub(super) fn fit(&mut self, probe: usize, most: u64) -> Result<bool, Lost> {
+        let passes = self.samples.probes[probe].passes.min((most / 2).max(1));
+        if passes == 0 {
+            // A batch that was fitted to a cold probe is too short for a warm one.
+            return Ok(self.calibrate(probe, most)? && self.warm(probe)? && self.calibrate(probe, most)?);
+        }
+        // If other tasks hold the CPUs now, whole batches of a probe that waits take the time of all others.
+        let Some(ticks) = self.visit(probe, 0, vec![(passes / 8).max(1)])? else { return Ok(false) };
+        let slow = ticks.iter().any(|&ticks| ticks as f64 > MOST_BATCH_TIME * self.batch_ticks());
+        if slow && passes > 1 { self.calibrate(probe, most) } else { Ok(true) }
+    }
+
+    /// Finds the number of passes that fills a batch, by trying longer ones. False when the probe is out.
+    fn calibrate(&mut self, probe: usize, most: u64) -> Result<bool, Lost> {
+        let wanted = self.batch_ticks();
+        let mut passes = 1_u64;
+        loop {
+            // Two batches: the second has no first-time costs.
+            let Some(ticks) = self.visit(probe, 0, vec![passes, passes])? else { return Ok(false) };
+            let ticks = ticks.get(1).map_or(1.0, |&ticks| ticks as f64).max(1.0);
+            if ticks >= wanted / 8.0 || passes >= most {
+                let fitting = (passes as f64 * wanted / ticks).round().max(1.0) as u64;
+                // Half of what the probe allows, so that a double batch fits.
+                self.samples.probes[probe].passes = fitting.min((most / 2).max(1));
+                return Ok(true);
+            }
+            passes = passes.saturating_mul(4).min(most);
+        }
+    }
+
+    /// Times batches until they no longer fall or rise. False when the probe is out.
+    pub(super) fn warm(&mut self, probe: usize) -> Result<bool, Lost> {
+        let passes = self.samples.probes[probe].passes;
+        let mut times: Vec<f64> = Vec::new();
+        let most_ticks = MOST_WARM_TIME * self.batch_ticks();
+        while times.len() < MOST_WARM && !is_steady(&times) && times.iter().sum::<f64>() < most_ticks {
+            let Some(ticks) = self.visit(probe, 0, vec![passes])? else { return Ok(false) };
+            times.extend(ticks.iter().map(|&ticks| ticks as f64));
+        }
+        let steady = is_steady(&times);
+        if let Some(epoch) = self.samples.probes[probe].epochs.last_mut() {
+            // What was counted while warming does not belong to the samples.
+            *epoch = EpochSamples { steady, ..EpochSamples::default() };
+        }
+        Ok(true)
+    }
+
+    /// One visit: adds its counts to the epoch and returns the ticks of its batches. There are none if the passes
+    /// before them took too long already.
+    fn visit(&mut self, probe: usize, warm: u64, passes: Vec<u64>) -> Result<Option<Vec<u64>>, Lost> {
+        // A single pass cannot be shortened, and without it a probe on a busy machine would have no sample.
+        let epoch = self.samples.probes[probe].epochs.last();
+        let has_batch = epoch.is_some_and(|epoch| !epoch.batches.is_empty());
+        let most_ticks = if warm == 1 && !has_batch { u64::MAX } else { self.most_ticks() };
+        let request = Request::Visit { probe, warm, passes, most_ticks };
+        let Some(reply) = self.ask_probe(probe, &request)? else { return Ok(None) };
+        let Reply::Visited { ticks, counts, passes, noise } = reply else { return Ok(None) };
+        if let Some(epoch) = self.samples.probes[probe].epochs.last_mut() {
+            epoch.visits += 1;
+            epoch.interrupted += u64::from(noise.involuntary.is_some_and(|times| times > 0));
+            epoch.migrated += u64::from(noise.migrated == Some(true));
+            epoch.passes += passes;
+            if epoch.counts.is_empty() {
+                epoch.counts = counts;
+            } else {
+                for (sum, count) in epoch.counts.iter_mut().zip(counts) {
+                    *sum = sum.zip(count).map(|(sum, count)| sum + count);
+                }
+            }
+        }
+        Ok(Some(ticks))
+    }
+
+    /// Whether the probe is open and has time left in this epoch, or no batch yet.
+    pub(super) fn takes_part(&mut self, probe: usize) -> bool {
+        let has_time = self.has_time(probe);
+        let Some(epoch) = self.samples.probes[probe].epochs.last_mut() else { return false };
+        epoch.cut = !has_time && !epoch.batches.is_empty();
+        self.open[probe] && !epoch.cut
+    }
+
+    /// The visit of one round, and its batch of the usual length, if it has one.
+    pub(super) fn sample(&mut self, probe: usize, round: u64) -> Result<Option<Batch>, Lost> {
+        let usual = self.samples.probes[probe].passes;
+        let kinds: &[u64] = match round % DOUBLE_EVERY {
+            0 if self.has_time(probe) => &[2],
+            1 => &[1, 0],
+            _ => &[1],
+        };
+        let passes: Vec<u64> = kinds.iter().map(|kind| kind * usual).collect();
+        let Some(ticks) = self.visit(probe, (usual / 8).max(1), passes)? else { return Ok(None) };
+        let samples = &mut self.samples.probes[probe];
+        let mut batch = None;
+        if let Some(epoch) = samples.epochs.last_mut() {
+            if ticks.is_empty() {
+                // Batches of one epoch have one length.
+                samples.passes = (usual / 8).max(1);
+                epoch.batches.clear();
+                epoch.doubles.clear();
+            }
+            for (kind, ticks) in kinds.iter().zip(ticks) {
+                match kind {
+                    0 => epoch.empty.push(ticks),
+                    1 => epoch.batches.push(*batch.insert(Batch { passes: usual, ticks })),
+                    _ => epoch.doubles.push(Batch { passes: 2 * usual, ticks }),
+                }
+            }
+        }
+        if samples.dissection.is_some() && samples.undissected.is_none() {
+            self.dissect(probe)?;
+        }
+        Ok(batch)
+    }
+
+    /// Whether a round times batches of double length.
+    pub(super) fn is_double(round: u64) -> bool {
+        round.is_multiple_of(DOUBLE_EVERY)
+    }
+
+    /// Keeps a pair of the epoch.
+    pub(super) fn pair(&mut self, probe: usize, pair: Pair) {
+        if let Some(epoch) = self.samples.probes[probe].epochs.last_mut() {
+            epoch.pairs.push(pair);
+        }
+    }
+
+    /// As many stamped crossings as make about a batch.
+    fn dissect(&mut self, probe: usize) -> Result<(), Lost> {
+        let count = self.samples.probes[probe].passes.clamp(STAMPED.0, STAMPED.1) as u32;
+        let reply = self.ask_probe(probe, &Request::Dissect { probe, count })?;
+        if let (Some(Reply::Dissected { lanes, doubt }), Some(epoch)) =
+            (reply, self.samples.probes[probe].epochs.last_mut())
+        {
+            epoch.lanes.resize(lanes.len().max(epoch.lanes.len()), Vec::new());
+            for (all, lane) in epoch.lanes.iter_mut().zip(lanes).filter(|(_, lane)| !lane.is_empty()) {
+                all.push(median(&lane));
+            }
+            epoch.doubt = epoch.doubt.max(doubt);
+        }
+        Ok(())
+    }
+
+    /// Single passes of every active probe.
+    pub(super) fn singles(&mut self) -> Result<(), Lost> {
+        for probe in self.active() {
+            if !self.open[probe] {
+                continue;
+            }
+            let in_time = self.plan.singles_ns * self.samples.probes[probe].passes / self.plan.batch_ns;
+            let count = in_time.clamp(SINGLES.0, SINGLES.1) as u32;
+            let request = Request::Singles { probe, count, most_ticks: self.most_ticks() };
+            let reply = self.ask_probe(probe, &request)?;
+            if let (Some(Reply::Singles { ticks, empty }), Some(epoch)) =
+                (reply, self.samples.probes[probe].epochs.last_mut())
+            {
+                epoch.singles = ticks;
+                epoch.singles_empty = empty;
+            }
+        }
+        Ok(())
+    }
+}
