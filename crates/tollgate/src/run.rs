@@ -31,7 +31,7 @@ pub(crate) struct Args {
 /// What the measured side is held against.
 #[derive(clap::Args)]
 pub(crate) struct Baseline {
-    /// Measure this tollgate, too, batch by batch in turn, and compare with it
+    /// Measure this tollgate, too, batch by batch, and compare with it
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) against: Option<PathBuf>,
     /// Measure, too, with the workers started through this command, and compare with that

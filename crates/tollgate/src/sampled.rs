@@ -111,7 +111,7 @@ impl Sampled {
                     write(sessions, samples, &spans);
                 }
             }
-            sessions[0].progress.show(share, doing.as_str());
+            sessions.iter().for_each(|session| session.progress.show(share, doing.as_str()));
             if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let samples = sample(&mut observe).map_err(|lost| anyhow!("nothing could be measured: {lost}"))?;

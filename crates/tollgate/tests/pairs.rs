@@ -20,6 +20,8 @@ use tollgate_report::{Comparison, Options, Verdict, compare};
 /// Ticks of the clock in a second.
 const HZ: f64 = 2e9;
 const EPOCHS: u32 = 24;
+/// That of `--until`.
+const MARGIN: f64 = 0.03;
 /// The probe that differs, of [`NAMES`].
 const CHANGED: usize = 1;
 const NAMES: [&str; 6] = ["call/a", "syscall/a", "syscall/b", "fault/a", "signal/a", "thread/a"];
@@ -27,15 +29,15 @@ const NAMES: [&str; 6] = ["call/a", "syscall/a", "syscall/b", "fault/a", "signal
 /// Standard deviation of the logarithm of a process's own level, by probe.
 const LAYOUT: [f64; 6] = [0.001, 0.002, 0.003, 0.01, 0.003, 0.005];
 /// The same of a batch.
-const BATCH: f64 = 0.01;
+const BATCH: f64 = 0.006;
 /// One batch in so many takes up to half as long again, and one in a hundred of these ten times as long.
 const HIT: f64 = 12.0;
 
 std::thread_local! {
     static CLOCK: Scripted = Scripted::default();
-    static RANDOM: RefCell<ChaCha8Rng> = RefCell::new(ChaCha8Rng::seed_from_u64(11));
-    /// The machine's level, and the moment at which it jumps.
-    static LEVEL: Cell<(f64, u64)> = const { Cell::new((1.0, 0)) };
+    static RANDOM: RefCell<ChaCha8Rng> = RefCell::new(ChaCha8Rng::seed_from_u64(0));
+    /// The machine's level, the moment at which it jumps, and the one at which the runs began.
+    static LEVEL: Cell<(f64, u64, u64)> = const { Cell::new((1.0, 0, 0)) };
 }
 
 fn uniform() -> f64 {
@@ -52,14 +54,14 @@ fn now() -> u64 {
 
 /// How slow the machine is at this moment.
 fn level() -> f64 {
-    let (mut level, mut until) = LEVEL.get();
+    let (mut level, mut until, start) = LEVEL.get();
     let now = now();
     while now >= until {
         level = if level == 1.0 { 1.2 } else { 1.0 };
         until += (HZ * (0.2 + 3.0 * uniform())) as u64;
     }
-    LEVEL.set((level, until));
-    level * (1.0 + 0.1 * (now as f64 / HZ / 20.0 * std::f64::consts::TAU).sin())
+    LEVEL.set((level, until, start));
+    level * (1.0 + 0.1 * ((now - start) as f64 / HZ / 20.0 * std::f64::consts::TAU).sin())
 }
 
 struct Known {
@@ -178,6 +180,8 @@ fn run_pair(
     states: [Vec<ProbeState>; 2],
     tell: &mut dyn FnMut(Event<'_>),
 ) -> ([RunSamples; 2], String) {
+    RANDOM.set(ChaCha8Rng::seed_from_u64(plan.seed + 1_000));
+    LEVEL.set((1.0, now(), now()));
     let notes = RefCell::default();
     let sides = [probes(names, 0.0), probes(names, change)];
     let lists = sides.each_ref().map(|side| side.iter().map(|probe| probe as &dyn Probe).collect::<Vec<_>>());
@@ -237,13 +241,17 @@ fn a_small_change_is_found_nothing_else_is_and_the_intervals_hold() {
     assert!(held * 1_000 >= rows * 978, "{held} of {rows}");
 }
 
+/// Time for about 60 epochs.
+fn long_plan() -> Plan {
+    let plan = plan(5);
+    Plan { budget_ns: plan.budget_ns * 9, ..plan }.for_pair(Some(MARGIN))
+}
+
 /// Above, below and within 3 %, and one probe whose change is the margin itself.
 #[test]
 fn a_probe_ends_when_its_change_is_known_and_the_others_get_the_time() {
-    const MARGIN: f64 = 0.03;
     for (change, verdict) in [(0.1, Verdict::Worse), (-0.1, Verdict::Better), (MARGIN, Verdict::Worse)] {
-        let plan = plan(5).for_pair(Some(MARGIN));
-        let (comparison, samples) = compared(&plan, change, Some(MARGIN));
+        let (comparison, samples) = compared(&long_plan(), change, Some(MARGIN));
         let epochs: Vec<usize> = samples[1].probes.iter().map(|probe| probe.epochs.len()).collect();
         let known: Vec<bool> = samples[1].probes.iter().map(|probe| probe.precise).collect();
         for (place, row) in comparison.rows.iter().enumerate() {
@@ -262,9 +270,8 @@ fn a_probe_ends_when_its_change_is_known_and_the_others_get_the_time() {
 
 #[test]
 fn progress_names_what_is_still_open() {
-    let plan = plan(5).for_pair(Some(0.03));
     let mut words = Vec::new();
-    run_pair(&NAMES, &plan, 0.03, Some(0.03), [Vec::new(), Vec::new()], &mut |event| {
+    run_pair(&NAMES, &long_plan(), MARGIN, Some(MARGIN), [Vec::new(), Vec::new()], &mut |event| {
         if let Event::Epoch(text) = event {
             words.push(text);
         }

@@ -281,6 +281,7 @@ pub(crate) fn arbitrary_run(float: BoxedStrategy<f64>) -> impl Strategy<Value = 
                 tool,
                 command,
                 complete,
+                until: interleaved_with.as_ref().map(|_| 0.03),
                 interleaved_with,
                 host,
                 warnings,
