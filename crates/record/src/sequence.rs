@@ -92,7 +92,6 @@ impl Evidence {
 }
 
 #[cfg(test)]
-#[allow(clippy::print_stdout, reason = "how often it misses is what METHOD.md quotes")]
 mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
@@ -193,7 +192,6 @@ mod tests {
             n >= 11.0 && (sum / n).abs() > 3.29 * error
         };
         let naive = misses(SHAPES[0].1, runs, student);
-        println!("{found:?} of {runs} each; an interval of 99.9 % for one look: {naive}");
         assert!(naive * 1_000 > 10 * runs, "{naive} of {runs}");
     }
 

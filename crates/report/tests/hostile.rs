@@ -7,7 +7,8 @@ use tollgate_record::family::{KneeAsked, KneeFound, LeftOut, RingAsked};
 use tollgate_record::store::{Entry, Summary};
 use tollgate_record::{Asked, Found};
 use tollgate_record::{
-    EpochFigure, Evidence, Finding, Measurement, Per, Phase, Run, Severity, Status, Warning, document,
+    EpochFigure, Evidence, Finding, Measurement, PairedFigure, Per, Phase, Run, Severity, Status, Warning,
+    document,
 };
 use tollgate_report::{
     Options, ProbeRow, Style, compare, comparison, comparison_markdown, findings, history, history_table,
@@ -102,7 +103,11 @@ fn check(text: &str, style: &Style) -> Result<String, TestCaseError> {
 /// Gives the results processes and phases.
 fn dress(run: &mut Run, numbers: &[(f64, f64, f64)]) {
     for (place, result) in run.results.iter_mut().enumerate() {
-        let epoch = |(a, b, c): &(f64, f64, f64)| EpochFigure { ns: *a, core_hz: (*b > 0.0).then_some(*c) };
+        let epoch = |(a, b, c): &(f64, f64, f64)| EpochFigure {
+            ns: *a,
+            core_hz: (*b > 0.0).then_some(*c),
+            paired: (*b > 1.0).then_some(PairedFigure { ratio: *c, pairs: 7, spread: *a }),
+        };
         result.epochs = numbers.iter().skip(place % 3).map(epoch).collect();
         let ns = numbers.first().map(|(a, b, _)| fixture::estimate(*a, *b));
         let name = result.engine.clone();
@@ -110,8 +115,21 @@ fn dress(run: &mut Run, numbers: &[(f64, f64, f64)]) {
     }
 }
 
-/// A comparison and a history of whatever it is: refused in a sentence, or shown in good order.
+/// A comparison and a history of whatever it is, as it is and as if the two were measured in pairs.
 fn both(a: &[Run], b: &[Run], options: &Options, style: &Style) -> Result<(), TestCaseError> {
+    shown(a, b, options, style)?;
+    let ([a], [b]) = (a, b) else { return Ok(()) };
+    for until in [None, Some(0.03)] {
+        let (mut a, mut b) = (a.clone(), b.clone());
+        (a.interleaved_with, b.interleaved_with) = (Some(b.id.clone()), Some(a.id.clone()));
+        (a.until, b.until) = (until, until);
+        shown(&[a], &[b], options, style)?;
+    }
+    Ok(())
+}
+
+/// Refused in a sentence, or shown in good order.
+fn shown(a: &[Run], b: &[Run], options: &Options, style: &Style) -> Result<(), TestCaseError> {
     match compare(a, b, options) {
         Ok(found) => {
             check(&comparison(&found, true, style), style)?;

@@ -2,7 +2,7 @@
 
 use super::facts::Weight;
 use super::result::{ComparedProbe, Comparison, Verdict};
-use super::table::{how, side_words, tally, threshold};
+use super::table::{how, interval_words, side_words, tally, threshold};
 
 use crate::style::Style;
 use crate::text::{clean, cut};
@@ -34,17 +34,17 @@ pub fn comparison_markdown(found: &Comparison) -> String {
         found.rows.iter().filter(|row| matches!(row.verdict, Verdict::Better | Verdict::Worse)).collect();
     if !moved.is_empty() {
         text.push(String::new());
-        text.extend(table(&moved));
+        text.extend(table(&moved, found));
     }
     text.extend(["", "<details><summary>All probes</summary>", ""].map(str::to_owned));
-    text.extend(table(&found.rows.iter().collect::<Vec<_>>()));
+    text.extend(table(&found.rows.iter().collect::<Vec<_>>(), found));
     text.extend(["", "</details>", ""].map(str::to_owned));
     text.join("\n")
 }
 
-fn table(rows: &[&ComparedProbe]) -> Vec<String> {
+fn table(rows: &[&ComparedProbe], found: &Comparison) -> Vec<String> {
     let mut text = vec![
-        "| probe | A | B | ratio | change, 99 % interval | sees | verdict |".to_owned(),
+        format!("| probe | A | B | ratio | change, {} | sees | verdict |", interval_words(found)),
         "|---|--:|--:|--:|--:|--:|---|".to_owned(),
     ];
     for row in rows {

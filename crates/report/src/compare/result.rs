@@ -89,7 +89,7 @@ pub struct ComparedProbe {
     pub b: f64,
     /// B over A, at one core frequency where `at_one_frequency` says so. Absent where it would mean nothing.
     pub ratio: Option<f64>,
-    /// Its 99 % interval.
+    /// Its 99 % interval; with `until`, the one that holds at all looks together.
     pub interval: Option<[f64; 2]>,
     /// Whether the ratio is one of core cycles.
     pub at_one_frequency: bool,

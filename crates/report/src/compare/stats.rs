@@ -345,7 +345,7 @@ mod tests {
         let column = |values: &[f64]| values.iter().copied().map(Some).collect::<Column>();
         let one_side = column(&[0.03, 0.01, 0.02, 0.05, 0.04, 0.07, 0.06, 0.09, 0.08]);
         let both = column(&[0.03, -0.01, 0.02, -0.05, 0.04, -0.07, 0.06, -0.02, 0.01]);
-        let alone = signs(&[one_side.clone()], 0.005);
+        let alone = signs(std::slice::from_ref(&one_side), 0.005);
         // 2 of 2^9 choices have all values on one side.
         assert_eq!((alone[0].chance, smallest_chance_of_signs(9)), (1.0 / 256.0, 1.0 / 256.0));
         assert_eq!(alone[0].all, [0.01, 0.09], "9 values give the level only by their whole range");

@@ -147,13 +147,18 @@ fn differences(found: &Comparison, explain: bool, style: &Style) -> Vec<String> 
     text
 }
 
+/// Which intervals the rows have.
+pub(super) fn interval_words(found: &Comparison) -> &'static str {
+    if found.until.is_some() { "interval" } else { "99 % interval" }
+}
+
 fn rows(found: &Comparison, style: &Style) -> Vec<String> {
     let mut table = TextTable::new([
         Column::left("").most(40).least(20),
         Column::right("A").rank(1),
         Column::right("B").rank(2),
         Column::right("change"),
-        Column::right("99 % interval").rank(3),
+        Column::right(interval_words(found)).rank(3),
         Column::right("sees").rank(4),
         Column::left(""),
     ]);
