@@ -3,14 +3,12 @@
 use super::pairs::Pair;
 use super::result::{ComparedProbe, Options, Verdict};
 use super::spread::{Class, between_runs, is_control, machine_wide};
-use super::stats::{Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
+use super::stats::{CHANCE, Column, POWER, Shift, Z, chances, cliff, median, shift, smallest_chance};
 use tollgate_record::{EpochFigure, Estimate, Measurement};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.
 pub(super) const ENOUGH_RUNS: usize = 4;
-/// The largest corrected chance that is still taken for a difference.
-const CHANCE: f64 = 0.05;
 /// The quantile of the normal distribution behind the intervals of the record.
 const Z_RECORD: f64 = 1.959_963_984_540_054;
 
