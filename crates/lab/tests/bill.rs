@@ -139,7 +139,7 @@ fn with_identifiers(name: &str, bits: u32) -> CycleBill {
     Embedded.measure_cycles(&Experiment { design, crossing, iterations: 20 }, &core).expect(name)
 }
 
-/// Privileged specification, 10.1.11: a hart has 0 to 16 bits. With one, two address spaces are told apart.
+/// An address space identifier has 0 to 16 bits (privileged specification, 10.1.11). Two address spaces need one bit.
 #[test]
 fn identifiers_are_used_where_there_are_some() {
     for (bits, instructions, about) in [

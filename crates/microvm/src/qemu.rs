@@ -6,8 +6,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::{NamedTempFile, tempfile};
 use tollgate_supervise::{Patience, Tree};
 
@@ -71,18 +70,6 @@ fn wait(
         }
         _ => RunError::host("start QEMU")(error),
     })?;
-    let milliseconds = patience.as_millis();
-    let mut patience = Patience::new(patience);
-    let (mut since, mut wait) = (Instant::now(), patience.allowed());
-    loop {
-        if let Some(ended) = tree.ended() {
-            return Ok(ended.status);
-        }
-        if since.elapsed() > wait {
-            let more = patience.after(since.elapsed(), tree.id());
-            wait = more.ok_or(RunError::Hung(milliseconds))?;
-            since = Instant::now();
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
+    let ended = tree.wait_patiently(Patience::new(patience));
+    ended.map(|ended| ended.status).ok_or(RunError::Hung(patience.as_millis()))
 }

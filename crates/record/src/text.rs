@@ -46,7 +46,7 @@ pub fn inert_json(json: &str) -> Cow<'_, str> {
 }
 
 /// [`printable`], cut to `most` characters so that a hostile string cannot fill a screen.
-pub(crate) fn short(text: &str, most: usize) -> String {
+pub fn short(text: &str, most: usize) -> String {
     let mut short: String = printable(text).chars().take(most).collect();
     if short.len() < text.len() && text.chars().count() > most {
         short.push_str("...");

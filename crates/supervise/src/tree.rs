@@ -1,6 +1,7 @@
 //! A program with everything that it starts, from the side of the process that started it.
 
 use crate::guard::{self, Report, Started};
+use crate::patience::Patience;
 use std::io::{self, Read, Write};
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, RawFd};
@@ -8,7 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::Arc;
-use std::{ptr, thread, time::Duration};
+use std::time::{Duration, Instant};
+use std::{ptr, thread};
 
 /// Runs in the new process before the program is executed. It must not allocate or take a lock.
 pub type Prepare = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
@@ -61,6 +63,7 @@ impl Tree {
         let (mut ours, theirs) = UnixStream::pair()?;
         let split = move || {
             guard::split(theirs.as_raw_fd())?;
+            end_first();
             prepare.as_ref().map_or(Ok(()), |prepare| prepare())
         };
         command.process_group(0);
@@ -84,6 +87,7 @@ impl Tree {
             let parent = std::process::id();
             let bound = move || {
                 end_with_parent(parent)?;
+                end_first();
                 prepare()
             };
             // SAFETY: between fork and exec the closure makes system calls only, as `Prepare` must.
@@ -145,6 +149,21 @@ impl Tree {
             None => drop(child_state(self.program, 0)),
         }
         self.finish()
+    }
+
+    /// Waits for the program to end by itself for as long as `patience` has with it. `None` if it hangs; it still runs then.
+    pub fn wait_patiently(&mut self, mut patience: Patience) -> Option<Ended> {
+        let (mut since, mut wait) = (Instant::now(), patience.allowed());
+        loop {
+            if let Some(ended) = self.ended() {
+                return Some(ended);
+            }
+            if since.elapsed() > wait {
+                wait = patience.after(since.elapsed(), self.id())?;
+                since = Instant::now();
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Ends the program and everything that it has started, if it has not ended by itself.
@@ -248,6 +267,20 @@ pub fn end_with_parent(parent: u32) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Lets the kernel end this process before its supervisor when memory is out, so that a row is lost and not the run: all
+/// memory counts as used by it (proc_pid_oom_score_adj(5)). Where that cannot be asked for, the kernel chooses by size.
+fn end_first() {
+    const SCORE: &[u8] = b"1000";
+    // SAFETY: a string that ends with zero, and bytes that live for ever; the descriptor is used by nothing else.
+    unsafe {
+        let file = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if file >= 0 {
+            libc::write(file, SCORE.as_ptr().cast(), SCORE.len());
+            libc::close(file);
+        }
+    }
 }
 
 /// The end of a program whose status is unknown.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs, io, ptr, thread};
-use tollgate_supervise::Tree;
+use tollgate_supervise::{Patience, Tree};
 
 /// Starts a shell script whose standard output is piped.
 fn start(script: &str) -> Tree {
@@ -99,6 +99,26 @@ fn preparations_are_made_in_the_program_only() {
     let refuse = || Err(io::Error::from_raw_os_error(libc::EXDEV));
     let error = Tree::start(|| shell("exit 0"), Some(Arc::new(refuse))).err().unwrap();
     assert_eq!(error.raw_os_error(), Some(libc::EXDEV));
+}
+
+#[test]
+fn a_program_that_hangs_is_waited_for_as_long_as_was_said() {
+    let patience = |milliseconds| Patience::new(Duration::from_millis(milliseconds));
+    assert_eq!(start("exit 3").wait_patiently(patience(600_000)).unwrap().status.code(), Some(3));
+    let mut tree = start("sleep 1000");
+    assert!(tree.wait_patiently(patience(50)).is_none());
+    assert!(lives(tree.id() as i32));
+}
+
+#[test]
+fn when_memory_is_out_the_program_ends_before_its_supervisor() {
+    let score = |process: &str| fs::read_to_string(format!("/proc/{process}/oom_score_adj"));
+    let before = score("self").unwrap();
+    let mut tree = start("cat /proc/self/oom_score_adj");
+    let mut text = String::new();
+    tree.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "1000\n");
+    assert_eq!(score("self").unwrap(), before);
 }
 
 #[test]

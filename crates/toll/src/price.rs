@@ -27,9 +27,6 @@ impl When {
     ];
 }
 
-/// What one miss fetches, of every processor that this runs on: a line of 64 bytes.
-const LINE_KIB: f64 = 64.0 / 1024.0;
-
 /// What has a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
@@ -80,6 +77,8 @@ struct Refill {
     run: String,
     /// The footprint at which a cache is full, and what each KiB beyond costs at most.
     steps: Vec<(f64, f64)>,
+    /// What one miss fetches: a line of the first data cache. Unknown where the machine does not tell.
+    line_kib: Option<f64>,
 }
 
 /// The prices could not be measured.
@@ -235,8 +234,9 @@ impl Prices {
         let sizes = refill.steps.iter().map(|(full, _)| full.min(resident));
         let (bytes, ns) = sizes.map(|bytes| (bytes, at_most(bytes))).max_by(|a, b| a.1.total_cmp(&b.1))?;
         // Refill is a part of the CPU time, and each line that it fetches is a miss.
-        let line = refill.steps.iter().map(|(_, ns_per_kib)| ns_per_kib).sum::<f64>() * LINE_KIB;
-        let by_misses = account.misses.map(|misses| ("misses", misses as f64 * line));
+        let ns_per_kib: f64 = refill.steps.iter().map(|(_, ns_per_kib)| ns_per_kib).sum();
+        let by_misses = account.misses.zip(refill.line_kib);
+        let by_misses = by_misses.map(|(misses, line)| ("misses", misses as f64 * line * ns_per_kib));
         let limits = [("CPU time", account.cpu.as_nanos() as f64)].into_iter().chain(by_misses);
         let each = limits.map(|(name, all)| (name, all / switches.max(1) as f64));
         let least = each.filter(|(_, limit)| *limit < ns).min_by(|a, b| a.1.total_cmp(&b.1));
@@ -308,7 +308,9 @@ fn refill(run: &Run) -> Option<Refill> {
     let knees = run.results.iter().filter(|row| row.status == Status::Measured);
     let steps: Vec<(f64, f64)> =
         knees.filter_map(|row| Some((row.found.knee()?.knee_bytes? as f64, row.ns?.ci[1]))).collect();
-    (!steps.is_empty()).then(|| Refill { run: run.id.clone(), steps })
+    let mut caches = run.host.caches.iter().filter(|cache| cache.level == 1 && cache.kind != "Instruction");
+    let line_kib = caches.find_map(|cache| cache.line_bytes).map(|bytes| f64::from(bytes) / 1024.0);
+    (!steps.is_empty()).then(|| Refill { run: run.id.clone(), steps, line_kib })
 }
 
 fn ns(run: &Run, probe: &str) -> Option<Estimate> {
@@ -356,6 +358,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
     use tollgate_record::family::{Found, KneeFound};
+    use tollgate_record::host::Cache;
     use tollgate_record::{Per, Tool};
 
     fn run(rows: &[(&str, f64)]) -> Run {
@@ -429,6 +432,9 @@ mod tests {
         for (row, kib) in ring.results.iter_mut().zip([32, 1024]) {
             row.found = Found::Knee(KneeFound { knee_bytes: Some(kib * 1024), ..KneeFound::default() });
         }
+        let unknown = Prices { refill: refill(&ring), ..Prices::default() };
+        let first = Cache { level: 1, kind: "Data".into(), line_bytes: Some(64), ..Cache::default() };
+        ring.host.caches.push(first);
         let prices = Prices { refill: refill(&ring), ..Prices::default() };
         let used = |resident_bytes, misses| Account {
             resident_bytes,
@@ -454,5 +460,7 @@ mod tests {
         assert_eq!(narrowed(7_000, Some(7_000_000)), (1_000.0, Some("CPU time".into()), Some(7_000_000)));
         assert_eq!(narrowed(7_000, None), (1_000.0, Some("CPU time".into()), None));
         assert_eq!(Prices::default().refill(7, &used(None, None)), None);
+        // Where the line of the cache is unknown, misses say nothing.
+        assert_eq!(unknown.refill(7, &used(None, Some(700))).unwrap().narrowed_by, None);
     }
 }

@@ -466,7 +466,7 @@ fn against_finds_and_names_what_one_command_crosses_more() {
     };
     for name in ["system-call/read", "system-call/write"] {
         let (a, b) = (row(name)["a"].as_f64().unwrap(), row(name)["b"].as_f64().unwrap());
-        assert_eq!((b - a, row(name)["verdict"].as_str()), (100.0, Some("worse")), "{name}");
+        assert_eq!((b - a, row(name)["verdict"].as_str()), (100.0, Some("worse")), "{name}: {found}");
     }
     assert_eq!(row("system-call/execve")["verdict"], "same");
     assert_eq!(row("elapsed")["units"], serde_json::json!([8, 8]));

@@ -106,5 +106,5 @@ fn differing(a: &Params, b: &Params) -> Option<String> {
 
 /// A string of a record in a sentence.
 pub(super) fn short(text: &str) -> String {
-    tollgate_record::text::printable(text).chars().take(60).collect()
+    tollgate_record::text::short(text, 60)
 }

@@ -4,7 +4,7 @@ use super::pairs::Pair;
 use super::result::{ComparedProbe, Options, Verdict};
 use super::spread::{Class, between_runs, is_control, machine_wide};
 use super::stats::{
-    Column, POWER, Shift, Signs, Z, center, chances, cliff, median, shift, signs, smallest_chance,
+    CHANCE, Column, POWER, Shift, Signs, Z, center, chances, cliff, median, shift, signs, smallest_chance,
     smallest_chance_of_signs,
 };
 use tollgate_record::{EpochFigure, Estimate, LEAST_OF_PAIRS, Measurement, confidence_sequence};
@@ -12,9 +12,7 @@ use tollgate_record::{EpochFigure, Estimate, LEAST_OF_PAIRS, Measurement, confid
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.
 pub(super) const ENOUGH_RUNS: usize = 4;
-/// The largest corrected chance that is still taken for a difference.
-const CHANCE: f64 = 0.05;
-/// The same for pairs: one comparison of equal programs in two hundred names a probe.
+/// The same as [`CHANCE`] for pairs: one comparison of equal programs in two hundred names a probe.
 const CHANCE_OF_PAIRS: f64 = 0.005;
 /// The quantile of the normal distribution behind the intervals of the record.
 const Z_RECORD: f64 = 1.959_963_984_540_054;

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use tollgate_supervise::Tree;
+use tollgate_supervise::{Patience, Tree};
 
 /// How a boot ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +82,7 @@ fn emulator(case: &Case, parts: &Parts, file_system: &Path) -> Command {
     command
 }
 
-/// Runs the emulator until it ends or the limit is reached. No process of it is left afterwards.
+/// Runs the emulator until it ends or the limit is reached, in which time that others had the CPU does not count. No process of it is left afterwards.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -104,13 +104,10 @@ fn boot(command: impl Fn() -> Command, limit: Duration) -> io::Result<Booted> {
         let _ = reader.read_to_end(&mut console);
         console
     });
-    let end = loop {
-        match tree.ended() {
-            Some(ended) if ended.status.success() => break End::Off,
-            Some(ended) => break End::Emulator(ended.status.to_string()),
-            None if start.elapsed() > limit => break End::Hung,
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
+    let end = match tree.wait_patiently(Patience::new(limit)) {
+        Some(ended) if ended.status.success() => End::Off,
+        Some(ended) => End::Emulator(ended.status.to_string()),
+        None => End::Hung,
     };
     // Ends every process that may still hold the writing end, so that the listener ends.
     drop(tree);
