@@ -28,8 +28,8 @@ const NAMES: [&str; 6] = ["call/a", "syscall/a", "syscall/b", "fault/a", "signal
 
 /// Standard deviation of the logarithm of a process's own level, by probe.
 const LAYOUT: [f64; 6] = [0.001, 0.002, 0.003, 0.01, 0.003, 0.005];
-/// The same of a batch.
-const BATCH: f64 = 0.006;
+/// The same of a batch, by probe.
+const BATCH: [f64; 6] = [0.006, 0.006, 0.006, 0.03, 0.006, 0.006];
 /// One batch in so many takes up to half as long again, and one in a hundred of these ten times as long.
 const HIT: f64 = 12.0;
 
@@ -70,7 +70,7 @@ struct Known {
     ticks: f64,
 }
 
-struct Open(f64);
+struct Open(f64, f64);
 
 impl Probe for Known {
     fn meta(&self) -> &Meta {
@@ -78,7 +78,7 @@ impl Probe for Known {
     }
 
     fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        Ok(Box::new(Open(self.ticks * (LAYOUT[self.place] * normal()).exp())))
+        Ok(Box::new(Open(self.ticks * (LAYOUT[self.place] * normal()).exp(), BATCH[self.place])))
     }
 }
 
@@ -89,7 +89,7 @@ impl Crossing for Open {
             it if it < 1.0 => 1.0 + uniform() / 2.0,
             _ => 1.0,
         };
-        let noise = hit * (BATCH * normal()).exp();
+        let noise = hit * (self.1 * normal()).exp();
         CLOCK.with(|clock| clock.advance((40.0 + passes as f64 * self.0 * level() * noise) as u64));
         Ok(())
     }
@@ -158,8 +158,8 @@ fn probes(names: &[&'static str], change: f64) -> Vec<Known> {
 }
 
 fn plan(seed: u64) -> Plan {
-    // About four times four batches of each probe in an epoch.
-    let budget_ns = u64::from(EPOCHS) * NAMES.len() as u64 * 13_000_000;
+    // A few times four batches of each probe in an epoch.
+    let budget_ns = u64::from(EPOCHS) * NAMES.len() as u64 * 20_000_000;
     Plan {
         seed,
         epochs: EPOCHS,
@@ -244,7 +244,7 @@ fn a_small_change_is_found_nothing_else_is_and_the_intervals_hold() {
 /// Time for about 60 epochs.
 fn long_plan() -> Plan {
     let plan = plan(5);
-    Plan { budget_ns: plan.budget_ns * 9, ..plan }.for_pair(Some(MARGIN))
+    Plan { budget_ns: plan.budget_ns * 6, ..plan }.for_pair(Some(MARGIN))
 }
 
 /// Above, below and within 3 %, and one probe whose change is the margin itself.
@@ -292,18 +292,19 @@ fn batches_alternate_in_an_order_that_the_seed_draws() {
     let epochs: Vec<&str> = text.split(char::is_uppercase).filter(|epoch| !epoch.is_empty()).collect();
     assert_eq!(epochs.len(), 8, "{text}");
     assert!(text.contains("AB") && text.contains("BA"), "either is the first to start: {text}");
-    for epoch in epochs {
-        // The first of each four rounds has batches of double length, one of each side.
-        let mut rest = epoch;
-        for round in 0.. {
-            let length = if round % 4 == 0 { 2 } else { 4 };
-            if rest.is_empty() {
-                break;
-            }
-            let (visit, after) = rest.split_at(length);
-            assert!(["ab", "ba", "abba", "baab"].contains(&visit), "{visit} in {epoch}");
-            rest = after;
+    // The first of each four rounds has batches of double length, one of each side.
+    let mut rest = epochs[0];
+    for round in 0.. {
+        let length = if round % 4 == 0 { 2 } else { 4 };
+        if rest.is_empty() {
+            break;
         }
+        let (visit, after) = rest.split_at(length);
+        assert!(["ab", "ba", "abba", "baab"].contains(&visit), "{visit} in {}", epochs[0]);
+        rest = after;
+    }
+    for epoch in epochs {
+        assert_eq!(epoch.matches('a').count(), epoch.matches('b').count(), "{epoch}");
     }
 }
 
@@ -331,4 +332,32 @@ fn a_probe_of_one_side_is_measured_without_pairs() {
     assert!(b.probes[1].epochs.iter().all(|epoch| epoch.pairs.is_empty() && !epoch.batches.is_empty()));
     assert!(b.probes[0].epochs.iter().all(|epoch| !epoch.pairs.is_empty()));
     assert!(a.complete && b.complete);
+}
+
+#[test]
+fn what_cannot_become_known_does_not_take_the_time() {
+    let skipped = ProbeState::Skipped { reason: "not there".into(), enable: "build it".into() };
+    let states = [vec![ProbeState::Active, skipped], Vec::new()];
+    let ([_, b], _) = run_pair(&NAMES, &long_plan(), 0.0, Some(MARGIN), states, &mut |_| {});
+    assert_eq!((b.probes[1].epochs.len(), b.probes[1].precise), (6, true));
+    assert!(b.probes[0].epochs.len() >= 11);
+}
+
+/// The fourth probe varies five times as much as the others: 25 times as many pairs are as exact, and 16 the most.
+#[test]
+fn a_probe_that_varies_more_gets_more_pairs() {
+    let plan = Plan { epochs: 3, most_epochs: 3, ..plan(5) };
+    let ([_, b], _) = run_pair(
+        &NAMES,
+        &Plan { budget_ns: plan.budget_ns * 4, ..plan },
+        0.0,
+        None,
+        Default::default(),
+        &mut |_| {},
+    );
+    let pairs =
+        |epoch: usize| b.probes.iter().map(|probe| probe.epochs[epoch].pairs.len()).collect::<Vec<_>>();
+    assert!(pairs(0).iter().all(|all| *all == pairs(0)[0]), "nothing is known yet: {:?}", pairs(0));
+    let last = pairs(2);
+    assert!((0..6).all(|at| at == 3 || last[at] * 5 < last[3]), "{last:?}");
 }

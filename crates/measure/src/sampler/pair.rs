@@ -9,7 +9,8 @@ use super::side::{Halt, Side};
 use crate::bench::{Bench, Lost};
 use crate::probe::Meta;
 use crate::samples::{Batch, Pair, ProbeState, RunSamples};
-use crate::summary::paired;
+use crate::stats::FEWEST_GROUPS;
+use crate::summary::{headline, paired};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,6 +20,10 @@ use tollgate_record::is_decided;
 
 /// Probes that progress names.
 const SHOWN: usize = 3;
+/// A probe whose single pairs vary by this much is visited once in a round; others in proportion to their variance, which
+/// takes as many pairs to average out.
+const SPREAD_OF_ONE: f64 = 0.01;
+const MOST_VISITS: f64 = 16.0;
 
 /// Runs a plan on two benches in pairs. `states` says for each bench which probes to measure; a probe that only one
 /// of them has is measured there without pairs. The plan is one [`for_pair`](Plan::for_pair). With `until`, a probe takes
@@ -38,7 +43,8 @@ pub fn run_pair(
     let ([a, b], [states_a, states_b]) = (benches, states);
     let sides = [Side::new(a, metas, states_a, plan), Side::new(b, metas, states_b, plan)];
     let rng = ChaCha8Rng::seed_from_u64(plan.seed);
-    let mut sampler = PairSampler { sides, order: [0, 1], plan, until, rng, tell };
+    let visits = vec![1; metas.len()];
+    let mut sampler = PairSampler { sides, order: [0, 1], plan, until, visits, rng, tell };
     let halt = sampler.epochs().err();
     let PairSampler { sides: [a, b], .. } = sampler;
     Ok([a.finish(halt.clone())?, b.finish(halt)?])
@@ -51,6 +57,8 @@ struct PairSampler<'a> {
     order: [usize; 2],
     plan: &'a Plan,
     until: Option<f64>,
+    /// How often each probe is visited in a round.
+    visits: Vec<usize>,
     rng: ChaCha8Rng,
     tell: &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
 }
@@ -86,7 +94,7 @@ impl PairSampler<'_> {
                 self.sides[side].core()?;
             }
             closing = self.elapsed() - rounds_ended;
-            self.close_decided();
+            self.learn();
             self.say(|samples| Event::Ended(samples))?;
             if self.active().is_empty() {
                 break;
@@ -108,12 +116,25 @@ impl PairSampler<'_> {
         format!("{number}, still open: {}{more}", names.join(", "))
     }
 
-    /// Leaves the probes whose change is known out of further epochs.
-    fn close_decided(&mut self) {
-        let Some(margin) = self.until else { return };
+    /// Learns from the epoch that has ended: how often each probe is visited in the next, which depends on how much its
+    /// pairs vary and not on which side is slower; and whose change is known, so that it takes no further part.
+    fn learn(&mut self) {
         for probe in self.active() {
-            let logs = paired(&self.sides[1].samples.probes[probe]).into_iter().flatten();
-            if is_decided(&logs.map(|it| it.ratio.ln()).collect::<Vec<_>>(), margin) {
+            let samples = &self.sides[1].samples.probes[probe];
+            let epochs = paired(samples);
+            if let Some(Some(last)) = epochs.last() {
+                self.visits[probe] =
+                    (last.spread / SPREAD_OF_ONE).powi(2).round().clamp(1.0, MOST_VISITS) as usize;
+            }
+            let Some(margin) = self.until else { continue };
+            let logs: Vec<f64> = epochs.into_iter().flatten().map(|it| it.ratio.ln()).collect();
+            let crossings = f64::from(self.sides[1].metas[probe].crossings_per_pass);
+            let is_nothing = || headline(samples, crossings).is_none_or(|it| it.is_zero_within_error());
+            // What only one side has, and what takes no time, has no change that could become known.
+            let is_hopeless = logs.len() >= FEWEST_GROUPS && is_nothing()
+                || logs.is_empty()
+                    && self.sides.iter().any(|side| side.samples.probes[probe].epochs.len() >= FEWEST_GROUPS);
+            if is_hopeless || is_decided(&logs, margin) {
                 self.sides.iter_mut().for_each(|side| side.samples.probes[probe].precise = true);
             }
         }
@@ -183,6 +204,13 @@ impl PairSampler<'_> {
             probes.retain(|&probe| self.takes_part(probe));
             if probes.is_empty() {
                 break;
+            }
+            // A short epoch has no time for more than one visit.
+            if round >= FEWEST_ROUNDS && !Side::is_double(round) {
+                probes = probes
+                    .into_iter()
+                    .flat_map(|probe| std::iter::repeat_n(probe, self.visits[probe]))
+                    .collect();
             }
             probes.shuffle(&mut self.rng);
             for probe in probes {

@@ -34,3 +34,39 @@ fn ratio(epoch: &EpochSamples, empty: f64) -> Option<PairedFigure> {
         spread: DEVIATION * median(&distances),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Batch;
+
+    fn epoch(pairs: &[(u64, u64)]) -> EpochSamples {
+        let batch = |ticks| Batch { passes: 10, ticks };
+        let pair = |&(own, other): &(u64, u64)| Pair { own: batch(own), other: batch(other) };
+        let batches = pairs.iter().map(|(own, _)| batch(*own)).collect();
+        EpochSamples {
+            pairs: pairs.iter().map(pair).collect(),
+            batches,
+            empty: vec![100],
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_the_middle_one_without_the_empty_batch() {
+        // Without 100: 2, 4, 8, and one pair that a jump separates.
+        let jump = epoch(&[(300, 200), (500, 200), (900, 200), (100_000, 200), (110, 200)]);
+        let alone = EpochSamples { batches: vec![Batch { passes: 10, ticks: 300 }], ..Default::default() };
+        let (nothing, zero) = (EpochSamples::default(), epoch(&[(100, 100), (90, 300)]));
+        let probe = ProbeSamples { epochs: vec![jump, alone, nothing, zero], ..Default::default() };
+        let found = paired(&probe);
+        // The third epoch has no batches; in the last no batch took longer than an empty one.
+        assert_eq!(found.len(), 3);
+        let first = found[0].unwrap();
+        assert!((first.ratio - 4.0).abs() < 1e-12);
+        assert_eq!(first.pairs, 5);
+        // The distances from ln 4 are ln 2 twice, 0, and two that are larger: the middle one is ln 2.
+        assert!((first.spread / DEVIATION - 2.0_f64.ln()).abs() < 1e-12);
+        assert_eq!(found[1..], [None, None]);
+    }
+}

@@ -216,7 +216,7 @@ pub(super) type Column = Vec<Option<f64>>;
 /// studentised differences is what each is held against (Westfall and Young's single-step maxT). That
 /// corrects for the number of probes, and heeds that they move together. `count_a` units are A's.
 ///
-/// A probe with a figure in so few units that no deal of them could pass for a difference is no rival of the others
+/// A probe with a figure in so few units that no deal of them could pass for a difference is not a rival of the others
 /// (Tarone 1990): two figures that are dealt to different sides have no variance, and lie apart in half of all deals.
 pub(super) fn chances(columns: &[Column], count_a: usize) -> Vec<f64> {
     let units = columns.first().map_or(0, Vec::len);

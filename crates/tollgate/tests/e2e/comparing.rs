@@ -257,6 +257,18 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
+        name: "until without a baseline",
+        args: "run null --until 3%",
+        says: &["--until is for a comparison", "--against PROGRAM"],
+        ..REFUSED
+    },
+    Case {
+        name: "until it is known, against itself",
+        args: "run null call/direct --quick --budget-ms 600 --until 30% --against-with env --no-save",
+        prints: &["direct", "2 probes:", "took turns", "looks."],
+        ..CASE
+    },
+    Case {
         name: "against itself with a variable set",
         args: "run call/direct --quick --budget-ms 600 --against-with env --store {dir}/store",
         says: &["saved as"],
