@@ -504,3 +504,15 @@ fn what_was_sampled_before_the_bench_was_lost_for_good_is_kept() {
     assert_eq!(samples.lost, Some(lost));
     assert!(samples.probes[0].epochs[0].batches.len() > 10);
 }
+
+#[test]
+fn a_pair_has_more_and_shorter_epochs_and_fits_into_a_minute() {
+    let pair = |most_epochs, seconds: u64| {
+        Plan { most_epochs, budget_ns: seconds * 1_000_000_000, ..PLAN }.for_pair(None)
+    };
+    // Quick, usual and thorough runs.
+    assert_eq!([pair(6, 3), pair(20, 32), pair(40, 240)].map(|it| it.most_epochs), [12, 80, 160]);
+    assert!(pair(20, 32).budget_ns < 60_000_000_000 && pair(20, 32).epochs == 80);
+    let until = PLAN.for_pair(Some(0.03));
+    assert!(until.most_epochs > 1_000_000, "only the time ends it");
+}

@@ -343,7 +343,7 @@ fn what_cannot_become_known_does_not_take_the_time() {
     assert!(b.probes[0].epochs.len() >= 11);
 }
 
-/// The fourth probe varies five times as much as the others: 25 times as many pairs are as exact, and 16 the most.
+/// The fourth probe varies five times as much as the others: 25 times as many pairs are as exact, and 4 times the most.
 #[test]
 fn a_probe_that_varies_more_gets_more_pairs() {
     let plan = Plan { epochs: 3, most_epochs: 3, ..plan(5) };
@@ -359,5 +359,5 @@ fn a_probe_that_varies_more_gets_more_pairs() {
         |epoch: usize| b.probes.iter().map(|probe| probe.epochs[epoch].pairs.len()).collect::<Vec<_>>();
     assert!(pairs(0).iter().all(|all| *all == pairs(0)[0]), "nothing is known yet: {:?}", pairs(0));
     let last = pairs(2);
-    assert!((0..6).all(|at| at == 3 || last[at] * 5 < last[3]), "{last:?}");
+    assert!((0..6).all(|at| at == 3 || last[at] * 2 < last[3]), "{last:?}");
 }

@@ -23,7 +23,8 @@ const SHOWN: usize = 3;
 /// A probe whose single pairs vary by this much is visited once in a round; others in proportion to their variance, which
 /// takes as many pairs to average out.
 const SPREAD_OF_ONE: f64 = 0.01;
-const MOST_VISITS: f64 = 16.0;
+/// What processes differ by soon outweighs what pairs vary by.
+const MOST_VISITS: f64 = 4.0;
 
 /// Runs a plan on two benches in pairs. `states` says for each bench which probes to measure; a probe that only one
 /// of them has is measured there without pairs. The plan is one [`for_pair`](Plan::for_pair). With `until`, a probe takes

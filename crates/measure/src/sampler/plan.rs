@@ -42,12 +42,14 @@ const MOST_OVERDRAFT: u64 = 115;
 /// Rounds of an epoch at the least, however short the budget.
 pub(super) const FEWEST_ROUNDS: u64 = 4;
 
-/// Epochs of a pair for each of one run.
-const EPOCHS_OF_PAIR: u32 = 2;
+/// Epochs of a pair for each of one run: at least, and if there is time.
+const EPOCHS_OF_PAIR: (u32, u32) = (2, 4);
+/// Time of an epoch of a pair from which more are made: opening and warming take a quarter of it.
+const EPOCH_OF_PAIR_NS: u64 = 720_000_000;
 /// Tenths of a run's time that a pair takes: 58 s by default.
 const TENTHS_OF_PAIR: u64 = 18;
 /// Time of each probe on both sides in an epoch of a pair that ends when the change is known.
-const OPEN_NS: u64 = 80_000_000;
+const OPEN_NS: u64 = 40_000_000;
 
 impl Plan {
     /// The plan of two benches in pairs: more and shorter epochs than one run has, since what differs from process to
@@ -55,9 +57,12 @@ impl Plan {
     /// the run ends when each change is known, they are as many as the time allows.
     #[must_use]
     pub fn for_pair(&self, until: Option<f64>) -> Self {
-        let epochs = if until.is_some() { u32::MAX } else { self.most_epochs * EPOCHS_OF_PAIR };
         let budget_ns = self.budget_ns / 10 * TENTHS_OF_PAIR;
-        Self { epochs, most_epochs: epochs, budget_ns, target: 0.0, ..self.clone() }
+        let [least, most] = [EPOCHS_OF_PAIR.0, EPOCHS_OF_PAIR.1].map(|each| self.most_epochs * each);
+        let fitting = u32::try_from(budget_ns / EPOCH_OF_PAIR_NS).unwrap_or(u32::MAX);
+        let epochs = if until.is_some() { u32::MAX } else { fitting.clamp(least, most) };
+        let singles_ns = self.singles_ns / u64::from(EPOCHS_OF_PAIR.1);
+        Self { epochs, most_epochs: epochs, budget_ns, target: 0.0, singles_ns, ..self.clone() }
     }
 
     /// [`Plan::rounds_ns`] of an epoch in which so many probes are open, until their change is known.
