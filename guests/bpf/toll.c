@@ -19,6 +19,9 @@ typedef int s32;
 #define PERCPU_ARRAY 6
 #define STACK_TRACE 7
 
+struct task_struct;
+struct pt_regs;
+
 // Helpers by their numbers in linux/bpf.h.
 static void *(*lookup)(void *map, const void *key) = (void *)1;
 static long (*update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
@@ -28,6 +31,8 @@ static u64 (*pid_tgid)(void) = (void *)14;
 static long (*stack_id)(void *context, void *map, u64 flags) = (void *)27;
 static long (*read_user)(void *to, u32 bytes, const void *from) = (void *)112;
 static long (*read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
+static struct task_struct *(*current_task)(void) = (void *)158;
+static struct pt_regs *(*task_regs)(struct task_struct *task) = (void *)175;
 #define USER_STACK (1 << 8)
 #define IF_NEW 1
 #define FIELD_EXISTS 2
@@ -35,11 +40,13 @@ static long (*read_kernel)(void *to, u32 bytes, const void *from) = (void *)113;
 // The fields of the kernel's structures that are read; the loader finds their offsets in the running kernel's BTF.
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct thread_info { u32 cpu; };
-struct task_struct { struct thread_info thread_info; s32 pid; s32 tgid; };
-struct pt_regs { u64 ip; u64 sp; };  // of x86-64 only
+struct sched_entity { u64 exec_start; u64 sum_exec_runtime; };
+struct task_struct { struct thread_info thread_info; struct sched_entity se; s32 pid; s32 tgid; };
+struct pt_regs { u64 ip, sp, ax, orig_ax; };  // of x86-64 only
 #pragma clang attribute pop
 
-enum mode { BORN, USER, CALL, CHILD, UNKNOWN };
+// UNSEEN: in a call whose entry was not seen.
+enum mode { BORN, USER, CALL, CHILD, UNKNOWN, UNSEEN };
 
 struct task {
     u64 since;       // when the mode began, or the task left the CPU
@@ -49,6 +56,7 @@ struct task {
     u64 fault_ns;    // of the current fault
     u64 fault_off;
     u64 on_since;    // when it came to the CPU
+    u64 ran;         // what the kernel had accounted when it left the CPU
     u32 call;        // number of the current call
     u32 cpu;         // the last CPU
     u8 mode;
@@ -64,8 +72,10 @@ struct task {
 };
 
 // A time stamp costs as much as the rest of counting. The first calls of each number are all timed, then one in eight, at
-// random so that no pattern of the program meets it.
-enum timing { UNTIMED, TIMED, SAMPLED };
+// random so that no pattern of the program meets it. Of a program that calls very often the loader attaches `sys_enter` in
+// short windows only, in which each call is timed. `sys_exit` stays attached and counts, so that counts are exact and no
+// state is left over from one window to the next.
+enum timing { UNTIMED, TIMED, SAMPLED, IN_WINDOW };
 #define ALWAYS 512
 #define IN_EIGHT (1u << 29)
 
@@ -73,7 +83,13 @@ struct tally {
     u64 count, ns, off, errors, one_byte, switches;
     u64 others;      // calls of which some were sampled: how many of them, their nanoseconds, and the squares of ns / 64
     u64 sampled, sampled_ns, squares;
+    u64 unseen;      // calls whose entry was not seen
+    u64 windowed, windowed_ns;  // calls that were timed in windows
 };
+
+// Set by the loader where calls can be counted by their exits alone, and while `sys_enter` is attached in windows only.
+volatile const u32 EXITS_ALONE = 0;
+volatile u32 windows;
 
 // The elements of `totals`.
 enum total {
@@ -88,6 +104,7 @@ enum member { FILE_PAGES = 1 << 0, ANON_PAGES = 1 << 1, SHMEM_PAGES = 1 << 3, HU
 #define HUGE_ORDER 9
 
 #define CALLS 1024  // numbers beyond are counted together in the last
+#define SIGRETURN 15  // of x86-64: this call restores the number that was there before
 #define SIGNALS 65
 
 // A task is in the slot of its number: the kernel's code reads an array in line, and would call a function for a hash.
@@ -95,7 +112,9 @@ enum member { FILE_PAGES = 1 << 0, ANON_PAGES = 1 << 1, SHMEM_PAGES = 1 << 3, HU
 struct { MAP(ARRAY, SLOTS, u32, struct task); } tasks SEC(".maps");
 // The number of the task on each CPU if it is counted, zero if it is not or not known: a kernel can hide the switches of some
 // tasks. The kernel's code reads it in line, and would call a function, ten times as expensive, for the current task.
-struct { MAP(PERCPU_ARRAY, 1, u32, u32); } running SEC(".maps");
+// `clock` is what the kernel's clock of the time that tasks run is behind ours.
+struct cpu { u32 tid; u32 pad; u64 calls, clock; };
+struct { MAP(PERCPU_ARRAY, 1, u32, struct cpu); } running SEC(".maps");
 struct { MAP(PERCPU_ARRAY, CALLS, u32, struct tally); } calls SEC(".maps");
 struct { MAP(PERCPU_ARRAY, FAULTS, u32, struct tally); } faults SEC(".maps");
 struct { MAP(PERCPU_ARRAY, SIGNALS, u32, u64); } signals SEC(".maps");
@@ -206,24 +225,17 @@ static inline struct task *task_of(u32 tid)
     return t && t->tid == tid && tid ? t : 0;
 }
 
-static inline void set_running(u32 tid)
+static inline struct cpu *this_cpu(void)
 {
     u32 zero = 0;
-    u32 *here = lookup(&running, &zero);
-    if (here)
-        *here = tid;
+    return lookup(&running, &zero);
 }
 
-static inline struct task *current(void)
+static inline void set_running(u32 tid)
 {
-    u32 zero = 0;
-    u32 *here = lookup(&running, &zero);
-    if (here && *here)
-        return task_of(*here);
-    struct task *t = task_of((u32)pid_tgid());
-    if (t && here)
-        *here = t->tid;
-    return t;
+    struct cpu *here = this_cpu();
+    if (here)
+        here->tid = tid;
 }
 
 static inline void add(u32 total, u64 value)
@@ -232,6 +244,72 @@ static inline void add(u32 total, u64 value)
     if (sum)
         *sum += value;
 }
+
+// The task comes to this CPU.
+static inline void resume(struct task *t, u64 now)
+{
+    u64 ns = now - t->since;
+    if (t->mode == BORN || !t->since)
+        ns = 0;
+    else if (t->cpu != cpu_number())
+        add(MOVED, 1);
+    if (t->in_fault)
+        t->fault_off += ns;
+    else if (t->mode == CALL || t->mode == UNSEEN)
+        t->call_off += ns;
+    else if (t->mode == USER)
+        add(PREEMPTED_NS, ns);
+    t->since = t->on_since = now;
+    t->off = 0;
+}
+
+// A kernel can hide the switch to a task. The task came to the CPU before the kernel last accounted its time, by what it has run
+// since it left.
+static inline void resume_hidden(struct task *t, struct task_struct *p, u64 accounted)
+{
+    u64 at = accounted - (p->se.sum_exec_runtime - t->ran);
+    resume(t, at < t->since ? t->since : at);
+}
+
+// The same for the task on this CPU. Before a counted task has left this CPU its clock is not known, and what the task has run
+// since the last account, a tick at most, counts as waiting.
+static inline void resume_current(struct task *t, struct cpu *here)
+{
+    u64 now = now_ns(), accounted = now;
+    if (!EXITS_ALONE) {
+        resume(t, now);
+        return;
+    }
+    struct task_struct *p = current_task();
+    if (here && here->clock && p->se.exec_start + here->clock < now)
+        accounted = p->se.exec_start + here->clock;
+    resume_hidden(t, p, accounted);
+}
+
+static inline struct task *task_on(struct cpu *here)
+{
+    if (here && here->tid)
+        return task_of(here->tid);
+    struct task *t = task_of((u32)pid_tgid());
+    if (t && here)
+        here->tid = t->tid;
+    if (t && t->off)
+        resume_current(t, here);
+    return t;
+}
+
+static inline struct task *current(void) { return task_on(this_cpu()); }
+
+// Whether a task is in a system call that has not returned, by the registers with which it came into the kernel: the entry
+// sets the result to -ENOSYS. An exception or interrupt stores the program's own register there, and an interrupt also
+// makes the number negative.
+static inline int is_calling(struct pt_regs *regs)
+{
+    return (s64)regs->ax == -38 && (s64)regs->orig_ax >= 0;
+}
+
+// For a task that is on this CPU, and in user mode as far as was seen.
+static inline int in_unseen_call(void) { return EXITS_ALONE && is_calling(task_regs(current_task())); }
 
 // Charges the time since the last event to what the task was doing on the CPU.
 static inline void charge(struct task *t, u64 now)
@@ -246,8 +324,33 @@ static inline void charge(struct task *t, u64 now)
         t->call_ns += ns;
     else if (t->mode == CHILD)
         add(BIRTH_NS, ns);
-    else  // also a call that is not timed; a task that was found running is in user mode unless it shows otherwise
+    else  // also a call that is not timed or seen; a task that was found running is in user mode unless it shows otherwise
         t->user_ns += ns;
+}
+
+static inline struct tally *tally_of(u32 call)
+{
+    u32 number = call < CALLS ? call : CALLS - 1;
+    return lookup(&calls, &number);
+}
+
+static inline void add_result(struct tally *c, s64 result)
+{
+    c->count++;
+    c->errors += result < 0 && result >= -4095;
+    c->one_byte += result == 1;
+}
+
+// A call is over of which only the exit was seen, and what a switch showed; or the task is.
+INLINE void count_unseen(struct task *t, s64 number, s64 result)
+{
+    struct tally *c = tally_of(number < 0 ? SIGRETURN : (u32)number);
+    if (!c)
+        return;
+    add_result(c, result);
+    c->unseen++;
+    if (t->mode == UNSEEN)
+        c->off += t->call_off;
 }
 
 // The call is over, or the task is.
@@ -257,10 +360,13 @@ INLINE void count_call(struct task *t, s64 result)
     struct tally *c = lookup(&calls, &number);
     if (!c)
         return;
-    c->count++;
+    add_result(c, result);
     c->off += t->call_off;
     if (t->timing == TIMED) {
         c->ns += t->call_ns;
+    } else if (t->timing == IN_WINDOW) {
+        c->windowed++;
+        c->windowed_ns += t->call_ns;
     } else {
         c->others++;
         if (t->timing == SAMPLED) {
@@ -270,8 +376,6 @@ INLINE void count_call(struct task *t, s64 result)
             c->squares += coarse * coarse;
         }
     }
-    c->errors += result < 0 && result >= -4095;
-    c->one_byte += result == 1;
     struct places *at = WALK ? places_of(t->tid) : 0;
     if (at)
         count_site(at, &at->call, number, t->call_ns, t->timing);
@@ -289,10 +393,11 @@ SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
     struct places *at = WALK ? places_of(t->tid) : 0;
     if (at)
         walk(t, args, args[0], &at->call);
-    u32 number = t->call < CALLS ? t->call : CALLS - 1;
-    struct tally *c = lookup(&calls, &number);
+    struct tally *c = tally_of(t->call);
     u8 timing = TIMED;
-    if (c && c->count >= ALWAYS) {
+    if (windows) {
+        timing = IN_WINDOW;
+    } else if (c && c->count >= ALWAYS) {
         t->random = t->random * 1664525 + 1013904223;
         timing = t->random < IN_EIGHT ? SAMPLED : UNTIMED;
     }
@@ -305,15 +410,27 @@ SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
     return 0;
 }
 
-SEC("raw_tp/sys_exit") int sys_exit(u64 *args)
+SEC("tp_btf/sys_exit") int sys_exit(u64 *args)
 {
-    struct task *t = current();
+    struct cpu *here = this_cpu();
+    struct task *t = task_on(here);
     if (!t || t->mode == BORN)
         return 0;
-    if (t->mode != CALL || t->timing)
-        charge(t, now_ns());
-    if (t->mode == CALL)
+    if (here)
+        here->calls++;
+    if (t->mode == CALL) {
+        if (t->timing || t->in_fault)
+            charge(t, now_ns());
         count_call(t, (s64)args[1]);
+    } else if (t->mode == USER || t->mode == UNSEEN) {
+        if (t->in_fault)
+            charge(t, now_ns());
+        if (EXITS_ALONE)
+            count_unseen(t, ((struct pt_regs *)args[0])->orig_ax, (s64)args[1]);
+    } else {
+        charge(t, now_ns());
+    }
+    t->in_fault = 0;  // a fault that failed has no end of its own
     t->mode = USER;
     return 0;
 }
@@ -325,15 +442,25 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
     struct task *t = task_of(prev->pid);
     if (t) {
         now = now_ns();
+        if (t->off)
+            resume_hidden(t, prev, now);
+        struct pt_regs *regs = EXITS_ALONE ? task_regs(prev) : 0;
+        int calls = regs && is_calling(regs);
+        if (calls && t->mode == USER && args[3] && !t->in_fault) {
+            t->mode = UNSEEN;
+            t->call = (u32)regs->orig_ax;
+            t->call_off = 0;
+        }
+        if (regs && !calls && t->mode == UNKNOWN)
+            t->mode = USER;
         if (t->mode != BORN) {
             charge(t, now);
             add(CPU_NS, now - t->on_since);
             add(USER_NS, t->user_ns);
             t->user_ns = 0;
             add(args[3] && !args[0] ? VOLUNTARY : INVOLUNTARY, 1);
-            if (t->mode == CALL && args[3]) {
-                u32 number = t->call < CALLS ? t->call : CALLS - 1;
-                struct tally *c = lookup(&calls, &number);
+            if ((t->mode == CALL || t->mode == UNSEEN) && args[3]) {
+                struct tally *c = tally_of(t->call);
                 if (c)
                     c->switches++;
             }
@@ -342,9 +469,15 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
         }
         t->off = 1;
         t->cpu = cpu_number();
+        t->ran = prev->se.sum_exec_runtime;
+        struct cpu *here = this_cpu();
+        if (here)
+            here->clock = now - prev->se.exec_start;
         if (args[3] & 0x80) {  // TASK_DEAD
             if (t->mode == CALL)
                 count_call(t, 0);
+            else if (calls && (t->mode == USER || t->mode == UNSEEN))
+                count_unseen(t, regs->orig_ax, 0);
             add(ENDED, 1);
             t->tid = 0;
         }
@@ -354,19 +487,7 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
     if (t) {
         if (!now)
             now = now_ns();
-        u64 ns = now - t->since;
-        if (t->mode == BORN || !t->since)
-            ns = 0;
-        else if (t->cpu != cpu_number())
-            add(MOVED, 1);
-        if (t->in_fault)
-            t->fault_off += ns;
-        else if (t->mode == CALL)
-            t->call_off += ns;
-        else if (t->mode == USER)
-            add(PREEMPTED_NS, ns);
-        t->since = t->on_since = now;
-        t->off = 0;
+        resume(t, now);
     }
     return 0;
 }
@@ -475,7 +596,9 @@ SEC("tp_btf/sched_waking") int sched_waking(u64 *args)
 {
     struct task *t = current();
     // Only in a call: what an interrupt wakes is not the work of the task that it interrupts.
-    if (!t || t->mode != CALL || t->in_interrupt)
+    if (!t || t->in_interrupt)
+        return 0;
+    if (t->mode != CALL && t->mode != UNSEEN && !(t->mode == USER && !t->in_fault && in_unseen_call()))
         return 0;
     struct task_struct *woken = (void *)args[0];
     add(woken->thread_info.cpu == cpu_number() ? WOKEN_HERE : WOKEN_THERE, 1);
@@ -519,6 +642,8 @@ SEC("tp_btf/sched_process_exec") int process_exec(u64 *args)
         t->timing = TIMED;
         t->since = t->on_since = now;
     }
+    if (t->mode == USER)
+        t->mode = UNSEEN;
     if (before != tid) {
         // A thread has taken the number of the first one.
         struct task *first = slot_of(tid);
@@ -544,6 +669,8 @@ static inline int interrupt_entry(void)
     struct task *t = current();
     if (!t || t->mode == BORN || t->in_interrupt)
         return 0;
+    if (EXITS_ALONE && t->mode == UNKNOWN && !in_unseen_call())
+        t->mode = USER;
     charge(t, now_ns());
     t->in_interrupt = 1;
     add(INTERRUPTS, 1);

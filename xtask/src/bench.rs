@@ -4,15 +4,19 @@
 mod exec;
 mod families;
 mod figures;
+mod fleet;
+mod neighbor;
 mod page;
+mod power;
 mod riscv;
 
 use crate::tool::Tool;
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use figures::{Effort, Figure, at_least, at_most, row, skipped};
+use neighbor::{Neighbor, chosen_cpus};
 use std::collections::BTreeMap;
-use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 use tollgate_record::Run;
 use tollgate_testkit::workspace;
 
@@ -21,8 +25,8 @@ use tollgate_testkit::workspace;
 pub(crate) struct Args {
     #[command(flatten)]
     effort: Effort,
-    /// Only these benchmarks
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(BENCHES.iter().map(|(name, _)| *name)))]
+    /// Only these benchmarks; 'exec' is all that begin with it
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
     names: Vec<String>,
 }
 
@@ -39,27 +43,49 @@ static BENCHES: &[Bench] = &[
     ("export", |tool, _| page::export(tool)),
     ("switch", |tool, _| families::switch(tool)),
     ("crossing", families::crossing),
-    ("exec", |tool, _| exec::exec(tool)),
+    ("exec-overhead", |tool, _| exec::overhead(tool)),
+    ("exec-unattributed", |tool, _| exec::unattributed(tool)),
+    ("exec-planted", |tool, _| exec::planted(tool)),
+    ("exec-alike", |tool, _| exec::false_alarms(tool)),
+    ("exec-time", |tool, _| exec::beside_time(tool)),
+    ("fleet", |tool, _| fleet::fleet(tool)),
     ("page", |tool, _| page::in_browser(tool)),
     ("report", |tool, _| page::report(tool)),
     ("compare", compare),
     ("repeat", |tool, effort| repeated(tool, effort, "")),
     ("spinner", beside_spinner),
+    ("power", power::power),
 ];
 
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         let tool = Tool::build(&workspace::root()?)?;
         for (name, bench) in BENCHES {
-            if self.names.is_empty() || self.names.iter().any(|wanted| wanted == name) {
+            // Without names all but the one that takes longer than a day.
+            let is_asked = self.names.is_empty() && *name != "power";
+            if is_asked || self.names.iter().any(|wanted| wanted == name || wanted == group(name)) {
                 println!("{name}");
+                let started = Instant::now();
                 for figure in bench(&tool, &self.effort)? {
                     println!("  {figure}");
                 }
+                println!("  ({:.0} s)", started.elapsed().as_secs_f64());
             }
         }
         Ok(())
     }
+}
+
+/// The benchmarks and groups of them.
+fn names() -> Vec<&'static str> {
+    let mut names: Vec<_> = BENCHES.iter().flat_map(|(name, _)| [group(name), name]).collect();
+    names.dedup();
+    names
+}
+
+/// `exec` of `exec-time`; any other is its own group.
+fn group(name: &str) -> &str {
+    name.split_once('-').filter(|(group, _)| *group == "exec").map_or(name, |(group, _)| group)
 }
 
 /// How long a user waits.
@@ -101,7 +127,7 @@ fn beside_spinner(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
     let Some(peer) = chosen_cpus(tool)?.peer else {
         return Ok(vec![skipped("spinner", "only one CPU may be used")]);
     };
-    let _spinner = Spinner::on(peer)?;
+    let _spinner = Neighbor::Spinner.on(peer)?;
     repeated(tool, effort, ", a spinner on the other CPU")
 }
 
@@ -170,32 +196,9 @@ fn compare(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
 
 /// A run beside a spinner on the measured CPU must warn.
 fn on_spinner(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
-    let _spinner = Spinner::on(chosen_cpus(tool)?.measured.context("no measured CPU in the record")?)?;
+    let _spinner =
+        Neighbor::Spinner.on(chosen_cpus(tool)?.measured.context("no measured CPU in the record")?)?;
     let (run, _) = tool.run(&["--quick"])?;
     let warned = run.warnings.iter().any(|warning| warning.code == "other-task");
     Ok(vec![at_least("a run beside a spinner on the measured CPU warns", f64::from(u8::from(warned)), 1.0)])
-}
-
-/// The CPUs that tollgate chooses.
-fn chosen_cpus(tool: &Tool) -> Result<tollgate_record::host::Cpu> {
-    Ok(tool.run(&["run", "null", "--quick"])?.0.host.cpu)
-}
-
-/// A busy loop on one CPU, which ends when this is dropped.
-struct Spinner(Child);
-
-impl Spinner {
-    fn on(cpu: usize) -> Result<Self> {
-        let mut command = Command::new("taskset");
-        command.args(["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"]).stdin(Stdio::null());
-        Ok(Self(command.spawn().context("taskset could not be started: apt-get install util-linux")?))
-    }
-}
-
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        // `taskset` replaces itself by the shell: the child is the only process.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }

@@ -22,6 +22,8 @@ static RECORDED: &[(&str, &[&str])] = &[
     ("places", &["test", "--package", "tollgate", "--test", "e2e", "sandboxes"]),
     ("rtl", &["test", "--package", "tollgate-lab", "--test", "rtl"]),
     ("schema", &["test", "--package", "tollgate-record", "--test", "schema"]),
+    // From the schema, so after it.
+    ("python", &["xtask", "python", "dataclasses"]),
     ("screens", &["test", "--package", "tollgate-report", "--no-fail-fast"]),
 ];
 

@@ -10,6 +10,7 @@ mod book;
 mod fuzz;
 mod guests;
 mod pictures;
+mod python;
 mod test;
 mod tidy;
 mod tool;
@@ -46,6 +47,7 @@ commands! {
     Fuzz => fuzz,
     Guests => guests,
     Pictures => pictures,
+    Python => python,
     Rtl => rtl,
     Test => test,
     Tidy => tidy,

@@ -34,6 +34,7 @@ static STEPS: &[Step] = &[
     ("guests", "cargo xtask guests --check", SLOW, steps::guests),
     ("cross", "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user", SLOW, steps::cross),
     ("vm", "cargo xtask vm: Debian kernels under software emulation", SLOW, steps::vm),
+    ("python", "cargo xtask python: the Python package, its tests, its wheel", SLOW, steps::python),
     ("minimum", "cargo check with the minimum Rust version", SLOW, steps::minimum),
     ("doc", "cargo doc --no-deps --workspace, warnings denied", SLOW, steps::doc),
     ("book", "cargo xtask book: the HTML of docs", SLOW, steps::book),

@@ -14,11 +14,22 @@ pub(crate) struct Tool {
 
 impl Tool {
     pub(crate) fn build(root: &Path) -> Result<Self> {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        Self::build_in(root, &target, &[])
+    }
+
+    /// The program that makes batches longer if the environment says so, beside the one that users get.
+    pub(crate) fn planted(root: &Path) -> Result<Self> {
+        Self::build_in(root, &root.join("target/planted"), &["--features", "tollgate-measure/planted"])
+    }
+
+    fn build_in(root: &Path, target: &Path, options: &[&str]) -> Result<Self> {
         let built = workspace::cargo(root)
-            .args(["build", "--release", "--quiet", "--package", "tollgate"])
+            .args(["build", "--release", "--quiet", "--package", "tollgate", "--target-dir"])
+            .arg(target)
+            .args(options)
             .status()?;
         ensure!(built.success(), "the release build failed");
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         Ok(Self { path: target.join("release/tollgate") })
     }
 

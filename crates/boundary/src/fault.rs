@@ -23,7 +23,7 @@ mod scratch;
 mod touch;
 mod user;
 
-pub use bill::{arrange, move_reported};
+pub use bill::{arrange_sampled, move_reported};
 
 pub(crate) use parts::{
     ANONYMOUS_PARTS, ANONYMOUS_TRACEPOINT, CACHED_FILE, CACHED_FILE_TRACEPOINT, ZERO_PAGE_PARTS,

@@ -63,6 +63,7 @@ pub static PROBES: &[&dyn Probe] = &[
     &process::SOCKETPAIR,
     &process::SIGNAL,
     &other_core::SPIN,
+    &other_core::CAS,
     &other_core::FUTEX,
     &other_core::PIPE,
     &spawn::THREAD,

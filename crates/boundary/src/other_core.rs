@@ -7,7 +7,7 @@ use crate::task::{PingPong, Proof, Tasks, media};
 use tollgate_measure::{Meta, Placement};
 use tollgate_record::Per;
 
-pub(crate) use spin::SPIN;
+pub(crate) use spin::{CAS, SPIN};
 
 /// What the rows have in common.
 const ROW: Meta = Meta { per: Per::Message, placement: Placement::Pair, ..mechanism::ROW };

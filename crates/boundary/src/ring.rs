@@ -28,4 +28,4 @@ pub use placing::{Placing, beside};
 pub use probe::RingProbe;
 pub use runner::{CellRunner, MeasuredCell, StartWorker};
 pub use sizes::{Sizes, procs};
-pub use spec::{Link, Pages, Spec, THREADS_OR_PROCESSES, Walk};
+pub use spec::{Link, Pages, Spec, THREADS_OR_PROCESSES, Walk, threads_beside};

@@ -1,6 +1,8 @@
 //! The model against the RTL of cores: programs, when their instructions retired in the RTL, and how far the model is off.
 
 mod corpus;
+#[cfg(test)]
+mod equal;
 mod error;
 pub mod golden;
 mod interrupts;

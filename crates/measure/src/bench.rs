@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the protocol between sampler and worker. It changes whenever [`Request`] or [`Reply`] changes in form or
 /// meaning: two programs can take turns (`tollgate run --against`) only if both speak the same version.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// A request of the sampler. A probe is named by its place in the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +53,8 @@ pub enum Request {
         /// How many.
         count: u32,
     },
+    /// Time each of the [yardsticks](crate::yardstick::YARDSTICKS) once.
+    Yardsticks,
     /// Time chains of dependent arithmetic, for the core's frequency.
     Core,
     /// Read the clock and the system's clock together.
@@ -110,6 +112,8 @@ pub enum Reply {
         /// How far the kernel's stamps may be from the counter, in ticks.
         doubt: f64,
     },
+    /// Ticks of each yardstick; none if the clock ran backwards.
+    Yardsticks(Vec<Option<u64>>),
     /// Chains of dependent arithmetic. The same place in the first three stands for the same moment.
     Core {
         /// Ticks for each dependent multiply, each entry from one long chain, fixed cost removed.

@@ -25,6 +25,7 @@ pub mod stamps;
 pub mod stats;
 pub mod summary;
 pub mod worker;
+pub mod yardstick;
 
 pub use probe::{Claim, CounterReading, Crossing, Facts, Meta, Placement, Probe, Site};
 pub use refusal::Refusal;

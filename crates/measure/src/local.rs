@@ -7,6 +7,7 @@ use crate::noise::{BatchMark, BatchNoise};
 use crate::probe::{Crossing, Probe, Site};
 use crate::refusal::Refusal;
 use crate::stamps::{self, Anchor, Mapping, Span};
+use crate::yardstick::Yardsticks;
 
 /// Opens probes and times batches in this process, with any clock.
 pub struct Local<'p, C> {
@@ -15,13 +16,14 @@ pub struct Local<'p, C> {
     site: Site,
     open: Vec<Option<Box<dyn Crossing>>>,
     passes: Vec<u64>,
+    yardsticks: Option<Yardsticks>,
 }
 
 impl<'p, C: Clock> Local<'p, C> {
     /// A bench on which nothing is open yet. The calling thread must be pinned to `site.cpu` already.
     pub fn new(clock: C, probes: &'p [&'p dyn Probe], site: Site) -> Self {
         let open = probes.iter().map(|_| None).collect();
-        Self { clock, probes, site, open, passes: vec![0; probes.len()] }
+        Self { clock, probes, site, open, passes: vec![0; probes.len()], yardsticks: None }
     }
 
     fn answer(&mut self, request: &Request) -> Result<Reply, Refusal> {
@@ -46,6 +48,10 @@ impl<'p, C: Clock> Local<'p, C> {
             }
             Request::Singles { probe, count, most_ticks } => self.singles(*probe, *count, *most_ticks),
             Request::Dissect { probe, count } => self.dissect(*probe, *count),
+            Request::Yardsticks => {
+                let yardsticks = self.yardsticks.get_or_insert_with(Yardsticks::new);
+                Ok(Reply::Yardsticks(yardsticks.time(&self.clock)))
+            }
             Request::Core => self.core(),
             Request::Moment => Ok(Reply::Moment(Moment::read(&self.clock, monotonic_raw_ns, 200))),
         }
@@ -74,7 +80,7 @@ impl<'p, C: Clock> Local<'p, C> {
             let start = self.clock.now();
             let outcome = crossing.cross(passes);
             #[cfg(feature = "planted")]
-            wait_planted(&self.clock, start);
+            wait_planted(&self.clock, start, self.probes[probe].meta().id);
             let end = self.clock.now();
             noise = noise.and(&before.until(&BatchMark::now()));
             outcome?;
@@ -172,14 +178,20 @@ fn elapsed(start: u64, end: u64) -> Result<u64, Refusal> {
         .ok_or_else(|| Refusal::Failed(format!("the clock ran backwards by {} ticks", start - end)))
 }
 
-/// Makes the batch that began at `start` longer by the share that the environment gives.
+/// Makes the batch that began at `start` longer by the share that the environment gives, for all probes or those that it
+/// lists.
 #[cfg(feature = "planted")]
-fn wait_planted(clock: &impl Clock, start: u64) {
-    static SHARE: std::sync::OnceLock<f64> = std::sync::OnceLock::new();
-    let parsed = || std::env::var("TOLLGATE_PLANTED").ok()?.parse().ok();
-    let share = *SHARE.get_or_init(|| parsed().unwrap_or(0.0));
+fn wait_planted(clock: &impl Clock, start: u64, probe: &str) {
+    static PLANTED: std::sync::OnceLock<(f64, Option<String>)> = std::sync::OnceLock::new();
+    let (share, probes) = PLANTED.get_or_init(|| {
+        let share = std::env::var("TOLLGATE_PLANTED").ok().and_then(|text| text.parse().ok());
+        (share.unwrap_or(0.0), std::env::var("TOLLGATE_PLANTED_PROBES").ok())
+    });
+    if probes.as_ref().is_some_and(|probes| !probes.split(',').any(|it| it == probe)) {
+        return;
+    }
     let now = clock.now();
-    let end = now + (now.saturating_sub(start) as f64 * share) as u64;
+    let end = now + (now.saturating_sub(start) as f64 * *share) as u64;
     while clock.now() < end {}
 }
 

@@ -44,6 +44,9 @@ pub fn run(
     side.finish(end.err())
 }
 
+/// The yardsticks are timed once in so many visits: they take a fifteenth of the time.
+const VISITS_OF_YARDSTICKS: usize = 8;
+
 struct Sampler<'a> {
     side: Side<'a>,
     plan: &'a Plan,
@@ -112,7 +115,7 @@ impl Sampler<'_> {
 
     /// Rounds until the deadline.
     fn rounds(&mut self, start: u64, deadline: u64) -> Result<(), Halt> {
-        let mut round = 0;
+        let (mut round, mut visits) = (0, 0);
         while round < FEWEST_ROUNDS || self.elapsed() < deadline {
             let mut order = self.side.active();
             order.retain(|&probe| self.side.takes_part(probe));
@@ -120,11 +123,16 @@ impl Sampler<'_> {
                 break;
             }
             order.shuffle(&mut self.rng);
-            for probe in order {
+            let count = order.len();
+            for (place, probe) in order.into_iter().enumerate() {
+                if (visits + place).is_multiple_of(VISITS_OF_YARDSTICKS) {
+                    self.side.yardsticks()?;
+                }
                 if self.side.open[probe] {
                     self.side.sample(probe, round)?;
                 }
             }
+            visits += count;
             round += 1;
             let share = self.plan.share(self.elapsed() - start);
             self.say(|samples| Event::Round(share, samples))?;

@@ -4,6 +4,7 @@ use crate::bench::Lost;
 use crate::clock::{Moment, Scale};
 use crate::dissection::Dissection;
 use crate::probe::{Facts, Meta, Placement, Site};
+use crate::yardstick::YARDSTICKS;
 
 /// What became of a probe so far.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,11 +59,29 @@ pub struct Pair {
     pub other: Batch,
 }
 
+/// A batch, and single crossings that were stamped right after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// The batch.
+    pub batch: Batch,
+    /// For each lane of the dissection the median ticks of the stamped crossings; `None` for a lane without a stamp.
+    pub lanes: Vec<Option<f64>>,
+}
+
+impl Split {
+    /// The ticks of a lane.
+    pub fn lane(&self, lane: usize) -> Option<f64> {
+        self.lanes.get(lane).copied().flatten()
+    }
+}
+
 /// What one probe gave in one epoch.
 #[derive(Clone, Debug, Default)]
 pub struct EpochSamples {
     /// Batches of the usual length.
     pub batches: Vec<Batch>,
+    /// The round of each of them: batches of several probes that have the same round are neighbors.
+    pub rounds: Vec<u64>,
     /// Batches of twice that length, for the second estimator.
     pub doubles: Vec<Batch>,
     /// Batches beside those of another bench, if there are two.
@@ -87,8 +106,8 @@ pub struct EpochSamples {
     pub singles_empty: Vec<u64>,
     /// Whether warming up reached a steady state.
     pub steady: bool,
-    /// For each lane of the dissection the median ticks of each group of stamped crossings.
-    pub lanes: Vec<Vec<f64>>,
+    /// Batches with the stamped crossings beside them.
+    pub splits: Vec<Split>,
     /// How far the kernel's stamps were from the counter at the most, in ticks.
     pub doubt: f64,
 }
@@ -132,6 +151,8 @@ pub struct RunSamples {
     pub probes: Vec<ProbeSamples>,
     /// The clock against the system's, first and last.
     pub moments: Vec<Moment>,
+    /// For each epoch the ticks of each yardstick, in the order of [`YARDSTICKS`].
+    pub yardsticks: Vec<[Vec<u64>; YARDSTICKS.len()]>,
     /// The core's frequency, once at the start of each epoch and once at the end.
     pub core: Vec<CoreReading>,
     /// Whether the run ended by itself.

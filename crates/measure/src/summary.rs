@@ -9,8 +9,9 @@ mod pairs;
 mod singles;
 mod units;
 mod warnings;
+mod yardsticks;
 
-pub use headline::{HEADLINE_QUANTILE, headline, levels, of_levels, relative_half_width};
+pub use headline::{HEADLINE_QUANTILE, headline, levels, levels_beside, of_levels, relative_half_width};
 pub use pairs::paired;
 pub use singles::{histogram_of, single_of};
 pub use units::Units;
@@ -22,7 +23,7 @@ use crate::host::is_translated;
 use crate::probe::{Claim, Meta};
 use crate::samples::{EpochSamples, ProbeSamples, ProbeState, RunSamples};
 use crate::stats::{self, FEWEST_GROUPS, median, median_interval};
-use bill::{Bill, bill};
+use bill::{Bill, bill, stamped};
 use tollgate_record::{EpochFigure, Estimate, Measurement, Run, Status, Warning, warning};
 
 /// The units of a run's figures; `None` before the clock has been compared with the system's.
@@ -41,12 +42,14 @@ pub fn units(samples: &RunSamples, source: Source) -> Option<Units> {
 pub fn record_run(run: &mut Run, metas: &[&Meta], samples: &RunSamples, source: Source) {
     let Some(units) = units(samples, source) else { return };
     let scale = units.scale;
+    run.yardsticks = yardsticks::yardsticks(&samples.yardsticks, scale);
     let asked = metas.iter().zip(&samples.probes).filter(|(_, probe)| probe.state != ProbeState::NotAsked);
     run.results = asked
         .map(|(meta, probe)| {
             let mut result = measurement(meta, probe, &units);
             let taken = probe.epochs.len();
             core_clock::put_frequencies(&mut result.epochs, taken, &samples.core, scale);
+            result.relative = yardsticks::relative(&result.epochs, taken, &run.yardsticks);
             result
         })
         .collect();
@@ -218,10 +221,9 @@ fn by_batches(probe: &ProbeSamples, per_pass: f64, headline: Estimate, bill: &Bi
 
 /// The figures where stamps and not batches give the total; `None` if nothing was stamped.
 fn by_stamps(probe: &ProbeSamples, lane: usize, bill: &Bill) -> Option<Figures> {
-    let groups = probe.epochs.iter().filter_map(|epoch| epoch.lanes.get(lane)).flatten();
     Some(Figures {
         headline: median_interval(&bill.stamped_total)?,
-        samples: groups.copied().collect(),
+        samples: probe.epochs.iter().flat_map(|epoch| stamped(epoch, lane)).collect(),
         epochs: bill.stamped_total.clone(),
     })
 }

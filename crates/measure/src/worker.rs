@@ -11,6 +11,18 @@ use std::{
 };
 use tollgate_supervise::end_with_parent;
 
+/// How many threads a worker has when it measures.
+///
+/// In a process with several threads, each system call that takes a descriptor counts the use of the file
+/// atomically, which costs more. What one probe has started must not change what another measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// One. Only for probes that start none.
+    One,
+    /// Always several: a second one never runs.
+    Several,
+}
+
 /// Pins this thread, then answers requests until the input ends. When it cannot be pinned, that is the
 /// only answer: what an unpinned thread measures would be wrong.
 ///
@@ -18,14 +30,22 @@ use tollgate_supervise::end_with_parent;
 ///
 /// # Errors
 /// A parent that is gone, or a broken line in either direction.
-pub fn serve(probes: &[&dyn Probe], site: Site, source: Source, parent: u32) -> io::Result<()> {
+pub fn serve(
+    probes: &[&dyn Probe],
+    site: Site,
+    source: Source,
+    threads: Threads,
+    parent: u32,
+) -> io::Result<()> {
     end_with_parent(parent)?;
     if let Err(error) = placement::pin(site.cpu) {
         // Exiting early would race with the first request.
         let reason = unpinned(&error);
         return answer(|_| Ok(Reply::Unusable { reason: reason.clone() }));
     }
-    be_threaded();
+    if threads == Threads::Several {
+        be_threaded();
+    }
     match source {
         Source::Counter => {
             let mut bench = Local::new(Counter, probes, site);
@@ -47,11 +67,7 @@ pub fn unpinned(error: &io::Error) -> String {
     )
 }
 
-/// Makes this a process of more than one thread, for good.
-///
-/// In a process with several threads, each system call that takes a descriptor counts the use of the file
-/// atomically, which costs more. Whether other probes of the run have started threads must not change that, so
-/// there is always a second thread, which never runs. Where no thread can be made, no probe has any either.
+/// Makes this a process of more than one thread, for good. Where no thread can be made, no probe has any either.
 fn be_threaded() {
     // SAFETY: sigset_t is plain data, which the calls fill.
     let before = unsafe {

@@ -9,9 +9,12 @@ use tollgate_measure::noise::BatchNoise;
 use tollgate_measure::sampler::{self, Event, Plan};
 use tollgate_measure::samples::{ProbeState, RunSamples};
 use tollgate_measure::summary::{self, Units};
+use tollgate_measure::yardstick::YARDSTICKS;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::{Measurement, Per, Status, warning};
 
+/// Ticks of the first yardstick; the next takes one more.
+const YARDSTICK: u64 = 50_000;
 /// Ticks that an empty call of `cross` takes.
 const CALL: u64 = 30;
 
@@ -136,6 +139,10 @@ impl Bench for Scene<'_> {
                     thousand: vec![2_000.0],
                     pair: vec![CALL],
                 })
+            }
+            Request::Yardsticks => {
+                advance(YARDSTICK);
+                Ok(Reply::Yardsticks((0..).zip(YARDSTICKS).map(|(kind, _)| Some(YARDSTICK + kind)).collect()))
             }
             // The scheduler of the machine that tests has no part in the scene.
             _ => Ok(match self.local.ask(request)? {
@@ -327,12 +334,18 @@ fn a_probe_that_is_not_asked_for_is_never_opened() {
         until: None,
         host: tollgate_record::Host::default(),
         warnings: Vec::new(),
+        yardsticks: Vec::new(),
         checksum: Default::default(),
         results: Vec::new(),
     };
     summary::record_run(&mut run, &metas, &samples, tollgate_measure::clock::Source::Os);
     assert_eq!(run.results.iter().map(|result| result.probe.as_str()).collect::<Vec<_>>(), ["a"]);
     assert!(run.complete);
+    // One figure for each epoch, at half a nanosecond a tick.
+    let figures: Vec<_> = run.yardsticks.iter().map(|it| (it.name.as_str(), it.epochs.as_slice())).collect();
+    assert_eq!(figures.len(), YARDSTICKS.len());
+    assert_eq!(figures[0], (YARDSTICKS[0], &[Some(25_000.0); 6][..]));
+    assert_eq!(figures[1], (YARDSTICKS[1], &[Some(25_000.5); 6][..]));
 }
 
 /// Among 20 probes, one begins to wait for other tasks in the first epoch, when its batches have 300 passes.
@@ -511,8 +524,8 @@ fn a_pair_has_more_and_shorter_epochs_and_fits_into_a_minute() {
         Plan { most_epochs, budget_ns: seconds * 1_000_000_000, ..PLAN }.for_pair(None)
     };
     // Quick, usual and thorough runs.
-    assert_eq!([pair(6, 3), pair(20, 32), pair(40, 240)].map(|it| it.most_epochs), [12, 80, 160]);
-    assert!(pair(20, 32).budget_ns < 60_000_000_000 && pair(20, 32).epochs == 80);
+    assert_eq!([pair(12, 3), pair(40, 32), pair(80, 240)].map(|it| it.most_epochs), [12, 80, 160]);
+    assert!(pair(40, 32).budget_ns < 60_000_000_000 && pair(40, 32).epochs == 80);
     let until = PLAN.for_pair(Some(0.03));
     assert!(until.most_epochs > 1_000_000, "only the time ends it");
 }

@@ -13,7 +13,7 @@ mod runtime;
 mod scan;
 
 pub use boundary::{GuestFound, ProbeAsked, ProbeFound};
-pub use exec::{CallSite, ExecAsked, ExecFound, Frame, RefillFound, Saving, TollFound};
+pub use exec::{CallSite, ExecAsked, ExecFound, Frame, RefillFound, Saving, TimingWindows, TollFound};
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{

@@ -22,6 +22,17 @@ impl Run {
             run.warnings.push(warning(&host));
             lost = true;
         }
+        let mut of_work = Vec::new();
+        for yardstick in &mut run.yardsticks {
+            for epoch in &mut yardstick.epochs {
+                clean(epoch, &yardstick.name, &mut of_work, |ns| ns.is_finite());
+            }
+        }
+        if !of_work.is_empty() {
+            of_work.dedup();
+            run.warnings.push(warning(&of_work));
+            lost = true;
+        }
         for measurement in &mut run.results {
             lost |= clean_measurement(measurement);
         }
@@ -60,6 +71,11 @@ fn clean_measurement(measurement: &mut Measurement) -> bool {
         clean(figure, name, &mut lost, estimate_is_finite);
     }
     clean(&mut measurement.single, "single", &mut lost, single_is_finite);
+    clean(&mut measurement.relative, "relative", &mut lost, |it| {
+        [it.ratio, it.ci[0], it.ci[1], it.slope, it.slope_error, it.left]
+            .iter()
+            .all(|value| value.is_finite())
+    });
     for phase in &mut measurement.phases {
         let name = format!("phase {}", phase.name);
         clean(&mut phase.ns, &format!("{name} (ns)"), &mut lost, estimate_is_finite);

@@ -25,16 +25,19 @@ pub mod store;
 pub mod text;
 mod upgrade;
 pub mod vocabulary;
+mod yardstick;
 
 pub use estimate::Estimate;
 pub use family::{Asked, Found};
 pub use finding::{Finding, Severity};
 pub use host::Host;
 pub use measurement::{
-    EpochFigure, Evidence, Measurement, Outliers, PairedFigure, Per, Phase, Series, Single, Status, Warning,
+    EpochFigure, Evidence, Measurement, Outliers, PairedFigure, Per, Phase, RelativeFigure, Series, Single,
+    Status, Warning,
 };
-pub use run::{Run, SCHEMA, Tool};
+pub use run::{KERNEL_YARDSTICK, Run, SCHEMA, Tool, Yardstick};
 pub use sequence::{LEAST_OF_PAIRS, SEQUENCE_MISSES, confidence_sequence, is_decided};
 pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
 pub use store::{Store, StoreError};
 pub use vocabulary::{CauseName, Counter, PhaseName, WarningKind, cause, counter, phase, warning};
+pub use yardstick::{Slope, slope};

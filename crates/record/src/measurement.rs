@@ -186,6 +186,24 @@ pub struct PairedFigure {
     pub spread: f64,
 }
 
+/// The figure beside the yardstick of its run that explains best what its epochs differ by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RelativeFigure {
+    /// The yardstick, by its name in the run.
+    pub yardstick: String,
+    /// Time of a crossing over that of the yardstick: the median of all epochs.
+    pub ratio: f64,
+    /// Its 95 % interval.
+    pub ci: [f64; 2],
+    /// The power of the yardstick that the probe follows: 1 if both slow down alike.
+    pub slope: f64,
+    /// Standard error of the slope.
+    pub slope_error: f64,
+    /// What is left of the differences between epochs when that power is taken out, as a share.
+    pub left: f64,
+}
+
 /// What one epoch gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -244,6 +262,9 @@ pub struct Measurement {
     /// order in which they were made. Empty in records of before it was kept, and for simulated figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub epochs: Vec<EpochFigure>,
+    /// The figure relative to work that is the same in every run; absent if no such work explains what the epochs differ
+    /// by.
+    pub relative: Option<RelativeFigure>,
     /// The parts that make up the total.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,

@@ -37,6 +37,10 @@ pub struct Run {
     pub host: Host,
     /// What spoiled the run as a whole.
     pub warnings: Vec<Warning>,
+    /// Work that is the same in every run, timed among the batches of the probes: what the machine did to the run, it did
+    /// to this work as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub yardsticks: Vec<Yardstick>,
     /// One entry for each probe, in the order of the list of probes.
     pub results: Vec<Measurement>,
     /// CRC-32 of the rest of the document as compact JSON, so that a damaged or edited record is noticed. A document
@@ -67,9 +71,23 @@ impl Run {
             until: None,
             host,
             warnings: Vec::new(),
+            yardsticks: Vec::new(),
             results: Vec::new(),
         }
     }
+}
+
+/// The yardstick in which the kernel takes part: it says nothing about the machine if the kernel is another one.
+pub const KERNEL_YARDSTICK: &str = "kernel";
+
+/// A kind of work that is the same in every run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Yardstick {
+    /// `chain`, `issue`, `l1`, `l2`, `kernel`.
+    pub name: String,
+    /// For each epoch of the run the headline of this work in nanoseconds, where it was timed.
+    pub epochs: Vec<Option<f64>>,
 }
 
 /// The program that measured.

@@ -7,6 +7,7 @@
 
 mod explain;
 mod facts;
+mod machine;
 mod markdown;
 mod pairs;
 mod result;
@@ -18,6 +19,8 @@ mod verdict;
 pub use explain::{Counter, Part};
 pub use facts::{Difference, Weight};
 pub(crate) use facts::{changed, effort};
+pub use machine::Explained;
+pub(crate) use machine::machine_of_runs;
 pub use markdown::comparison_markdown;
 pub use result::{ComparedProbe, Comparison, MARGIN, Options, Side, Verdict};
 pub use table::comparison;
@@ -84,8 +87,10 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     }
     let most_epochs =
         pairs.iter().flat_map(|pair| pair.a.iter().chain(&pair.b)).map(|(_, it)| it.epochs.len()).max();
+    let machine = machine::Machine::new(&a, &b);
     let judge = verdict::Judge {
         options,
+        machine: &machine,
         spoiled,
         interleaved,
         until,
@@ -151,6 +156,7 @@ fn side(runs: &[Run]) -> Side {
     let epochs = || runs.iter().flat_map(|run| &run.results).map(|result| result.epochs.len());
     Side {
         runs: runs.iter().map(|run| run.id.clone()).collect(),
+        command: first.results.iter().find_map(|row| Some(row.asked.exec()?.command.join(" "))),
         host: first.host.name.clone(),
         started: first.started.clone(),
         effort: facts::effort(first),

@@ -6,7 +6,7 @@ use crate::notes::warnings;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, painted, title, wrap};
-use tollgate_record::family::{CallSite, ExecFound, Frame, RefillFound};
+use tollgate_record::family::{CallSite, ExecFound, Frame, RefillFound, TimingWindows};
 use tollgate_record::number::{bytes, count, figure, percent, time};
 use tollgate_record::{Measurement, Phase, Run, counter, phase};
 
@@ -105,6 +105,12 @@ fn counted(found: &ExecFound) -> String {
         }
         _ => "Nothing was counted: these are the kernel's accounts.".to_owned(),
     };
+    if let Some(TimingWindows { windows, timed, unseen }) = found.windows {
+        text.push_str(&format!(
+            " It called too often to time each call. All are counted; the times of {} are estimated from {} in {} windows.",
+            count(unseen), count(timed), count(windows)
+        ));
+    }
     if let Some(left) = found.left_running {
         text.push_str(&format!(" It left {} running, not counted further.", count(left)));
     }
@@ -325,6 +331,18 @@ fn function(frame: &Frame) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bill_says_which_times_are_estimated() {
+        let found = ExecFound { source: "bpf".into(), ..ExecFound::default() };
+        assert_eq!(counted(&found), "Counted in the kernel, in the run that was timed.");
+        let windows = Some(TimingWindows { windows: 12, timed: 34_000, unseen: 1_966_000 });
+        let text = counted(&ExecFound { windows, ..found });
+        assert!(
+            text.contains("All are counted; the times of 1,966,000 are estimated from 34,000 in 12 windows."),
+            "{text}"
+        );
+    }
 
     #[test]
     fn a_number_stays_with_its_unit() {

@@ -5,6 +5,7 @@ mod table;
 
 pub use table::history_table;
 
+use crate::compare::machine_of_runs;
 use crate::compare::stats::median;
 use indexmap::IndexMap;
 use points::Division;
@@ -53,6 +54,10 @@ pub struct Series {
     pub engine: String,
     /// Unit of the points: `cycles` of the core where its frequency was measured in every run, else `ns`.
     pub unit: &'static str,
+    /// The yardstick by which what the machine did was taken out of the points; absent if none explains what the processes
+    /// of a run differ by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relative_to: Option<String>,
     /// Oldest first.
     pub points: Vec<Point>,
     /// Where the figure changed, oldest first.
@@ -142,7 +147,13 @@ fn one(
         && results.iter().all(|(_, result)| usable(cycles, result).is_some());
     let value = if in_cycles { cycles } else { |result: &Measurement| result.ns.map(|ns| ns.estimate) };
     let known = results.iter().filter_map(|(place, result)| Some((runs[*place], usable(value, result)?)));
-    let (runs, values): (Vec<&Run>, Vec<f64>) = known.unzip();
+    let (runs, mut values): (Vec<&Run>, Vec<f64>) = known.unzip();
+    let measured: Vec<&Measurement> = results.iter().map(|(_, result)| *result).collect();
+    let machine =
+        (in_cycles && measured.len() == runs.len()).then(|| machine_of_runs(&runs, &measured)).flatten();
+    if let Some((_, moved)) = &machine {
+        values.iter_mut().zip(moved).for_each(|(value, moved)| *value *= (-moved).exp());
+    }
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let found = points::changes(&logs);
     let bounds: Vec<usize> =
@@ -161,6 +172,7 @@ fn one(
         probe: probe.into(),
         engine: engine.into(),
         unit: if in_cycles { "cycles" } else { "ns" },
+        relative_to: machine.map(|(name, _)| name),
         points: runs.iter().zip(values).map(point).collect(),
         changes: found.iter().zip(bounds.windows(3)).map(change).collect(),
     })

@@ -33,8 +33,8 @@ mod view;
 mod words;
 
 pub use compare::{
-    CompareError, ComparedProbe, Comparison, Counter, Difference, MARGIN, Options, Part, Side, Verdict,
-    Weight, compare, comparison, comparison_markdown, essentials,
+    CompareError, ComparedProbe, Comparison, Counter, Difference, Explained, MARGIN, Options, Part, Side,
+    Verdict, Weight, compare, comparison, comparison_markdown, essentials,
 };
 pub use findings::findings;
 pub use history::{Change, Group, History, Point, Series, history, history_table};

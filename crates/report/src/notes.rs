@@ -58,6 +58,8 @@ pub(crate) fn warnings(run: &Run, style: &Style) -> Vec<String> {
             [first, others @ ..] if it.varies && !others.is_empty() => {
                 format!("{first}: {text}; also, with other figures, {}", list(others, NAMED - 1))
             }
+            // A bill is about one program: what concerns all of it needs no name.
+            [whole] if whole == "exec/total" => text,
             probes => format!("{}: {text}", list(probes, NAMED)),
         }
     });

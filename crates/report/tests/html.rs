@@ -597,3 +597,14 @@ fn the_call_sites_of_a_program_are_a_table_and_lines_of_the_bill() {
     assert!(view.contains("read x 4,321\n    fill<u8> (fill.c:12) < a+0x1234 < callers unknown\n"), "{view}");
     assert!(view.contains("  1.00 ms, "), "{view}");
 }
+
+#[test]
+fn a_warning_about_the_whole_program_has_no_name_before_it() {
+    let text = RUNS.iter().find(|text| text.contains("exec/total")).unwrap();
+    let mut run = tollgate_record::document::from_json(text.as_bytes()).unwrap();
+    run.results[0].warnings = vec![Warning::new(warning::UNATTRIBUTED, "too much is left")];
+    run.results[1].warnings = vec![Warning::new(warning::UNPRICED, "too little is known")];
+    let view = tollgate_report::view(&run, &fixture::ASCII);
+    assert!(view.contains("\n  - too much is left\n"), "{view}");
+    assert!(view.contains(&format!("\n  - {}: too little is known\n", run.results[1].probe)), "{view}");
+}

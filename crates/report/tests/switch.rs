@@ -53,6 +53,7 @@ fn run(results: Vec<Measurement>) -> Run {
         until: None,
         host: tollgate_record::Host::default(),
         warnings: vec![Warning { code: "a".into(), text: "\u{1b}[31mred".into() }],
+        yardsticks: Vec::new(),
         results,
     }
 }

@@ -159,6 +159,26 @@ fn a_line_is_filled_while_a_store_waits_for_another() {
 }
 
 #[test]
+fn a_load_that_is_replayed_waits_for_the_store_if_what_is_behind_it_also_reads() {
+    // The store could be written in the two cycles behind the load's EX. If loads are there, it is written in the cycle in
+    // which the replayed load comes to the cache again, as in caller and store.save_and_restore in
+    // guests/riscv/golden/rocket-traps.golden and rocket-kernels.golden.
+    let mut core = Core::preset("rocket").unwrap();
+    (core.l1i, core.l1d, core.itlb, core.dtlb) = (None, None, None, None);
+    let replayed = |behind: [Op; 2]| {
+        let mut a = Asm::default();
+        a.op(Op::Auipc, 5, 0, 0, 0x1000).op(Op::Sd, 0, 5, 6, 0).op(Op::Ld, 7, 5, 0, 0);
+        for (op, register) in behind.into_iter().zip(8..) {
+            a.op(op, register, 5, 0, 8);
+        }
+        cycles(&core, &a.0, 5, true)[2]
+    };
+    assert_eq!(replayed([Op::Addi, Op::Addi]), 1 + 5);
+    assert_eq!(replayed([Op::Ld, Op::Addi]), 1 + 5);
+    assert_eq!(replayed([Op::Ld, Op::Ld]), 1 + 5 + 1);
+}
+
+#[test]
 fn a_fetch_that_runs_on_behind_a_return_fills_a_line() {
     // mret at the end of a line: the front end has asked for the next line before it knows, so that it is there later.
     let mut core = Core::preset("rocket").unwrap();

@@ -18,13 +18,14 @@ pub use touch::touch;
 
 use file::ScannedFile;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use tollgate_record::Measurement;
 
 /// What [`scan`] reports while it works.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// It writes the file that it will scan.
-    Writing,
+    /// It writes the file that it will scan; what is going to happen, and how long that takes at the most.
+    Writing(String),
     /// It begins one scan of several.
     Touching {
         /// How many scans have ended.
@@ -49,10 +50,10 @@ pub fn scan(
     memory_limit::remove_leftovers();
     let limit = plan.memory_limit.map(memory_limit::find).transpose()?;
     let largest = plan.sizes.iter().copied().max().unwrap_or_default();
-    report(Progress::Writing);
+    report(Progress::Writing(plan.announced()));
     let Some(file) = ScannedFile::open(plan.file.as_deref(), largest, stop)? else { return Ok(()) };
-    let mut results = Vec::new();
-    for &bytes in &plan.sizes {
+    let (mut results, begin) = (Vec::new(), Instant::now());
+    for (at, &bytes) in plan.sizes.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -60,8 +61,11 @@ pub fn scan(
         if !plan.warm {
             file.drop_from_cache()?;
         }
+        // What one scan leaves of its share of the time is shared by those that follow.
+        let left = plan.time.saturating_sub(begin.elapsed()) / (plan.sizes.len() - at) as u32;
+        let most_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
         let row = |ended| result::measurement(plan, bytes, &file, limit.as_ref(), ended);
-        let ended = process::run(plan, bytes, &file, limit.as_ref(), stop, &mut |so_far| {
+        let ended = process::run(plan, bytes, &file, limit.as_ref(), most_ns, stop, &mut |so_far| {
             report(Progress::Measured(&[&results[..], &[row(so_far)]].concat()));
         })?;
         results.push(row(ended));

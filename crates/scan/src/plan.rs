@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 use tollgate_measure::clock::Source;
+use tollgate_record::number::bytes as human;
 use tollgate_record::parse::bytes;
 
 /// What to scan and how.
@@ -21,6 +23,8 @@ pub struct ScanPlan {
     pub memory_limit: Option<u64>,
     /// Keep the pages of the file that are in the page cache.
     pub warm: bool,
+    /// How long all scans may touch, together.
+    pub time: Duration,
     /// Seed of the random order.
     pub seed: u64,
     /// The CPU of the process that touches.
@@ -56,6 +60,20 @@ pub enum Advice {
 }
 
 impl ScanPlan {
+    /// The time of all scans, unless another is asked for.
+    pub const TIME: Duration = Duration::from_secs(60);
+
+    /// What is going to happen, and how long that takes at the most.
+    pub fn announced(&self) -> String {
+        let sizes: Vec<String> = self.sizes.iter().map(|&size| human(size as f64)).collect();
+        let seconds = self.time.as_secs_f64();
+        format!(
+            "scanning {} ({}): at most {seconds} s; --for allows more or less",
+            sizes.join(", "),
+            self.pattern.name()
+        )
+    }
+
     /// Checks the options against each other.
     ///
     /// # Errors

@@ -31,6 +31,7 @@ pub(crate) fn run(
     bytes: u64,
     file: &ScannedFile,
     limit: Option<&MemoryLimit>,
+    most_ns: u64,
     stop: &AtomicBool,
     so_far: &mut dyn FnMut(ScanEnd),
 ) -> Result<ScanEnd, ScanError> {
@@ -42,6 +43,7 @@ pub(crate) fn run(
         cpu: plan.cpu,
         source: plan.source,
         parent: std::process::id(),
+        most_ns,
     };
     let text = serde_json::to_string(&job).map_err(io::Error::from);
     let text = text.map_err(ScanError::system("write the job of the scan"))?;

@@ -142,6 +142,11 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
             format!("{} of {} touches were made", last.touches, touched.planned),
         ));
     }
+    if touched.cut {
+        let planned = touched.planned;
+        let text = format!("the time was up after {} of {planned} touches: --for allows more", last.touches);
+        result.warnings.push(Warning::new(warning::INTERRUPTED, text));
+    }
     if bytes > page_bytes()
         && touched.resident_before.is_some_and(|pages| pages as f64 * page * 20.0 > bytes as f64)
     {

@@ -37,6 +37,8 @@ pub(crate) struct TouchJob {
     pub(crate) source: Source,
     /// The process that must live.
     pub(crate) parent: u32,
+    /// Nanoseconds after which no further page is touched.
+    pub(crate) most_ns: u64,
 }
 
 /// What the kernel has counted for this process.
@@ -85,10 +87,14 @@ pub(crate) struct Touched {
     pub(crate) bus: Option<(u64, u64)>,
     /// Whether it was asked to stop.
     pub(crate) stopped: bool,
+    /// Whether its time was up before the last touch.
+    pub(crate) cut: bool,
 }
 
 /// Marks of a scan.
 const MARKS: u64 = 200;
+/// How often the time is looked at: often enough for touches that take milliseconds.
+const LOOK_EVERY: u64 = 64;
 /// The interval of the printed marks; a short scan prints none, so that printing does not disturb it.
 const PRINT_EVERY_NS: u64 = 700_000_000;
 
@@ -160,8 +166,9 @@ fn run(
     marks.push(Mark { ns: 0, touches: 0, usage: usage() });
     let (mut printed, mut printed_ns) = (0, 0);
     let (mut done, mut last) = (0, clock.now());
-    while done < order.touches && !stop.load(Ordering::Relaxed) && bus::address().is_none() {
-        let end = (done + chunk).min(order.touches);
+    let (mut marked, mut cut) = (0, false);
+    while done < order.touches && !cut && !stop.load(Ordering::Relaxed) && bus::address().is_none() {
+        let end = (done + LOOK_EVERY.min(chunk)).min(order.touches);
         for touch in done..end {
             // SAFETY: the offsets are below the length of the mapping, which is readable; beyond the
             // end of a truncated file the handler maps a page.
@@ -171,6 +178,13 @@ fn run(
             last = now;
         }
         done = end;
+        cut = done < order.touches && monotonic_raw_ns() - start > job.most_ns;
+        if done < (marked + chunk).min(order.touches) && !cut {
+            // The time of the look is not part of a touch.
+            last = clock.now();
+            continue;
+        }
+        marked = done;
         marks.push(Mark { ns: monotonic_raw_ns() - start, touches: done, usage: usage() });
         if marks.last().is_some_and(|mark| mark.ns >= printed_ns + PRINT_EVERY_NS) {
             print(&&marks[printed..], out)?;
@@ -178,6 +192,9 @@ fn run(
         }
         // The time of the mark is not part of a touch.
         last = clock.now();
+    }
+    if marked < done {
+        marks.push(Mark { ns: monotonic_raw_ns() - start, touches: done, usage: usage() });
     }
     let scale = first.scale_until(&Moment::read(clock, monotonic_raw_ns, 200));
     let ns_per_tick = scale.map_or(1.0, |scale| 1e9 / scale.hz);
@@ -196,6 +213,7 @@ fn run(
         direct_read_ns,
         bus,
         stopped: stop.load(Ordering::Relaxed),
+        cut,
     })
 }
 
@@ -289,6 +307,7 @@ mod tests {
             cpu: 0,
             source: Source::Os,
             parent: 0,
+            most_ns: u64::MAX,
         };
         for (pattern, touches) in
             [(Pattern::Sequential, 11), (Pattern::Random, 11), (Pattern::Stride(4 * page), 3)]

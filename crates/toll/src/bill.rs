@@ -10,7 +10,7 @@ use crate::sites::{Names, Site};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
-use tollgate_record::family::{Asked, CallSite, ExecAsked, ExecFound, Found, TollFound};
+use tollgate_record::family::{Asked, CallSite, ExecAsked, ExecFound, Found, TimingWindows, TollFound};
 use tollgate_record::number::percent;
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase,
@@ -123,9 +123,14 @@ fn whole(
         source: counted.source.name().into(),
         counting_slowdown: counted.slowdown,
         left_running: counts.map(|counts| counts.left_running).filter(|left| *left > 0 && !input.attached),
+        windows: counts.filter(|counts| counts.windows > 0).map(|counts| TimingWindows {
+            windows: counts.windows,
+            timed: counts.windowed,
+            unseen: counts.unseen,
+        }),
         priced_by: prices.runs.clone(),
         refill: prices.refill(switches(counted), account),
-        savings: savings(boundaries, prices.vdso()),
+        savings: savings(boundaries, &prices.instead()),
         sites: counted.sites.as_ref().map_or_else(Vec::new, |all| sites(&all.0, prices, within)),
         ..ExecFound::default()
     };
@@ -171,9 +176,11 @@ fn whole(
             parts.push(part(phase::UNATTRIBUTED, Evidence::Difference, rest));
             if rest.estimate.abs() > UNATTRIBUTED * cpu.estimate {
                 let share = percent(rest.estimate / cpu.estimate);
-                let text = format!(
-                    "{share} of the CPU time is unattributed: the machine changed its speed, or its accounts are coarse"
-                );
+                let why = match input.prices {
+                    Some(_) => "the machine changed its speed, or its accounts are coarse",
+                    None => "the ways into the kernel and back have no price (--price now measures it)",
+                };
+                let text = format!("{share} of the CPU time is unattributed: {why}");
                 row.warnings.push(Warning::new(warning::UNATTRIBUTED, text));
             }
             parts.extend(waiting(counts, &stamped));
@@ -263,7 +270,8 @@ fn stamped_parts(
     let signals = sum(of_kinds(boundaries, |kind| kind == Kind::Signal.name()), phase::TOLL);
     // The ways in and out are outside of the stamps, with what counting adds there. So are signals, which the kernel
     // delivers on its way out.
-    let user = point(stamped.user_ns)
+    let (user, error) = (stamped.user_ns as f64, stamped.user_error_ns as f64);
+    let user = Estimate::within(user, [user - error, user + error])
         .minus(&signals.unwrap_or(Estimate::point(0.0)))
         .minus(&counted.call.minus(&call_in).scaled(calls))
         .minus(&counted.fault.minus(&fault_in).scaled(faults));

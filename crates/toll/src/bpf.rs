@@ -9,11 +9,14 @@ use crate::images::Images;
 use crate::rings::{Rings, Wanted};
 use crate::sites::{Place, Sites};
 use crate::start::StartError;
+use crate::sums::Sums;
 use crate::timeline::Timeline;
 use crate::trace::signal_name;
 use crate::watch::Counter;
+use crate::windows::{self, Clusters, Windows};
 use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray, PerCpuValues, StackTraceMap};
 use aya::programs::perf_event::{PerfEventScope, PerfTypeId, SamplePolicy};
+use aya::programs::raw_trace_point::RawTracePointLinkId;
 use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
@@ -41,7 +44,7 @@ const PROGRAMS: &[(&str, &str, bool)] = &[
     ("irq_exit", "irq_handler_exit", false),
     ("timer_entry", "local_timer_entry", false),
     ("timer_exit", "local_timer_exit", false),
-    ("sys_enter", "sys_enter", true),
+    (windows::PROGRAM, windows::PROGRAM, true),
     ("sys_exit", "sys_exit", true),
 ];
 
@@ -49,95 +52,15 @@ const PROGRAMS: &[(&str, &str, bool)] = &[
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Task {
-    times: [u64; 7],
+    times: [u64; 8],
     numbers: [u32; 2],
     flags: [u8; 8],
     tid: u32,
     pad: u32,
 }
 
-/// `struct tally` of the program.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    count: u64,
-    ns: u64,
-    off: u64,
-    errors: u64,
-    one_byte: u64,
-    switches: u64,
-    others: u64,
-    sampled: u64,
-    sampled_ns: u64,
-    squares: u64,
-}
-
-/// The program adds squares of nanoseconds in units of this many.
-const COARSE: f64 = 64.0;
-
-impl Sums {
-    fn tally(&self) -> Tally {
-        let kernel_ns = Some(self.ns + self.sampled_ns + self.untimed_ns());
-        let (kernel_error_ns, waiting_ns) = (self.error_ns(), Some(self.off));
-        Tally { count: self.count, kernel_ns, kernel_error_ns, waiting_ns, ..Tally::default() }
-    }
-
-    /// Nanoseconds of the calls that were not timed, by the mean of those that were sampled among them.
-    fn untimed_ns(&self) -> u64 {
-        let (ns, count) = match self.sampled {
-            0 => (self.ns, self.count - self.others),
-            sampled => (self.sampled_ns, sampled),
-        };
-        (ns as f64 / count.max(1) as f64 * (self.others - self.sampled) as f64) as u64
-    }
-
-    /// Half the 95 % interval of the nanoseconds: the standard error of a mean of samples without replacement.
-    fn error_ns(&self) -> u64 {
-        let (sampled, others) = (self.sampled as f64, self.others as f64);
-        if self.sampled < 2 {
-            return 0;
-        }
-        let mean = self.sampled_ns as f64 / sampled;
-        let variance = (self.squares as f64 * COARSE * COARSE / sampled - mean * mean).max(0.0);
-        (1.96 * others * (variance / sampled * (1.0 - sampled / others)).sqrt()) as u64
-    }
-
-    fn each(self, other: Self, of: fn(u64, u64) -> u64) -> Self {
-        Self {
-            count: of(self.count, other.count),
-            ns: of(self.ns, other.ns),
-            off: of(self.off, other.off),
-            errors: of(self.errors, other.errors),
-            one_byte: of(self.one_byte, other.one_byte),
-            switches: of(self.switches, other.switches),
-            others: of(self.others, other.others),
-            sampled: of(self.sampled, other.sampled),
-            sampled_ns: of(self.sampled_ns, other.sampled_ns),
-            squares: of(self.squares, other.squares),
-        }
-    }
-}
-
-impl std::ops::Add for Sums {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        self.each(other, u64::wrapping_add)
-    }
-}
-
-impl std::ops::Sub for Sums {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        self.each(other, u64::wrapping_sub)
-    }
-}
-
 // SAFETY: plain data without padding, in which every bit pattern is valid.
 unsafe impl Pod for Task {}
-// SAFETY: plain data without padding, in which every bit pattern is valid.
-unsafe impl Pod for Sums {}
 // SAFETY: plain data without padding, in which every bit pattern is valid.
 unsafe impl Pod for SiteKey {}
 
@@ -208,6 +131,7 @@ const FAULTS: [&str; 7] = ["anonymous", "zero page", "copy on write", "file", "m
 const BORN: u8 = 0;
 const USER: u8 = 1;
 const UNKNOWN: u8 = 4;
+const UNSEEN: u8 = 5;
 /// Slots of tasks in the program.
 const SLOTS: u32 = 65_536;
 /// Places in [`Task`].
@@ -224,6 +148,8 @@ struct Snapshot {
     faults: Vec<Sums>,
     signals: Vec<u64>,
     totals: Vec<u64>,
+    /// Of `calls`, by the same numbers.
+    clusters: Vec<Clusters>,
 }
 
 /// The loaded programs. They are attached until this is dropped.
@@ -234,6 +160,10 @@ pub(crate) struct Bpf {
     counts: Counts,
     timeline: Option<Timeline>,
     stacks: Option<Stacks>,
+    windows: Option<Windows>,
+    /// The calls when the last window was added to `clusters`.
+    windowed: Vec<Sums>,
+    clusters: Vec<Clusters>,
 }
 
 /// What counting adds to a call and a fault.
@@ -285,21 +215,36 @@ impl Bpf {
             loader.set_global("WALK", &1_u32, true).set_max_entries("places", SLOTS);
             loader.set_max_entries("sites", SITES).set_max_entries("stacks", SITES);
         }
+        let exits_alone = windows::are_possible();
+        loader.set_global("EXITS_ALONE", if exits_alone { &1_u32 } else { &0_u32 }, true);
         let mut ebpf = loader.load(OBJECT)?;
+        let mut windows = None;
         for &(name, point, needed) in PROGRAMS {
             let program = ebpf.program_mut(name).ok_or(ProgramError::NotLoaded);
-            let attached = program.and_then(|program| attach(program, point, &btf));
-            if let Some(error) = attached.err().filter(|_| needed) {
-                return Err(BpfError::Program(name, error));
+            match program.and_then(|program| attach(program, point, &btf)) {
+                Ok(link) if name == windows::PROGRAM => windows = link.map(Windows::new),
+                Err(error) if needed => return Err(BpfError::Program(name, error)),
+                _ => {}
             }
         }
+        // Where a call came from is known at its entry.
+        let windows = windows.filter(|_| exits_alone && !stacks);
         let stacks = stacks.then(|| Stacks {
             rings: None,
             images: Images::default(),
             yardstick: 0,
             sites: Sites::default(),
         });
-        Ok(Self { ebpf, before: Snapshot::default(), counts: Counts::default(), timeline: None, stacks })
+        Ok(Self {
+            ebpf,
+            before: Snapshot::default(),
+            counts: Counts::default(),
+            timeline: None,
+            stacks,
+            windows,
+            windowed: Vec::new(),
+            clusters: Vec::new(),
+        })
     }
 
     /// Measures a call and a fault while they are counted, and what of that is between the stamps of each.
@@ -311,6 +256,11 @@ impl Bpf {
         yardstick.rest();
         self.leave(yardstick.pid).ok()?;
         self.before = self.snapshot();
+        if let Some(windows) = &mut self.windows {
+            windows.start(&self.ebpf, counted.call.estimate - bare.call.estimate);
+            self.windowed = self.before.calls.clone();
+            self.clusters = vec![Clusters::default(); self.windowed.len()];
+        }
         if let Some(stacks) = &mut self.stacks {
             stacks.yardstick = yardstick.pid;
         }
@@ -320,6 +270,14 @@ impl Bpf {
         };
         let inside = [each(&between.calls, libc::SYS_getppid as usize)?, each(&between.faults, 0)?];
         Some(Overhead { bare, counted, inside })
+    }
+
+    /// Measures while only the exits of calls are seen, after the command.
+    pub(crate) fn measure_unseen(&mut self, yardstick: &mut Yardstick) -> Option<Pair> {
+        let windows = self.windows.as_mut().filter(|windows| windows.count() > 0)?;
+        windows.see(&mut self.ebpf, false).ok()?;
+        self.enter(yardstick.pid, UNKNOWN).ok()?;
+        yardstick.measure()
     }
 
     /// Counts these tasks, which run already, from now on.
@@ -336,19 +294,28 @@ impl Bpf {
 
     /// What was counted until now.
     fn finish(&mut self) -> Counts {
+        self.end_window();
         let mut counts = self.snapshot().minus(&self.before).counts();
+        counts.windows = self.windows.as_ref().map_or(0, Windows::count);
         let now = kernel_ns();
         let tasks: Vec<Task> = self.tasks().into_iter().flat_map(|map| values(&map)).collect();
         // What a task did since it came to its CPU is not in the sums yet.
         for task in tasks.iter().filter(|task| task.flags[OFF] == 0 && task.flags[MODE] != BORN) {
             let Some(stamped) = &mut counts.stamped else { break };
             stamped.cpu_ns += now.saturating_sub(task.times[ON_SINCE]);
-            stamped.user_ns += task.times[USER_NS];
-            if [USER, UNKNOWN].contains(&task.flags[MODE]) {
-                stamped.user_ns += now.saturating_sub(task.times[SINCE]);
+            stamped.user_ns += task.times[USER_NS] as i64;
+            if [USER, UNKNOWN, UNSEEN].contains(&task.flags[MODE]) {
+                stamped.user_ns += now.saturating_sub(task.times[SINCE]) as i64;
             }
         }
         counts
+    }
+
+    /// From now on calls are timed in windows only.
+    pub(crate) fn start_windows(&mut self) {
+        if let Some(windows) = &mut self.windows {
+            windows.always(&mut self.ebpf);
+        }
     }
 
     /// From now on the counts are read once in a period.
@@ -426,7 +393,18 @@ impl Bpf {
             faults: self.array("faults"),
             signals: self.array("signals"),
             totals: self.array("totals"),
+            clusters: self.clusters.clone(),
         }
+    }
+
+    /// Adds the calls of the last window, which are over now.
+    fn end_window(&mut self) {
+        let calls = self.array::<Sums>("calls");
+        for ((now, before), clusters) in calls.iter().zip(&self.windowed).zip(&mut self.clusters) {
+            let of = *now - *before;
+            clusters.add(of.windowed, of.windowed_ns);
+        }
+        self.windowed = calls;
     }
 
     /// Each element of a map, summed over all CPUs.
@@ -460,7 +438,8 @@ impl Counter for Bpf {
 
     fn period(&self) -> Option<Duration> {
         let maps = self.stacks.as_ref().map(|_| MAPS_PERIOD);
-        self.timeline.as_ref().map(Timeline::period).or(maps)
+        let windows = self.windows.as_ref().map(Windows::period);
+        self.timeline.as_ref().map(Timeline::period).or(maps).or(windows)
     }
 
     fn sample(&mut self) {
@@ -468,6 +447,12 @@ impl Counter for Bpf {
             stacks.read();
         }
         if self.timeline.is_none() {
+            if self.windows.as_ref().is_some_and(Windows::are_apart) {
+                self.end_window();
+            }
+            if let Some(windows) = &mut self.windows {
+                windows.sample(&mut self.ebpf);
+            }
             return;
         }
         let counts = self.snapshot().minus(&self.before).counts();
@@ -501,16 +486,21 @@ impl Snapshot {
             faults: each(&self.faults, &before.faults),
             signals: each(&self.signals, &before.signals),
             totals: each(&self.totals, &before.totals),
+            clusters: self.clusters.clone(),
         }
     }
 
     fn counts(&self) -> Counts {
         let mut counts = Counts::default();
+        let mut guessed = (0, 0);
         for (at, sums) in self.calls.iter().enumerate().filter(|(_, sums)| sums.count > 0) {
             let name = if at + 1 == self.calls.len() { "unknown calls".into() } else { call_name(at as u64) };
             let moves = ["read", "write"].contains(&name.as_str());
             let one_byte = moves.then_some(sums.one_byte);
-            *counts.at(Kind::Call, name) = Tally { errors: Some(sums.errors), one_byte, ..sums.tally() };
+            let tally = sums.tally_of(&self.clusters.get(at).copied().unwrap_or_default());
+            let unseen = if tally.kernel_ns.is_some() { sums.unseen_ns().unwrap_or(0) } else { 0 };
+            guessed = (guessed.0 + sums.untimed_ns() + unseen, guessed.1 + tally.kernel_error_ns);
+            *counts.at(Kind::Call, name) = Tally { errors: Some(sums.errors), one_byte, ..tally };
         }
         for (sums, name) in self.faults.iter().zip(FAULTS).filter(|(sums, _)| sums.count > 0) {
             *counts.at(Kind::Fault, name) = sums.tally();
@@ -535,12 +525,17 @@ impl Snapshot {
         counts.stamped = Some(Stamped {
             cpu_ns: total(Total::Cpu),
             // What was not timed is in user mode for the program.
-            user_ns: total(Total::User).saturating_sub(self.calls.iter().map(Sums::untimed_ns).sum::<u64>()),
+            user_ns: total(Total::User).wrapping_sub(guessed.0) as i64,
+            user_error_ns: guessed.1,
             interrupts_ns: total(Total::Interrupt),
             preempted_ns: total(Total::Preempted),
             birth_ns: total(Total::Birth),
             before_ns: total(Total::Before),
         });
+        (counts.unseen, counts.windowed) = self
+            .calls
+            .iter()
+            .fold((0, 0), |(unseen, windowed), sums| (unseen + sums.unseen, windowed + sums.windowed));
         (counts.lost, counts.sites_lost) = (total(Total::Lost), total(Total::LostSites));
         let began = 1 + total(Total::Processes) + total(Total::Threads);
         counts.left_running = began.saturating_sub(total(Total::Ended));
@@ -548,11 +543,16 @@ impl Snapshot {
     }
 }
 
-fn attach(program: &mut Program, point: &str, btf: &Btf) -> Result<(), ProgramError> {
+/// Loads and attaches, with the link of what may be detached again.
+fn attach(
+    program: &mut Program,
+    point: &str,
+    btf: &Btf,
+) -> Result<Option<RawTracePointLinkId>, ProgramError> {
     match program {
         Program::RawTracePoint(it) => {
             it.load()?;
-            it.attach(point)?;
+            return it.attach(point).map(Some);
         }
         Program::BtfTracePoint(it) => {
             it.load(point, btf)?;
@@ -572,29 +572,5 @@ fn attach(program: &mut Program, point: &str, btf: &Btf) -> Result<(), ProgramEr
         }
         _ => return Err(ProgramError::UnexpectedProgramType),
     }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_that_are_not_timed_take_what_the_sampled_ones_take() {
-        // 512 calls of 100 ns, and 8,000 others, of which 500 of 640 ns and 500 of 1,280 ns were sampled.
-        let squares = 500 * (640 / 64_u64).pow(2) + 500 * (1_280 / 64_u64).pow(2);
-        let (count, sampled_ns) = (8_512, 500 * 640 + 500 * 1_280);
-        let sums =
-            Sums { count, ns: 51_200, others: 8_000, sampled: 1_000, sampled_ns, squares, ..Sums::default() };
-        // The mean of the others is 960 ns.
-        assert_eq!(sums.tally().kernel_ns, Some(51_200 + 8_000 * 960));
-        // 320 ns is their standard deviation, and 7 of 8 were not looked at.
-        let error = 1.96 * 8_000.0 * 320.0 / 1_000_f64.sqrt() * (7.0 / 8.0_f64).sqrt();
-        assert_eq!(sums.tally().kernel_error_ns, error as u64);
-        let none = Sums { count: 600, ns: 60_000, others: 0, ..Sums::default() };
-        assert_eq!((none.tally().kernel_ns, none.tally().kernel_error_ns), (Some(60_000), 0));
-        // None of a few others was sampled: they are as those before.
-        let few = Sums { count: 515, ns: 51_200, others: 3, ..Sums::default() };
-        assert_eq!(few.tally().kernel_ns, Some(51_500));
-    }
+    Ok(None)
 }

@@ -44,6 +44,11 @@ impl Pair {
             fault: crate::price::spanned(&self.fault, &other.fault),
         }
     }
+
+    /// The mean of calls of which this share are those of `other`.
+    pub(crate) fn mixed(&self, other: &Self, share: f64) -> Self {
+        Self { call: Estimate::sum([self.call.scaled(1.0 - share), other.call.scaled(share)]), ..*self }
+    }
 }
 
 /// The median, with the order statistics that are its 95 % interval for 21 samples (ranks 6 and 16 of the binomial
@@ -166,5 +171,13 @@ mod tests {
         assert_eq!(middle(batches), Estimate::point(100.0));
         let ramp: [f64; BATCHES] = std::array::from_fn(|at| at as f64);
         assert_eq!(middle(ramp), Estimate::within(10.0, [5.0, 15.0]));
+    }
+
+    #[test]
+    fn calls_that_are_counted_in_two_ways_take_the_mean() {
+        let pair = |ns| Pair { call: Estimate::point(ns), fault: Estimate::point(2.0 * ns) };
+        let mixed = pair(250.0).mixed(&pair(190.0), 0.75);
+        assert!((mixed.call.estimate - 205.0).abs() < 1e-9, "{mixed:?}");
+        assert_eq!(mixed.fault, Estimate::point(500.0));
     }
 }

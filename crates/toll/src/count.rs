@@ -94,8 +94,11 @@ pub struct Tally {
 pub struct Stamped {
     /// On the CPU, from switch to switch.
     pub cpu_ns: u64,
-    /// From a return to user mode to the next entry, with the ways there and back.
-    pub user_ns: u64,
+    /// From a return to user mode to the next entry, with the ways there and back. Negative if the calls that were timed took
+    /// longer than those that were not.
+    pub user_ns: i64,
+    /// Half the 95 % interval of these, where only some calls were timed.
+    pub user_error_ns: u64,
     /// Interrupts that arrived meanwhile.
     pub interrupts_ns: u64,
     /// Off the CPU although it could have run in user mode.
@@ -121,6 +124,12 @@ pub struct Counts {
     pub hidden: u64,
     /// Crossings of which only the number is known, because what names them did not fit.
     pub unnamed: u64,
+    /// Calls whose entry was not seen, because the program calls too often: their time is estimated from others.
+    pub unseen: u64,
+    /// Calls that were timed in windows meanwhile, and the number of windows.
+    pub windowed: u64,
+    /// How many windows these were in.
+    pub windows: u64,
     /// Crossings without their call site, because there are too many sites.
     pub sites_lost: u64,
 }

@@ -24,10 +24,12 @@ mod signals;
 mod sites;
 mod stack;
 mod start;
+mod sums;
 mod timeline;
 mod trace;
 pub mod turns;
 mod watch;
+mod windows;
 
 pub use account::{Account, End};
 pub use attach::{command_of, process_id};

@@ -2,6 +2,7 @@
 
 use crate::account::Account;
 use crate::count::{Counts, Kind};
+use crate::saving::Instead;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use tollgate_record::family::RefillFound;
@@ -40,13 +41,16 @@ enum Item {
     WakeThere,
     Thread,
     Process,
+    Fiber,
+    /// What a seccomp filter that runs adds to a call.
+    Filter,
 }
 
 /// A price in a run, if the run has it.
 type Find = fn(&Run) -> Option<Estimate>;
 
 /// Each price, from one run. Differences are of rows of the same run.
-const ITEMS: [(Item, Find); 9] = [
+const ITEMS: [(Item, Find); 11] = [
     (Item::Call, |run| ns(run, "syscall/getppid")),
     (Item::Fault, fault),
     (Item::Vdso, |run| ns(run, "vdso/clock_gettime")),
@@ -58,6 +62,8 @@ const ITEMS: [(Item, Find); 9] = [
     (Item::WakeThere, |run| ns(run, "core/futex")),
     (Item::Thread, |run| ns(run, "spawn/thread")),
     (Item::Process, |run| ns(run, "spawn/fork")),
+    (Item::Fiber, |run| ns(run, "fiber/own")),
+    (Item::Filter, |run| less(ns(run, "syscall/getppid-filter-run")?, &["syscall/getppid"], run)),
 ];
 
 /// Prices of one crossing, in nanoseconds.
@@ -95,7 +101,7 @@ const PRICING_MORE: [&str; 6] = ["run", "--quick", "--budget-ms", "500", "--json
 /// The rows behind the price of each kind. Those of calls and faults are always measured.
 const ROWS: [(Kind, &[&str]); 4] = [
     (Kind::Signal, &["signal/self"]),
-    (Kind::Switch, &["thread/yield", "thread/futex"]),
+    (Kind::Switch, &["thread/yield", "thread/futex", "fiber/own"]),
     (Kind::Wake, &["thread/yield", "thread/futex", "core/futex"]),
     (Kind::Task, &["spawn/thread", "spawn/fork"]),
 ];
@@ -199,9 +205,15 @@ impl Prices {
         prices
     }
 
-    /// The price of a clock that is read in user mode.
-    pub(crate) fn vdso(&self) -> Option<Estimate> {
-        self.items.get(&Item::Vdso).copied()
+    /// Prices of what a program could do in place of crossings.
+    pub(crate) fn instead(&self) -> Instead {
+        let of = |item| self.items.get(&item).copied();
+        Instead {
+            vdso: of(Item::Vdso),
+            wake_here: of(Item::WakeHere),
+            fiber: of(Item::Fiber),
+            filter: of(Item::Filter),
+        }
     }
 
     /// What one crossing of a boundary costs.

@@ -56,6 +56,8 @@ pub struct Extras {
     pub timeline: bool,
     /// Where it crossed from.
     pub stacks: bool,
+    /// Calls are timed in windows only, however few they are. Without that, BPF does so if the program calls too often.
+    pub windows: bool,
 }
 
 /// What the runs of one command gave.
@@ -260,6 +262,9 @@ impl Counting {
         let bare = yardstick.measure();
         Ok(Bpf::open(extras.stacks).map(|mut bpf| {
             let overhead = bare.and_then(|bare| bpf.calibrate(&mut yardstick, bare));
+            if extras.windows {
+                bpf.start_windows();
+            }
             if extras.timeline {
                 bpf.start_timeline();
             }
@@ -270,6 +275,12 @@ impl Counting {
     /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
     fn close(mut self, account: Account, counts: Counts) -> Counted {
         let (timeline, sites) = (self.bpf.take_timeline(), self.bpf.take_sites());
+        if let (Some(overhead), Some(unseen)) =
+            (&mut self.overhead, self.bpf.measure_unseen(&mut self.yardstick))
+        {
+            let share = counts.unseen as f64 / counts.total(Kind::Call).max(1) as f64;
+            overhead.counted = overhead.counted.mixed(&unseen, share);
+        }
         drop(self.bpf);
         if let (Some(overhead), Some(after)) = (&mut self.overhead, self.yardstick.measure()) {
             overhead.bare = overhead.bare.spanned(&after);

@@ -48,9 +48,13 @@ fn steady() {
 }
 
 fn count(wanted: Source, name: &str, n: u64) -> Counted {
+    count_with(Extras::default(), wanted, name, n)
+}
+
+fn count_with(extras: Extras, wanted: Source, name: &str, n: u64) -> Counted {
     let command: Vec<OsString> =
         vec![env!("CARGO_BIN_EXE_toll-programs").into(), name.into(), n.to_string().into()];
-    run(&command, Wanted::Only(wanted), Limits::default(), Extras::default()).unwrap()
+    run(&command, Wanted::Only(wanted), Limits::default(), extras).unwrap()
 }
 
 /// The kinds of faults that the kernel's accounts tell apart.
@@ -67,12 +71,16 @@ fn is_counted(source: Source, kind: Kind, name: &str) -> bool {
 const ATTEMPTS: usize = 4;
 
 fn exact(source: Source) {
+    exact_with(Extras::default(), source);
+}
+
+fn exact_with(extras: Extras, source: Source) {
     steady();
     let mut wrong = Vec::new();
     for program in PROGRAMS {
         let mut differences = Vec::new();
         for _ in 0..ATTEMPTS {
-            differences = differing(source, program);
+            differences = differing(extras, source, program);
             if differences.is_empty() {
                 break;
             }
@@ -83,8 +91,8 @@ fn exact(source: Source) {
 }
 
 /// What is not counted as often as it happens.
-fn differing(source: Source, &(name, n, expected): &Program) -> Vec<String> {
-    let (none, all) = (count(source, name, 0), count(source, name, n));
+fn differing(extras: Extras, source: Source, &(name, n, expected): &Program) -> Vec<String> {
+    let (none, all) = (count_with(extras, source, name, 0), count_with(extras, source, name, n));
     if all.source != source {
         skip_case!(name, "{} is refused here: {:?}", source.name(), all.warnings);
         return Vec::new();
@@ -113,12 +121,51 @@ fn bpf_counts_exactly() {
     exact(Source::Bpf);
 }
 
-/// Through many switches, also those to tasks that are not counted.
+/// Calls are timed in windows only, of which the first opens after most of these programs have ended.
+const WINDOWS: Extras = Extras { timeline: false, stacks: false, windows: true };
+
+#[test]
+fn bpf_counts_exactly_by_the_exits_of_calls_alone() {
+    exact_with(WINDOWS, Source::Bpf);
+}
+
+/// Through many switches, also those to tasks that are not counted, and through windows.
 #[test]
 fn bpf_counts_two_million_calls_exactly() {
     steady();
-    let differences = differing(Source::Bpf, &("getppid", 2_000_000, &[(Call, "getppid", 1)]));
-    assert!(differences.is_empty(), "{differences:?}");
+    for extras in [Extras::default(), WINDOWS] {
+        let differences = differing(extras, Source::Bpf, &("getppid", 2_000_000, &[(Call, "getppid", 1)]));
+        assert!(differences.is_empty(), "{extras:?}: {differences:?}");
+    }
+}
+
+/// Two tasks that wait for each other, through windows and between them.
+#[test]
+fn windows_lose_no_call_and_no_time() {
+    const N: u64 = 100_000;
+    steady();
+    let counted = count_with(WINDOWS, Source::Bpf, "ping-pong", N);
+    if counted.source != Source::Bpf {
+        return tollgate_testkit::skip!("{:?}", counted.warnings);
+    }
+    let counts = counted.counts.as_ref().unwrap();
+    let stamped = counts.stamped.unwrap();
+    if counts.windows == 0 {
+        return tollgate_testkit::skip!("this kernel has no windows");
+    }
+    assert!(counts.unseen > 0, "{counts:?}");
+    for name in ["read", "write"] {
+        assert!((2 * N..2 * N + 100).contains(&counts.count(Call, name)), "{name}: {counts:?}");
+    }
+    // Each nanosecond on the CPU is somewhere, and only there.
+    let of = |kind| -> u64 {
+        let tallies = counts.boundaries.iter().filter(|((of, _), _)| *of == kind);
+        tallies.filter_map(|(_, tally)| tally.kernel_ns).sum()
+    };
+    let in_kernel = of(Call) + of(Fault) + stamped.interrupts_ns + stamped.birth_ns;
+    let parts = stamped.user_ns + in_kernel as i64;
+    let apart = parts.abs_diff(stamped.cpu_ns as i64) as f64 / stamped.cpu_ns as f64;
+    assert!(apart < 0.01, "{parts} of {}: {counts:?}", stamped.cpu_ns);
 }
 
 /// The names and states of the processes that this thread traces.

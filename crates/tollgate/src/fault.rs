@@ -1,6 +1,7 @@
 //! `tollgate fault`: the kinds of page fault, and the scan of a file that does not fit into memory.
 
 use crate::args::{Sampling, Usage, one_of};
+use crate::output::say;
 use crate::sampled::Sampled;
 use crate::session::Session;
 use crate::worker::List;
@@ -8,8 +9,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tollgate_boundary::fault::arrange_sampled;
 use tollgate_measure::Site;
 use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, size};
+use tollgate_toll::Limits;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate fault kinds --quick\n  tollgate fault scan --size 256M,1G\n  \
@@ -44,8 +48,9 @@ pub(crate) fn fault(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Kinds(args) => {
             let (mut session, sampled) = Sampled::open_all(&args.sampling, List::Faults)?;
-            sampled
-                .measure(&mut session, &mut |run, _| tollgate_boundary::fault::arrange(&mut run.results))?;
+            sampled.measure(&mut session, &mut |run, samples| {
+                arrange_sampled(&mut run.results, &List::Faults.metas(), samples, sampled.source);
+            })?;
             session.finish()
         }
         Command::Scan(args) => scan(&args),
@@ -82,6 +87,9 @@ pub(crate) struct ScanArgs {
     /// The memory that the scan may use, its page cache included, in a control group of its own
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
+    /// How long all scans may take together, without writing the file: 90s, 10m [default: 60s]
+    #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
+    time: Option<Duration>,
     /// Leave in the page cache what is there of the file
     #[arg(long)]
     warm: bool,
@@ -103,6 +111,7 @@ impl ScanArgs {
             advice: self.advice,
             memory_limit: self.memory_limit,
             warm: self.warm,
+            time: self.time.unwrap_or(ScanPlan::TIME),
             seed,
             cpu: site.cpu,
             source: self.sampling.clock.source(),
@@ -126,7 +135,10 @@ fn scan(args: &ScanArgs) -> anyhow::Result<ExitCode> {
     let mut session = Session::open(&sampling.destination, host, plan.seed)?;
     let stop = session.stop_on_signal()?;
     let scanned = tollgate_scan::scan(&plan, &stop, &mut |step| match step {
-        Step::Writing => session.progress.show(0.0, "writing the file"),
+        Step::Writing(words) => {
+            session.progress.aside(|| say(format!("tollgate: {words}")));
+            session.progress.show(0.0, "writing the file");
+        }
         Step::Touching { done, bytes } => {
             session.progress.show(done as f64 / plan.sizes.len() as f64, format!("touching {bytes} bytes"));
         }

@@ -4,7 +4,7 @@ use crate::args::ClockChoice;
 use clap::ValueEnum;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use tollgate_boundary::ring::{RingProbe, Spec};
+use tollgate_boundary::ring::{RingProbe, Spec, threads_beside};
 use tollgate_measure::clock::Source;
 use tollgate_measure::{Meta, Probe, Site, worker};
 
@@ -94,12 +94,13 @@ pub(crate) fn of_list(site: Site, source: Source, list: List) -> Command {
 /// `tollgate worker`: answers the requests of the process that started it.
 pub(crate) fn worker(args: &Args) -> anyhow::Result<ExitCode> {
     let rings: Vec<Spec> = args.rings.as_deref().map(serde_json::from_str).transpose()?.unwrap_or_default();
+    let threads = threads_beside(&rings);
     let rings: Vec<RingProbe> = rings.into_iter().map(RingProbe::new).collect();
     let probes: Vec<&dyn Probe> = match &args.rings {
         Some(_) => rings.iter().map(|ring| ring as &dyn Probe).collect(),
         None => args.list.probes().iter().map(|probe| *probe as &dyn Probe).collect(),
     };
     let site = Site { cpu: args.cpu, peer: args.peer };
-    worker::serve(&probes, site, args.clock.source(), args.parent)?;
+    worker::serve(&probes, site, args.clock.source(), threads, args.parent)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use tollgate_measure::bench::{Bench, Lost, Reply, Request};
 use tollgate_measure::clock::{Clock, Moment, Scripted, Source};
 use tollgate_measure::local::Local;
 use tollgate_measure::sampler::{self, Plan};
+use tollgate_measure::yardstick::YARDSTICKS;
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site, summary};
 use tollgate_record::{Host, Per, Run, SCHEMA, Tool};
 use tollgate_report::{Options, Verdict, compare};
@@ -131,6 +132,13 @@ impl Bench for Scene<'_> {
                     pair: vec![30],
                 })
             }
+            // Work of a known number of cycles.
+            Request::Yardsticks => {
+                let ticks = || 1e5 * (BATCH * normal().abs()).exp() * HZ / CORE_HZ / SPEED.get();
+                let all: Vec<u64> = YARDSTICKS.iter().map(|_| ticks() as u64).collect();
+                CLOCK.with(|clock| clock.advance(all.iter().sum()));
+                Ok(Reply::Yardsticks(all.into_iter().map(Some).collect()))
+            }
             _ => self.local.ask(request),
         }
     }
@@ -193,6 +201,7 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
         until: None,
         host: Host::default(),
         warnings: Vec::new(),
+        yardsticks: Vec::new(),
         results: Vec::new(),
     };
     summary::record_run(&mut run, &metas, &samples, Source::Counter);

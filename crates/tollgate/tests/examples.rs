@@ -252,6 +252,7 @@ fn record(id: &str) -> Run {
         until: None,
         host: Host { name: "testbed".into(), ..Host::default() },
         warnings: Vec::new(),
+        yardsticks: Vec::new(),
         results: vec![row],
     }
 }

@@ -10,10 +10,12 @@ use std::time::Instant;
 use tollgate_record::{Run, counter, document, phase};
 use tollgate_testkit::{printed, program};
 
-/// Pairs of a counted and an uncounted run.
+/// Turns of an uncounted run and counted ones.
 const PAIRS: usize = 15;
+/// Bills of each program, of whose figures the median counts.
+const REPEATS: usize = 5;
 /// Two calls for each byte.
-const BYTES: &str = "500000";
+const BYTES: &str = "1000000";
 
 /// What is billed, and the words of it.
 const PROGRAMS: &[(&str, &[&str])] = &[
@@ -35,89 +37,130 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ),
 ];
 
-pub(super) fn exec(tool: &Tool) -> Result<Vec<Figure>> {
+/// Whether BPF counts here; otherwise the figure that says so.
+fn refused(tool: &Tool, file: &Path) -> Result<Option<Figure>> {
+    let first = bill(tool, file, &["--count", "bpf", "--price", "none"], &["true"])?;
+    let source = row(&first, "exec/total").and_then(|row| row.found.exec()).map(|it| it.source.clone());
+    let is_refused = source.as_deref() != Some("bpf");
+    Ok(is_refused.then(|| skipped("exec --count bpf", "BPF is refused here")))
+}
+
+/// What no part of the bill explains.
+pub(super) fn unattributed(tool: &Tool) -> Result<Vec<Figure>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("bill.json");
-    let calls = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", &format!("count={BYTES}"), "status=none"];
-    let first = bill(tool, &file, &["--count", "bpf", "--price", "none"], &calls)?;
-    let Some(source) = row(&first, "exec/total").and_then(|row| row.found.exec()).map(|it| &it.source) else {
-        return Ok(vec![skipped("exec", "no bill")]);
-    };
-    if source != "bpf" {
-        return Ok(vec![skipped("exec --count bpf", "BPF is refused here")]);
+    if let Some(figure) = refused(tool, &file)? {
+        return Ok(vec![figure]);
     }
-    let mut figures = overhead(tool, &file, &calls)?;
+    let mut figures = Vec::new();
     for (name, words) in PROGRAMS {
-        let what = format!("{name}: unattributed, % of the CPU time");
+        let what = format!("{name}: unattributed, % of the CPU time, median of {REPEATS}");
         if program(words[0]).is_none() || (*name == "compiler" && program("gcc").is_none()) {
             figures.push(skipped(&what, "the program is missing"));
             continue;
         }
-        let run = bill(tool, &file, &["--price", "now"], words)?;
-        let whole = row(&run, "exec/total").context("a total")?;
-        let rest = whole.phase(phase::UNATTRIBUTED).and_then(|part| part.ns).context("a rest")?;
-        let share = rest.estimate.abs() / whole.ns.context("CPU time")?.estimate * 100.0;
-        figures.push(at_most(&what, share, 10.0));
+        let share = |_| -> Result<f64> {
+            let run = bill(tool, &file, &["--price", "now"], words)?;
+            let whole = row(&run, "exec/total").context("a total")?;
+            let rest = whole.phase(phase::UNATTRIBUTED).and_then(|part| part.ns).context("a rest")?;
+            Ok(rest.estimate / whole.ns.context("CPU time")?.estimate * 100.0)
+        };
+        let shares = (0..REPEATS).map(share).collect::<Result<Vec<f64>>>()?;
+        println!("  {name}: {}", list(&shares, 1));
+        figures.push(at_most(&what, median(shares).abs(), 10.0));
     }
-    figures.push(planted(tool, &file)?);
-    figures.push(more_faults(tool, folder.path())?);
-    figures.push(false_alarms(tool, folder.path())?);
-    figures.extend(beside_time(tool, &file)?);
     Ok(figures)
 }
 
+fn list(values: &[f64], digits: usize) -> String {
+    values.iter().map(|value| format!("{value:.digits$}")).collect::<Vec<_>>().join(", ")
+}
+
 /// What a counted call takes longer, counted and uncounted alternately, as a share of a program with so many calls a second.
-fn overhead(tool: &Tool, file: &Path, calls: &[&str]) -> Result<Vec<Figure>> {
+pub(super) fn overhead(tool: &Tool) -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir()?;
+    let (file, timeline) = (folder.path().join("bill.json"), folder.path().join("timeline.json"));
+    if let Some(figure) = refused(tool, &file)? {
+        return Ok(vec![figure]);
+    }
+    let calls = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", &format!("count={BYTES}"), "status=none"];
     let number = 2.0 * BYTES.parse::<f64>()?;
-    let cpu = |source: &str| -> Result<f64> {
-        let run = bill(tool, file, &["--count", source, "--price", "none"], calls)?;
+    // The timeline turns windows off, as a program does that calls less often.
+    let timeline = timeline.to_string_lossy();
+    let ways: [&[&str]; 3] =
+        [&["--count", "none"], &["--count", "bpf"], &["--count", "bpf", "--timeline", &timeline]];
+    let cpu = |options: &&[&str]| -> Result<f64> {
+        let run = bill(tool, &file, &[*options, &["--price", "none"]].concat(), &calls)?;
         row(&run, "exec/total").and_then(|row| row.counter(counter::CPU_SECONDS)).context("CPU time")
     };
-    let pairs: Vec<[f64; 2]> = (0..PAIRS).map(|_| Ok([cpu("none")?, cpu("bpf")?])).collect::<Result<_>>()?;
-    let added = median(pairs.iter().map(|[bare, counted]| (counted - bare) / number * 1e9).collect());
-    let rate = number / median(pairs.iter().map(|[bare, _]| *bare).collect());
-    println!("  {added:.0} ns added to a call, in a program with {rate:.0} calls a second of CPU time");
+    let turn = |turn: usize| -> Result<[f64; 3]> {
+        let mut seconds = [0.0; 3];
+        for at in 0..ways.len() {
+            let at = (at + turn) % ways.len();
+            seconds[at] = cpu(&ways[at])?;
+        }
+        Ok(seconds)
+    };
+    let turns: Vec<[f64; 3]> = (0..PAIRS).map(turn).collect::<Result<_>>()?;
+    let rate = number / median(turns.iter().map(|[bare, ..]| *bare).collect());
+    println!("  of a program with {rate:.0} calls a second of CPU time, ns added to a call:");
+    let added = |way: usize, name: &str| {
+        let all: Vec<f64> = turns.iter().map(|it| (it[way] - it[0]) / number * 1e9).collect();
+        println!("  {name}: {}", list(&all, 0));
+        median(all)
+    };
+    let (windows, entries) = (added(1, "in windows"), added(2, "all entries seen"));
+    let percent = |ns: f64, rate: f64| ns * rate / 1e9 * 100.0;
     let mut figures = vec![
-        at_most("exec by bpf, % slower at 100,000 calls a second", added * 1e5 / 1e9 * 100.0, 2.0),
-        at_most("exec by bpf, % slower at 1,000,000 calls a second", added * 1e6 / 1e9 * 100.0, 10.0),
+        at_most("exec by bpf, % slower at 100,000 calls a second", percent(entries, 1e5), 2.0),
+        at_most("exec by bpf, % slower at 1,000,000 calls a second", percent(windows, 1e6), 10.0),
     ];
     for (name, words) in [
         ("strace", &["strace", "-c", "-f", "-o", "/dev/null"][..]),
         ("perf", &["perf", "trace", "-s", "-o", "/dev/null"]),
     ] {
-        if program(name).is_none() {
-            figures.push(skipped(&format!("{name} beside it"), "the program is missing"));
-            continue;
-        }
-        // Fewer, because these slow a call by a thousand times as much.
-        let few = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=20000", "status=none"];
-        let seconds = |before: &[&str]| -> Result<Option<f64>> {
-            let all = [before, &few].concat();
-            let started = Instant::now();
-            let status = Command::new(all[0])
-                .args(&all[1..])
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()?;
-            Ok(status.success().then(|| started.elapsed().as_secs_f64()))
-        };
-        figures.push(match (seconds(&[])?, seconds(words)?) {
-            (Some(bare), Some(slow)) => {
-                format!(
-                    "{} beside it: {:.0} ns added to a call",
-                    words.join(" "),
-                    (slow - bare) / 40_000.0 * 1e9
-                )
-            }
-            _ => skipped(&words.join(" "), "it fails here"),
+        figures.push(match program(name) {
+            Some(_) => beside(words)?,
+            None => skipped(&format!("{name} beside it"), "the program is missing"),
         });
     }
     Ok(figures)
 }
 
+/// What another counter adds to a call, by elapsed time.
+fn beside(words: &[&str]) -> Result<Figure> {
+    // Fewer, because these slow a call by a thousand times as much.
+    let few = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=20000", "status=none"];
+    let seconds = |before: &[&str]| -> Result<Option<f64>> {
+        let all = [before, &few].concat();
+        let started = Instant::now();
+        let status = Command::new(all[0])
+            .args(&all[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()?;
+        Ok(status.success().then(|| started.elapsed().as_secs_f64()))
+    };
+    let mut added = Vec::new();
+    for _ in 0..REPEATS {
+        let (Some(bare), Some(slow)) = (seconds(&[])?, seconds(words)?) else {
+            return Ok(skipped(&words.join(" "), "it fails here"));
+        };
+        added.push((slow - bare) / 40_000.0 * 1e9);
+    }
+    println!("  {}: {}", words[0], list(&added, 0));
+    Ok(format!("{} beside it: {:.0} ns added to a call", words.join(" "), median(added)))
+}
+
+/// Changes that are known are found and named.
+pub(super) fn planted(tool: &Tool) -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir()?;
+    Ok(vec![more_calls(tool, &folder.path().join("bill.json"))?, more_faults(tool, folder.path())?])
+}
+
 /// 1,000 calls more in 100,000 are found and named.
-fn planted(tool: &Tool, file: &Path) -> Result<Figure> {
+fn more_calls(tool: &Tool, file: &Path) -> Result<Figure> {
     let with = |count: &str| format!("dd if=/dev/zero of=/dev/null bs=1 status=none count={count}");
     let more = with("101000");
     let mut command =
@@ -170,8 +213,9 @@ fn compared(tool: &Tool, a: &Path, b: &Path) -> Result<Vec<(String, String)>> {
 /// Pairs of two bills of one program, of which none may be found to differ.
 const ALIKE: usize = 200;
 
-fn false_alarms(tool: &Tool, folder: &Path) -> Result<Figure> {
-    let (a, b) = (folder.join("a.json"), folder.join("b.json"));
+pub(super) fn false_alarms(tool: &Tool) -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir()?;
+    let (a, b) = (folder.path().join("a.json"), folder.path().join("b.json"));
     let mut alarms = 0;
     for _ in 0..ALIKE {
         for file in [&a, &b] {
@@ -186,33 +230,65 @@ fn false_alarms(tool: &Tool, folder: &Path) -> Result<Figure> {
         }
     }
     let share = f64::from(alarms) / ALIKE as f64 * 100.0;
-    Ok(at_most("of 200 comparisons of a program with itself, % with a false alarm", share, 0.5))
+    Ok(vec![at_most("of 200 comparisons of a program with itself, % with a false alarm", share, 0.5)])
 }
 
-/// Faults and switches beside those of GNU time.
-fn beside_time(tool: &Tool, file: &Path) -> Result<Vec<Figure>> {
-    let words = ["python3", "-I", "-c", "import json, argparse, unittest"];
-    if program("time").is_none() || program(words[0]).is_none() {
-        return Ok(vec![skipped("/usr/bin/time -v", "GNU time or python3 is missing")]);
+/// Programs whose faults and switches are compared with those of GNU time.
+const TIMED: &[&[&str]] = &[
+    &["git", "status"],
+    &["tar", "-cf", "/dev/null", "docs"],
+    &["python3", "-I", "-B", "-c", "import json, argparse, unittest"],
+    &["gcc", "-xc", "-S", "/dev/null", "-o", "/dev/null"],
+    &["sqlite3", ":memory:", "create table t(a); insert into t values(1)"],
+];
+
+/// Faults and switches beside those of GNU time. Between its fork and its exec GNU time itself has some 25 faults, which the
+/// kernel adds to those of the command: what is compared is by how much a command has more than `true`.
+pub(super) fn beside_time(tool: &Tool) -> Result<Vec<Figure>> {
+    let file = tempfile::tempdir()?;
+    let file = file.path().join("bill.json");
+    let mut figures = Vec::new();
+    for words in TIMED {
+        let name = words[0];
+        if program("time").is_none() || program(name).is_none() {
+            figures.push(skipped(&format!("{name} beside /usr/bin/time -v"), "one of them is missing"));
+            continue;
+        }
+        let mut apart = Vec::new();
+        for _ in 0..REPEATS {
+            let [faults, switches] = by_time(words)?;
+            let [ours, our_switches] = by_us(tool, &file, words)?;
+            let [least, _] = by_time(&["true"])?;
+            let [our_least, _] = by_us(tool, &file, &["true"])?;
+            apart.push(((ours - our_least) / (faults - least) - 1.0) * 100.0);
+            println!("  {name}: {our_switches} voluntary switches, {switches} by time");
+        }
+        println!("  {name}: minor faults apart, %: {}", list(&apart, 1));
+        let what = format!("minor faults of {name} beyond those of true, apart from /usr/bin/time -v, %");
+        figures.push(at_most(&what, median(apart).abs(), 3.0));
     }
-    let output = Command::new("time").arg("-v").args(words).stdin(Stdio::null()).output()?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    let theirs = |key: &str| {
-        text.lines()
-            .find_map(|line| line.trim().strip_prefix(key)?.parse::<f64>().ok())
-            .context(key.to_owned())
-    };
-    let run = bill(tool, file, &["--count", "none", "--price", "none"], &words)?;
+    Ok(figures)
+}
+
+/// Minor faults and voluntary switches, as the bill has them.
+fn by_us(tool: &Tool, file: &Path, words: &[&str]) -> Result<[f64; 2]> {
+    let run = bill(tool, file, &["--count", "none", "--price", "none"], words)?;
     let whole = row(&run, "exec/total").context("a total")?;
-    let ours = |key| whole.counter(key).context("a count");
-    let faults = theirs("Minor (reclaiming a frame) page faults: ")?;
-    let apart = (ours(counter::MINOR_FAULTS)? / faults - 1.0).abs() * 100.0;
-    println!(
-        "  voluntary switches: {} here, {} by time -v",
-        ours(counter::VOLUNTARY_SWITCHES)?,
-        theirs("Voluntary context switches: ")?
-    );
-    Ok(vec![at_most("minor faults of python3 apart from /usr/bin/time -v, %", apart, 3.0)])
+    let count = |key| whole.counter(key).context("a count");
+    Ok([count(counter::MINOR_FAULTS)?, count(counter::VOLUNTARY_SWITCHES)?])
+}
+
+/// Minor faults and voluntary switches, by GNU time.
+fn by_time(words: &[&str]) -> Result<[f64; 2]> {
+    // As for ours: fewer locales, fewer faults.
+    let output =
+        Command::new("time").arg("-v").args(words).env("LC_ALL", "C").stdin(Stdio::null()).output()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let number = |key: &str| {
+        let mut values = text.lines().filter_map(|line| line.trim().strip_prefix(key)?.parse().ok());
+        values.next().context(key.to_owned())
+    };
+    Ok([number("Minor (reclaiming a frame) page faults: ")?, number("Voluntary context switches: ")?])
 }
 
 /// The record of a command under `exec` with these options.

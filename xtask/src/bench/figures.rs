@@ -35,6 +35,10 @@ pub(super) struct Effort {
     /// Use quick runs instead of default ones for repeatability
     #[arg(long)]
     quick: bool,
+    /// Of `power`, only cells whose name begins so: quick, default, pairs-30, pairs-60, pairs-120, each with /quiet,
+    /// /spinner, /cache-flood, /fork-loop; --runs is the number of rounds
+    #[arg(long)]
+    pub(super) cell: Option<String>,
 }
 
 impl Effort {

@@ -153,6 +153,18 @@ pub(super) fn test(session: &mut Session) -> Result<()> {
     outcome(status)
 }
 
+/// The Python package. Its skipped tests join those of the other steps.
+pub(super) fn python(session: &mut Session) -> Result<()> {
+    let package = crate::python::Package::ready(&session.root)?;
+    let skips = tempfile::NamedTempFile::new()?;
+    let checked = package.skips_to(skips.path()).check(|line| {
+        println!("{line}");
+        session.tally.line(line);
+    });
+    session.skips.extend(read_skips(&std::fs::read_to_string(skips.path())?));
+    checked
+}
+
 /// Each skip once, sorted: a test may run twice.
 fn read_skips(list: &str) -> Vec<Skip> {
     let mut skips: Vec<Skip> = list.lines().filter_map(Skip::parse).collect();

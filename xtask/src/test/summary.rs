@@ -39,6 +39,14 @@ static RESULT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored;").expect("a valid pattern")
 });
 
+/// The last line of pytest, and one of its failures.
+static PYTEST: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, (\d+) skipped)?(?:, .*)? in [\d.]+s")
+        .expect("a valid pattern")
+});
+static PYTEST_FAILED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^(?:FAILED|ERROR) tests/(\S+\.py\S*)").expect("a valid pattern"));
+
 impl Tally {
     /// Reads one line of the output.
     pub(super) fn line(&mut self, line: &str) {
@@ -53,6 +61,15 @@ impl Tally {
             self.failed += number(2);
             self.ignored += number(3);
             self.running = None;
+        } else if let Some(failed) = PYTEST_FAILED.captures(line) {
+            self.failures.push(format!("{} (python)", &failed[1]));
+        } else if let Some(result) = PYTEST.captures(line) {
+            let number = |group: usize| {
+                result.get(group).and_then(|it| it.as_str().parse::<usize>().ok()).unwrap_or(0)
+            };
+            // A skipped test is on the list of skips, and is taken off there as one that passed.
+            self.passed += number(2) + number(3);
+            self.failed += number(1);
         }
     }
 
@@ -169,6 +186,17 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     #[test]
     fn a_binary_without_a_result_is_not_a_failure_if_cargo_succeeds() {
         assert_eq!(read(true).count(&[]), "5 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn tests_of_python_are_counted_too() {
+        let mut tally = Tally::default();
+        tally.line("FAILED tests/test_a.py::test_it[x] - AssertionError: no");
+        tally.line("1 failed, 22 passed, 2 skipped, 1 warning in 3.21s");
+        tally.line("7 passed in 61.00s (0:01:01)");
+        let skip = Skip::parse("skipped: python::test_b: why").expect("a skip");
+        assert_eq!(tally.count(&[skip.clone(), skip]), "29 passed, 1 failed, 2 skipped");
+        assert_eq!(tally.failures, ["test_a.py::test_it[x] (python)"]);
     }
 
     #[test]

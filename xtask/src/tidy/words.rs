@@ -10,7 +10,8 @@ type Phrase = (&'static str, &'static [&'static str], &'static [&'static str], &
 
 const PHRASES: &[Phrase] = &[
     (r"(?:is|are|was|were) (?:no|none) of", &["here"], &[], "is not part of, is not one of"),
-    (r"(?:is|are|was|were) none", &["here"], &[], "is not one"),
+    // With a capital it is the value of Python.
+    (r"(?:is|are|was|were) (?-i:none)", &["here"], &[], "is not one"),
     (r"none of (?:ours|its|UTF-8)", &[], &[], "not part of, invalid"),
     (
         r"(?:is|are|was|were|be) no",
@@ -137,6 +138,7 @@ mod tests {
             "there is no run in this folder, and there are none\nof these",
             "a rule that is no longer true; it is no slower",
             "two rows are told apart by their ids; `add` stands for one instruction",
+            "return if value is None else",
             "the standard, a blackboard, an amendment; it understands",
         ] {
             assert_eq!(found("a.md", text), [], "{text}");

@@ -1,6 +1,9 @@
 //! The bills of a minor and of a major fault, from the kinds that were measured beside them.
 
 use super::kind::{MAPPED, OFF_CPU, WALL};
+use tollgate_measure::clock::Source;
+use tollgate_measure::samples::{ProbeState, RunSamples};
+use tollgate_measure::{Meta, summary};
 use tollgate_record::{Estimate, Evidence, Measurement, Phase, PhaseName, Status, counter, phase};
 
 /// Moves the counts that a probe reports without claiming them from the proof to the counters.
@@ -14,14 +17,37 @@ pub fn move_reported(results: &mut [Measurement]) {
     }
 }
 
-/// Adds the bills, and moves the counts that are reported, not claimed, to the counters.
-pub fn arrange(results: &mut [Measurement]) {
+/// Adds the bills, and moves the counts that are reported, not claimed, to the counters. `samples` are those of `metas`.
+pub fn arrange_sampled(results: &mut [Measurement], metas: &[&Meta], samples: &RunSamples, source: Source) {
+    let Some(units) = summary::units(samples, source) else { return arrange(results, &|_| None) };
+    let sampled = |probe: &str| {
+        let (meta, samples) = metas.iter().zip(&samples.probes).find(|(meta, _)| meta.id == probe)?;
+        (samples.state == ProbeState::Active).then_some((samples, f64::from(meta.crossings_per_pass)))
+    };
+    arrange(results, &|[whole, part]: [&str; 2]| {
+        let ((whole, of_whole), (part, of_part)) = (sampled(whole)?, sampled(part)?);
+        let levels = summary::levels(whole, of_whole);
+        let beside = summary::levels_beside(part, whole, [of_part, of_whole]);
+        let rest = levels.iter().zip(&beside).map(|(whole, part)| whole - part);
+        let both = [beside.to_vec(), rest.collect::<Vec<f64>>()];
+        let [part, rest] = both.map(|levels| {
+            let known: Vec<f64> = levels.into_iter().filter(|level| level.is_finite()).collect();
+            summary::of_levels(&known, &units)
+        });
+        Some([part?, rest?])
+    });
+}
+
+/// Finds a whole and a part of it by name: the part, and the rest of the whole, from neighboring batches.
+type Divide<'a> = &'a dyn Fn([&str; 2]) -> Option<[Estimate; 2]>;
+
+fn arrange(results: &mut [Measurement], divide: Divide<'_>) {
     move_reported(results);
-    let parts = Parts::of(results);
+    let parts = Parts::of(results, divide);
     // A bill by the kernel's stamps is finer.
     let whole = |result: &&mut Measurement| result.probe == "fault/anonymous" && result.phases.is_empty();
     if let Some(minor) = results.iter_mut().find(whole)
-        && let (Some(exception), Some(work)) = (parts.exception, parts.populated)
+        && let Some([work, exception]) = parts.minor
     {
         minor.phases = vec![
             part(phase::ENTRY_AND_RETURN, exception, Evidence::Difference),
@@ -35,29 +61,32 @@ pub fn arrange(results: &mut [Measurement]) {
 
 /// What the other kinds give to the bill.
 struct Parts {
-    /// A fault on fresh memory less the same page populated in a call: the exception and its return.
-    exception: Option<Estimate>,
-    /// The same page populated in a call: found, cleared and mapped.
-    populated: Option<Estimate>,
+    /// A fault on fresh memory: the same page populated in a call (found, cleared and mapped), and the rest, which is the
+    /// exception and its return.
+    minor: Option<[Estimate; 2]>,
     /// What each further page of a fault-around adds: one cached page put into the page table.
     mapping: Option<Estimate>,
 }
 
 impl Parts {
-    fn of(results: &[Measurement]) -> Self {
+    fn of(results: &[Measurement], divide: Divide<'_>) -> Self {
         let find = |probe: &str| {
             results.iter().find(|result| result.probe == probe && result.status == Status::Measured)
         };
-        let ns = |probe: &str| find(probe)?.ns;
-        let exception = ns("fault/anonymous")
-            .zip(ns("fault/populate-write"))
-            .map(|(fault, populated)| fault.minus(&populated));
+        let divided = |whole: &str, part: &str| {
+            find(whole).zip(find(part))?;
+            divide([whole, part])
+        };
         let pages = find("fault/around").and_then(|around| around.counter(counter::MAPPED_PER_TOUCH));
-        let mapping =
-            ns("fault/around").zip(ns("fault/cached-page")).zip(pages).and_then(|((around, one), pages)| {
-                (pages > 1.0).then(|| around.minus(&one).scaled(1.0 / (pages - 1.0)))
-            });
-        Self { exception, populated: ns("fault/populate-write"), mapping }
+        let mapping = divided("fault/around", "fault/cached-page")
+            .zip(pages)
+            .and_then(|([_, others], pages)| (pages > 1.0).then(|| others.scaled(1.0 / (pages - 1.0))));
+        Self { minor: divided("fault/anonymous", "fault/populate-write"), mapping }
+    }
+
+    /// The exception and its return.
+    fn exception(&self) -> Option<Estimate> {
+        self.minor.map(|[_, exception]| exception)
     }
 }
 
@@ -65,11 +94,11 @@ impl Parts {
 fn phases(major: &Measurement, parts: &Parts) -> Vec<Phase> {
     let (Some(total), Some(share)) = (major.ns, off_cpu_share(major)) else { return Vec::new() };
     let wait = total.scaled(share);
-    let known = Estimate::sum([parts.exception, parts.mapping].into_iter().flatten());
+    let known = Estimate::sum([parts.exception(), parts.mapping].into_iter().flatten());
     let rest = total.scaled(1.0 - share).minus(&known);
     let difference = |name| move |ns| part(name, ns, Evidence::Difference);
     let mut phases: Vec<Phase> =
-        parts.exception.map(difference(phase::ENTRY_AND_RETURN)).into_iter().collect();
+        parts.exception().map(difference(phase::ENTRY_AND_RETURN)).into_iter().collect();
     phases.push(part(phase::LOOKUP_AND_REQUEST, rest, Evidence::Difference));
     phases.push(part(phase::DEVICE_WAIT, wait, Evidence::Measured));
     phases.extend(parts.mapping.map(difference(phase::MAPPING)));
@@ -111,6 +140,16 @@ mod tests {
                 &[("off_cpu_ns_per_touch", 75.0), ("wall_ns_per_touch", 100.0), ("major_per_touch", 1.0)],
             ),
         ]
+    }
+
+    /// Adds the bills from the figures alone.
+    fn arrange(results: &mut [Measurement]) {
+        let figures: Vec<_> = results.iter().map(|it| (it.probe.clone(), it.ns)).collect();
+        let ns = |probe: &str| figures.iter().find(|(name, _)| name == probe)?.1;
+        super::arrange(results, &|[whole, part]| {
+            let (whole, part) = (ns(whole)?, ns(part)?);
+            Some([part, whole.minus(&part)])
+        });
     }
 
     #[test]

@@ -67,16 +67,20 @@ impl Cell {
                 measured.warnings.push(Warning::new(warning::BILL_INCOMPLETE, text));
             }
         }
+        let hops = |ring: usize| f64::from(self.specs[ring].procs.max(1));
         let levels = |ring: usize| {
-            let of = &samples.probes[ring];
-            let per_pass = f64::from(self.specs[ring].procs.max(1));
-            if of.state == ProbeState::Active { summary::levels(of, per_pass) } else { Vec::new() }
+            let (of, whole) = (&samples.probes[ring], &samples.probes[0]);
+            match of.state {
+                ProbeState::Active if ring == 0 => summary::levels(of, hops(0)),
+                ProbeState::Active => summary::levels_beside(of, whole, [hops(ring), hops(0)]),
+                _ => Vec::new(),
+            }
         };
         let [total, same, two, hot, idle] = [0, self.same, self.two, self.hot, self.idle].map(levels);
         let apart = |plus: &[&[f64]], minus: &[&[f64]]| -> Vec<f64> {
             let shortest = plus.iter().chain(minus).map(|levels| levels.len()).min().unwrap_or(0);
             let sum = |of: &[&[f64]], at: usize| of.iter().map(|levels| levels[at]).sum::<f64>();
-            (0..shortest).map(|at| sum(plus, at) - sum(minus, at)).collect()
+            (0..shortest).map(|at| sum(plus, at) - sum(minus, at)).filter(|level| level.is_finite()).collect()
         };
         let mut phases = vec![
             (phase::HOT_WORK, Evidence::Measured, apart(&[&hot], &[])),
@@ -141,6 +145,7 @@ mod tests {
                 let ticks = (ns(spec) * f64::from(spec.procs) * 100.0) as u64 + u64::from(at);
                 EpochSamples {
                     batches: vec![Batch { passes: 100, ticks }; 12],
+                    rounds: (0..12).collect(),
                     visits: 12,
                     ..EpochSamples::default()
                 }
@@ -189,6 +194,39 @@ mod tests {
         assert!((sum - measured.ns.expect("a total").estimate).abs() < 1e-9);
         assert!(!measured.has_warning(warning::REFILL_INDISTINCT));
         assert_eq!(measured.asked.ring().map(|ring| (ring.procs, ring.size)), Some((8, 65_536)));
+    }
+
+    /// The machine is a fifth slower in all but the first rounds of each epoch, in which only the whole was measured.
+    #[test]
+    fn a_machine_that_changes_its_level_moves_no_part() {
+        let cell = Cell::new(spec(8, 65_536));
+        let of = |spec: &Spec| match (spec.procs, spec.bytes) {
+            (8, 65_536) => 10_000.0,
+            (8, 0) => 3_000.0,
+            (2, 0) => 2_000.0,
+            (1, 65_536) => 4_000.0,
+            _ => 500.0,
+        };
+        let mut jumpy = samples(&cell, of);
+        for (ring, probe) in jumpy.probes.iter_mut().enumerate() {
+            for epoch in &mut probe.epochs {
+                for (round, batch) in epoch.batches.iter_mut().enumerate() {
+                    let slow = if round < 3 { 1.0 } else { 1.2 };
+                    batch.ticks = (batch.ticks as f64 * slow) as u64;
+                }
+                if ring > 0 {
+                    epoch.batches.drain(..3);
+                    epoch.rounds.drain(..3);
+                }
+            }
+        }
+        let measured = bill(&cell, &jumpy);
+        for (name, expected) in
+            [("hot work", 4_000.0), ("direct switch", 1_500.0), ("run queue", 1_000.0), ("refill", 3_500.0)]
+        {
+            let found = ns(&measured, name).expect(name);
+            assert!((found - expected).abs() < 1.0, "{name}: {found}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::task::Tasks;
 use serde::{Deserialize, Serialize};
+use tollgate_measure::worker::Threads;
 use tollgate_measure::{Claim, Meta, Placement};
 use tollgate_record::Per;
 use tollgate_record::family::RingAsked;
@@ -98,6 +99,13 @@ pub const THREADS_OR_PROCESSES: &[(&str, Tasks, &str)] = &[
     ("thread", Tasks::Threads, "Threads of one process"),
 ];
 
+/// How many threads the measuring process of these rings has. It is their first task: if the others are processes, it has
+/// one thread as they have, and as lmbench's. Each hop makes two system calls that take a descriptor.
+pub fn threads_beside(rings: &[Spec]) -> Threads {
+    let only_processes = !rings.is_empty() && rings.iter().all(|ring| !ring.threads);
+    if only_processes { Threads::One } else { Threads::Several }
+}
+
 /// The name of a value on the command line, which is that in the record.
 fn name_in<T: PartialEq>(names: &[(&str, T, &str)], value: T) -> Option<String> {
     names.iter().find(|(_, named, _)| *named == value).map(|(name, ..)| (*name).to_owned())
@@ -193,5 +201,19 @@ impl Spec {
             placement: Placement::One,
             proof: if alone { &[] } else { const { &[SWITCHES] } },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rings_of_processes_are_measured_with_one_thread() {
+        let processes = Spec::like_lmbench(2, 0, 0);
+        let threads = Spec { threads: true, ..processes.clone() };
+        assert_eq!(threads_beside(&[processes.clone(), processes.of(1, 4096)]), Threads::One);
+        assert_eq!(threads_beside(&[processes, threads]), Threads::Several);
+        assert_eq!(threads_beside(&[]), Threads::Several);
     }
 }

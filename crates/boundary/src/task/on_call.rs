@@ -2,11 +2,13 @@
 
 use super::{death, media::futex, refusal::task_refusal, signals::AllBlocked};
 use std::{
+    hint,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 use tollgate_measure::{Refusal, placement};
 
@@ -24,6 +26,8 @@ struct Desk {
     state: AtomicU32,
     stop: AtomicBool,
     number: AtomicI32,
+    /// Whether it runs on the CPU of the thread that calls it.
+    is_here: bool,
 }
 
 /// Asleep, or about to be.
@@ -35,10 +39,17 @@ const BUSY: u32 = 3;
 /// Ended, because it could not be pinned.
 const FAILED: u32 = 4;
 
+/// How often to look for a thread on another CPU before sleeping: longer than it takes to wake up there.
+const LOOKS: u32 = 10_000;
+/// How long to sleep then.
+const NAP: Duration = Duration::from_micros(50);
+
 impl OnCall {
     /// A thread on `cpu` that runs `body(passes)` each time it is called. The body starts with a yield.
     pub(crate) fn open(cpu: usize, body: impl Fn(u64) + Send + 'static) -> Result<Self, Refusal> {
-        let desk = Arc::new(Desk::default());
+        // SAFETY: no arguments. The calling thread is pinned.
+        let is_here = unsafe { libc::sched_getcpu() } == cpu as libc::c_int;
+        let desk = Arc::new(Desk { is_here, ..Desk::default() });
         let theirs = Arc::clone(&desk);
         let run = move || {
             if let Err(error) = placement::pin(cpu) {
@@ -71,7 +82,7 @@ impl OnCall {
         self.desk.wait_while(|state| state == CALLED);
     }
 
-    /// Yields until the thread has finished its body.
+    /// Waits until the thread has finished its body.
     #[inline]
     pub(crate) fn wait_idle(&self) {
         self.desk.wait_while(|state| state != IDLE);
@@ -117,15 +128,24 @@ impl Desk {
         }
     }
 
-    /// Yields while `waiting` holds of the state; returns the state that ended it.
+    /// Waits while `waiting` holds of the state; returns the state that ended it.
     #[inline]
     fn wait_while(&self, waiting: impl Fn(u32) -> bool) -> u32 {
+        let mut looks = 0;
         loop {
             let state = self.state.load(Ordering::Acquire);
             if !waiting(state) {
                 return state;
             }
-            give_way();
+            looks += 1;
+            if self.is_here {
+                give_way();
+            } else if looks < LOOKS {
+                hint::spin_loop();
+            } else {
+                // A yield would let all other tasks of this CPU run for a slice each, and the thread is on another.
+                thread::sleep(NAP);
+            }
         }
     }
 }

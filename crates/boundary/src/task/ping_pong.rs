@@ -60,7 +60,9 @@ impl<M: Medium> Probe for PingPong<M> {
         };
         let ring = Ring::<M>::open(self.tasks, &[cpu], |_| || ())?;
         let (switches, served) = (ring.switches(), ring.served());
-        let mut open = OpenPingPong { ring, switches, proof: self.proof, passes: 0, unsettled: true, served };
+        let is_apart = self.meta.placement == Placement::Pair;
+        let mut open =
+            OpenPingPong { ring, switches, proof: self.proof, passes: 0, is_apart, unsettled: true, served };
         open.settle();
         Ok(Box::new(open))
     }
@@ -80,6 +82,8 @@ struct OpenPingPong<M: Medium> {
     proof: Proof,
     /// Passes made and not yet proved: each is one token taken by this task.
     passes: u64,
+    /// Whether the peer has a CPU of its own, on which it needs no help to go to sleep.
+    is_apart: bool,
     /// Whether the peer may still be on its way to sleep.
     unsettled: bool,
     /// Tokens that the peer had taken at the last proof.
@@ -90,10 +94,13 @@ impl<M: Medium> OpenPingPong<M> {
     /// Lets the peer go to sleep. The wake-up by its last token may have preempted it: it is then still runnable and
     /// would take the CPU in the batch of another probe. The two switches that this takes are not counted.
     fn settle(&mut self) {
+        self.unsettled = false;
+        if self.is_apart {
+            return;
+        }
         self.switches.pause();
         give_way();
         self.switches.skip();
-        self.unsettled = false;
     }
 }
 

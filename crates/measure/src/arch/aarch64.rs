@@ -52,6 +52,21 @@ pub fn add_chain(n: u64) -> u64 {
     chain!(n, "add {v}, {v}, {o}")
 }
 
+/// `n` rounded down to a multiple of 96 additions of which eight are always independent; returns how many were made.
+pub fn additions(n: u64) -> u64 {
+    side_by_side!(
+        n,
+        "add {a}, {a}, {o}",
+        "add {b}, {b}, {o}",
+        "add {c}, {c}, {o}",
+        "add {d}, {d}, {o}",
+        "add {e}, {e}, {o}",
+        "add {f}, {f}, {o}",
+        "add {g}, {g}, {o}",
+        "add {h}, {h}, {o}"
+    )
+}
+
 /// FPCR and FPSR to zero, as Linux starts a thread: round to nearest, no trap, no sticky flag.
 pub fn reset_float_control() {
     // SAFETY: zero is a valid value of both.

@@ -43,5 +43,14 @@ pub fn add_chain(n: u64) -> u64 {
     n
 }
 
+/// `n` additions of which eight are always independent; returns how many were made.
+pub fn additions(n: u64) -> u64 {
+    let mut sums = [1_u64; 8];
+    for turn in 0..n / 8 {
+        sums.iter_mut().for_each(|sum| *sum = std::hint::black_box(sum.wrapping_add(turn)));
+    }
+    n / 8 * 8
+}
+
 /// Nothing to reset.
 pub fn reset_float_control() {}

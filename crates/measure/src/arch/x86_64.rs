@@ -66,6 +66,21 @@ pub fn add_chain(n: u64) -> u64 {
     chain!(n, "add {v}, {o}")
 }
 
+/// `n` rounded down to a multiple of 96 additions of which eight are always independent; returns how many were made.
+pub fn additions(n: u64) -> u64 {
+    side_by_side!(
+        n,
+        "add {a}, {o}",
+        "add {b}, {o}",
+        "add {c}, {o}",
+        "add {d}, {o}",
+        "add {e}, {o}",
+        "add {f}, {o}",
+        "add {g}, {o}",
+        "add {h}, {o}"
+    )
+}
+
 /// MXCSR to 0x1f80, as the ABI starts a thread with. A float operation of the harness leaves a sticky
 /// flag there, and a fiber switch whose two sides differ in MXCSR costs 40 to 70 ns instead of 5.
 pub fn reset_float_control() {

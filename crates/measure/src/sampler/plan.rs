@@ -43,7 +43,7 @@ const MOST_OVERDRAFT: u64 = 115;
 pub(super) const FEWEST_ROUNDS: u64 = 4;
 
 /// Epochs of a pair for each of one run: at least, and if there is time.
-const EPOCHS_OF_PAIR: (u32, u32) = (2, 4);
+const EPOCHS_OF_PAIR: (u32, u32) = (1, 2);
 /// Time of an epoch of a pair from which more are made: opening and warming take a quarter of it.
 const EPOCH_OF_PAIR_NS: u64 = 720_000_000;
 /// Tenths of a run's time that a pair takes: 58 s by default.

@@ -4,7 +4,7 @@ use super::plan::Plan;
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::Nanos;
 use crate::probe::Meta;
-use crate::samples::{Batch, CoreReading, EpochSamples, Pair, ProbeSamples, ProbeState, RunSamples};
+use crate::samples::{Batch, CoreReading, EpochSamples, Pair, ProbeSamples, ProbeState, RunSamples, Split};
 use crate::stats::{is_steady, median};
 
 /// Batches that a warm-up may take at the most.
@@ -88,6 +88,7 @@ impl<'a> Side<'a> {
         let share = self.plan.budget_ns / u64::from(self.plan.most_epochs);
         let fair = share * MOST_OF_SHARE / self.active().len().max(1) as u64;
         self.allowed_ns = fair.max(LEAST_ALLOWED_NS);
+        self.samples.yardsticks.push(Default::default());
         self.core()
     }
 
@@ -174,6 +175,19 @@ impl<'a> Side<'a> {
     pub(super) fn moment(&mut self) -> Result<(), Lost> {
         if let Reply::Moment(moment) = self.ask(&Request::Moment)? {
             self.samples.moments.push(moment);
+        }
+        Ok(())
+    }
+
+    /// Times each yardstick once, in this epoch.
+    pub(super) fn yardsticks(&mut self) -> Result<(), Lost> {
+        let (Reply::Yardsticks(ticks), Some(epoch)) =
+            (self.ask(&Request::Yardsticks)?, self.samples.yardsticks.last_mut())
+        else {
+            return Ok(());
+        };
+        for (all, ticks) in epoch.iter_mut().zip(ticks) {
+            all.extend(ticks.filter(|&ticks| ticks > 0));
         }
         Ok(())
     }
@@ -307,18 +321,25 @@ impl<'a> Side<'a> {
                 // Batches of one epoch have one length.
                 samples.passes = (usual / 8).max(1);
                 epoch.batches.clear();
+                epoch.rounds.clear();
                 epoch.doubles.clear();
             }
             for (kind, ticks) in kinds.iter().zip(ticks) {
                 match kind {
                     0 => epoch.empty.push(ticks),
-                    1 => epoch.batches.push(*batch.insert(Batch { passes: usual, ticks })),
+                    1 => {
+                        epoch.batches.push(*batch.insert(Batch { passes: usual, ticks }));
+                        epoch.rounds.push(round);
+                    }
                     _ => epoch.doubles.push(Batch { passes: 2 * usual, ticks }),
                 }
             }
         }
-        if samples.dissection.is_some() && samples.undissected.is_none() {
-            self.dissect(probe)?;
+        if let Some(batch) = batch
+            && samples.dissection.is_some()
+            && samples.undissected.is_none()
+        {
+            self.dissect(probe, batch)?;
         }
         Ok(batch)
     }
@@ -335,16 +356,17 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// As many stamped crossings as make about a batch.
-    fn dissect(&mut self, probe: usize) -> Result<(), Lost> {
+    /// As many stamped crossings as make about a batch, right after one.
+    fn dissect(&mut self, probe: usize, batch: Batch) -> Result<(), Lost> {
         let count = self.samples.probes[probe].passes.clamp(STAMPED.0, STAMPED.1) as u32;
         let reply = self.ask_probe(probe, &Request::Dissect { probe, count })?;
         if let (Some(Reply::Dissected { lanes, doubt }), Some(epoch)) =
             (reply, self.samples.probes[probe].epochs.last_mut())
         {
-            epoch.lanes.resize(lanes.len().max(epoch.lanes.len()), Vec::new());
-            for (all, lane) in epoch.lanes.iter_mut().zip(lanes).filter(|(_, lane)| !lane.is_empty()) {
-                all.push(median(&lane));
+            let middle = |lane: &Vec<f64>| (!lane.is_empty()).then(|| median(lane));
+            let lanes: Vec<Option<f64>> = lanes.iter().map(middle).collect();
+            if lanes.iter().any(Option::is_some) {
+                epoch.splits.push(Split { batch, lanes });
             }
             epoch.doubt = epoch.doubt.max(doubt);
         }

@@ -1,10 +1,14 @@
 //! The bill of a crossing: its parts from what was stamped, epoch by epoch, and what they leave over.
+//!
+//! A machine may change its speed by a fifth for seconds. So each part is known as a share of the whole from one visit: a
+//! batch and the crossings that were stamped within a millisecond of it. An epoch's bill is the level of its batches,
+//! divided by the middle shares.
 
-use super::headline::{epoch_levels, of_levels};
+use super::headline::{empty_ticks, epoch_levels, of_levels};
 use super::units::Units;
 use crate::dissection::{Dissection, Part, Term};
-use crate::samples::{EpochSamples, ProbeSamples};
-use crate::stats::{median_interval, quantile, sorted};
+use crate::samples::{EpochSamples, ProbeSamples, Split};
+use crate::stats::{median, median_interval, quantile, sorted};
 use tollgate_record::{Evidence, Phase, Warning, warning};
 
 /// Which quantile of an epoch's groups of stamped crossings stands for it. A group's median is already
@@ -39,16 +43,18 @@ pub(super) fn bill(probe: &ProbeSamples, per_pass: f64, units: &Units) -> Option
         return Some(bill);
     }
     let epochs = probe.epochs.iter().zip(epoch_levels(probe, per_pass));
-    let used: Vec<EpochLevels> =
-        epochs.filter_map(|(epoch, batches)| EpochLevels::of(epoch, batches, dissection)).collect();
+    let empty = empty_ticks(probe);
+    let used: Vec<EpochBill> = epochs
+        .filter_map(|(epoch, batches)| EpochBill::of(epoch, batches, empty, per_pass, dissection))
+        .collect();
     if used.is_empty() {
         bill.warnings
             .push(Warning::new(warning::NOT_SPLIT, "not taken apart: no crossing was stamped whole"));
         return Some(bill);
     }
-    let doubt = used.iter().map(|levels| levels.doubt).fold(0.0, f64::max);
-    let of = |part: &Part| -> Vec<f64> { used.iter().map(|values| values.part(part)).collect() };
-    let totals: Vec<f64> = used.iter().map(|values| values.term(dissection.total)).collect();
+    let doubt = used.iter().map(|bill| bill.doubt).fold(0.0, f64::max);
+    let of = |part: &Part| -> Vec<f64> { used.iter().map(|bill| bill.part(part)).collect() };
+    let totals: Vec<f64> = used.iter().map(|bill| bill.total).collect();
     let mut rest = totals.clone();
     for part in &dissection.parts {
         let levels = of(part);
@@ -71,7 +77,7 @@ pub(super) fn bill(probe: &ProbeSamples, per_pass: f64, units: &Units) -> Option
     bill.total = Some(total);
     bill.phases.push(phase(REST, Evidence::Difference, &rest, 0.0, units));
     for (lane, by) in &dissection.instrumented {
-        let levels: Vec<f64> = used.iter().map(|values| values.term(Term::Lane(*lane))).collect();
+        let levels: Vec<f64> = used.iter().map(|bill| bill.term(Term::Lane(*lane))).collect();
         if let Some(ns) = of_levels(&levels, units) {
             bill.instrumented.push((by.clone(), ns.estimate));
         }
@@ -96,32 +102,79 @@ fn phase(name: &str, evidence: Evidence, levels: &[f64], doubt: f64, units: &Uni
     phase
 }
 
-/// The level of each term in one epoch.
-struct EpochLevels {
-    batches: f64,
-    lanes: Vec<f64>,
+/// The bill of one epoch.
+struct EpochBill {
+    /// The level of the whole.
+    total: f64,
+    /// The batches and lanes of each visit, as shares of the whole of that visit.
+    shares: Vec<Shares>,
     doubt: f64,
 }
 
-impl EpochLevels {
-    /// `None` when a lane has nothing.
-    fn of(epoch: &EpochSamples, batches: f64, dissection: &Dissection) -> Option<Self> {
-        let level = |groups: &Vec<f64>| (!groups.is_empty()).then(|| quantile(&sorted(groups), LEVEL));
-        let lanes: Vec<f64> = epoch.lanes.iter().map(level).collect::<Option<_>>()?;
-        let whole = lanes.len() == dissection.lanes && !lanes.is_empty() && !batches.is_nan();
-        whole.then_some(Self { batches, lanes, doubt: epoch.doubt })
+struct Shares {
+    batch: f64,
+    lanes: Vec<f64>,
+}
+
+impl EpochBill {
+    /// `None` when a lane has nothing. `batches` is the level of the epoch's batches, `empty` the ticks of an empty one.
+    fn of(
+        epoch: &EpochSamples,
+        batches: f64,
+        empty: f64,
+        per_pass: f64,
+        dissection: &Dissection,
+    ) -> Option<Self> {
+        let total = match dissection.total {
+            Term::Batches => batches,
+            Term::Lane(lane) => {
+                let groups: Vec<f64> = stamped(epoch, lane).collect();
+                (!groups.is_empty()).then(|| quantile(&sorted(&groups), LEVEL))?
+            }
+        };
+        let of = |split: &Split| {
+            let batch = (split.batch.ticks as f64 - empty) / (split.batch.passes as f64 * per_pass);
+            let lanes = (0..dissection.lanes).map(|lane| split.lane(lane).unwrap_or(f64::NAN));
+            let mut shares = Shares { batch, lanes: lanes.collect() };
+            let whole = shares.term(dissection.total);
+            shares.batch /= whole;
+            shares.lanes.iter_mut().for_each(|lane| *lane /= whole);
+            (whole > 0.0).then_some(shares)
+        };
+        let shares: Vec<Shares> = epoch.splits.iter().filter_map(of).collect();
+        let bill = Self { total, shares, doubt: epoch.doubt };
+        let lanes = (0..dissection.lanes).map(Term::Lane);
+        let whole = dissection.lanes > 0 && lanes.map(|lane| bill.term(lane)).all(f64::is_finite);
+        (whole && !total.is_nan()).then_some(bill)
+    }
+
+    /// A share of the whole in the middle visit, times the level of the whole.
+    fn scaled(&self, share: impl Fn(&Shares) -> f64) -> f64 {
+        let shares: Vec<f64> = self.shares.iter().map(share).filter(|share| share.is_finite()).collect();
+        if shares.is_empty() { f64::NAN } else { median(&shares) * self.total }
     }
 
     fn term(&self, term: Term) -> f64 {
-        match term {
-            Term::Batches => self.batches,
-            Term::Lane(lane) => self.lanes.get(lane).copied().unwrap_or(f64::NAN),
-        }
+        self.scaled(|shares| shares.term(term))
     }
 
     fn part(&self, part: &Part) -> f64 {
-        part.terms.iter().map(|&(sign, term)| f64::from(sign) * self.term(term)).sum()
+        self.scaled(|shares| part.terms.iter().map(|&(sign, term)| f64::from(sign) * shares.term(term)).sum())
     }
+}
+
+impl Shares {
+    fn term(&self, term: Term) -> f64 {
+        match term {
+            Term::Batches => self.batch,
+            Term::Lane(lane) => self.lanes.get(lane).copied().unwrap_or(f64::NAN),
+        }
+    }
+}
+
+/// The stamped crossings of a lane: one median for each visit.
+pub(super) fn stamped(epoch: &EpochSamples, lane: usize) -> impl Iterator<Item = f64> {
+    epoch.splits.iter().filter_map(move |split| split.lane(lane))
 }
 
 #[cfg(test)]
@@ -167,9 +220,11 @@ mod tests {
                 total + before + after,
                 total + before + after,
             ];
+            let batch = Batch { passes: 1_000, ticks: (total * drift * 1_000.0) as u64 };
+            let split = Split { batch, lanes: lanes.iter().map(|ticks| Some(ticks * drift)).collect() };
             EpochSamples {
-                batches: vec![Batch { passes: 1_000, ticks: (total * drift * 1_000.0) as u64 }; 8],
-                lanes: lanes.iter().map(|ticks| vec![ticks * drift; 8]).collect(),
+                batches: vec![batch; 8],
+                splits: vec![split; 8],
                 doubt: 20.0,
                 ..EpochSamples::default()
             }
@@ -198,6 +253,31 @@ mod tests {
         assert_eq!(with[0].0, "fault");
     }
 
+    /// The machine is a fifth slower in all but two visits of each epoch, and in one of those two an interrupt lengthened
+    /// the batch. The level is that of the fast batches, and the parts add up to it.
+    #[test]
+    fn a_machine_that_changes_its_level_leaves_nothing_unattributed() {
+        let mut jumpy = collected(1_000.0, 2_500.0, 300.0, (0.0, 600.0));
+        for epoch in &mut jumpy.epochs {
+            for (at, (split, batch)) in epoch.splits.iter_mut().zip(&mut epoch.batches).enumerate() {
+                let slow = if at < 2 { 1.0 } else { 1.2 };
+                let interrupt = if at == 1 { 1.5 } else { 1.0 };
+                split.batch.ticks = (split.batch.ticks as f64 * slow * interrupt) as u64;
+                *batch = split.batch;
+                split.lanes.iter_mut().flatten().for_each(|ticks| *ticks *= slow);
+            }
+        }
+        let bill = bill(&jumpy, 1.0, &UNITS).unwrap();
+        for (name, ticks) in [("entry", 1_000.0), ("handling", 2_500.0), ("return", 300.0), (REST, 0.0)] {
+            // The epoch's level is 2 % of the way from its fastest batch to the next.
+            assert!(
+                (ns(&bill, name) - ticks / 2.0).abs() < 0.03 * ticks + 1.0,
+                "{name}: {}",
+                ns(&bill, name)
+            );
+        }
+    }
+
     #[test]
     fn what_an_event_costs_before_its_stamp_moves_from_return_to_entry_and_the_sum_stays() {
         let bill = bill(&collected(1_000.0, 2_500.0, 300.0, (100.0, 500.0)), 1.0, &UNITS).unwrap();
@@ -222,7 +302,7 @@ mod tests {
         let mut much = collected(1_000.0, 2_500.0, 300.0, (0.0, 0.0));
         for epoch in &mut much.epochs {
             // The second event costs 190 ticks more than the first: on the way in.
-            epoch.lanes[1].iter_mut().for_each(|ticks| *ticks += 190.0);
+            epoch.splits.iter_mut().for_each(|split| *split.lanes[1].as_mut().unwrap() += 190.0);
         }
         let bill = bill(&much, 1.0, &UNITS).unwrap();
         assert!((ns(&bill, REST) + 95.0).abs() < 1.0, "{}", ns(&bill, REST));
@@ -269,7 +349,7 @@ mod tests {
         let found = bill(&refused, 1.0, &UNITS).unwrap();
         assert!(found.phases.is_empty() && found.warnings[0].text.contains("no events; sysctl"));
         let mut empty = collected(1.0, 1.0, 1.0, (0.0, 0.0));
-        empty.epochs.iter_mut().for_each(|epoch| epoch.lanes[2].clear());
+        empty.epochs.iter_mut().flat_map(|epoch| &mut epoch.splits).for_each(|split| split.lanes[2] = None);
         assert_eq!(bill(&empty, 1.0, &UNITS).unwrap().warnings[0].code, "not-split");
         let mut plain = collected(1.0, 1.0, 1.0, (0.0, 0.0));
         plain.dissection = None;

@@ -4,6 +4,9 @@ use super::units::Units;
 use crate::probe::Meta;
 use crate::samples::{Batch, EpochSamples, ProbeSamples};
 use crate::stats::{FEWEST_GROUPS, median, median_interval, quantile, sorted};
+use std::collections::BTreeMap;
+use std::iter::repeat;
+use std::slice;
 use tollgate_record::Estimate;
 
 /// Which quantile of an epoch's samples the headline is made of.
@@ -51,7 +54,29 @@ pub(super) fn slope(probe: &ProbeSamples, per_pass: f64) -> Option<Estimate> {
 /// values are those of runs of consecutive batches.
 pub fn levels(probe: &ProbeSamples, per_pass: f64) -> Vec<f64> {
     let empty = empty_ticks(probe);
-    groups(probe).into_iter().map(|batches| level(batches, empty, per_pass)).collect()
+    groups(probe).iter().map(|group| level(group.batches, empty, per_pass)).collect()
+}
+
+/// As [`levels`] of `whole`, for a probe that was sampled in the same rounds: what it takes beside `whole`. A machine may
+/// change its speed by a fifth for seconds, so each level is that of `whole`, multiplied by the middle ratio of two
+/// neighboring batches. `per_pass` are the crossings of a pass of each. Not a number where there are none.
+pub fn levels_beside(probe: &ProbeSamples, whole: &ProbeSamples, per_pass: [f64; 2]) -> Vec<f64> {
+    let [own, other] =
+        [(probe, per_pass[0]), (whole, per_pass[1])].map(|(probe, per_pass)| (empty_ticks(probe), per_pass));
+    let one = |batch: &Batch, (empty, per_pass)| per_crossing(slice::from_ref(batch), empty, per_pass).next();
+    let of = |group: &Group<'_>| {
+        let beside = probe.epochs.get(group.epoch).into_iter().flat_map(|epoch| {
+            let rounds: BTreeMap<u64, &Batch> = epoch.rounds.iter().copied().zip(&epoch.batches).collect();
+            let pairs = group.rounds.iter().zip(group.batches);
+            let ratio =
+                |(round, batch): (&u64, &Batch)| Some(one(rounds.get(round)?, own)? / one(batch, other)?);
+            pairs.filter_map(ratio).filter(|ratio| ratio.is_finite()).collect::<Vec<_>>()
+        });
+        let ratios: Vec<f64> = beside.collect();
+        let middle = if ratios.is_empty() { f64::NAN } else { median(&ratios) };
+        middle * level(group.batches, other.0, other.1)
+    };
+    groups(whole).iter().map(of).collect()
 }
 
 /// The headline's quantile of each epoch; not a number for an epoch without batches.
@@ -73,24 +98,45 @@ pub(super) fn samples(probe: &ProbeSamples, per_pass: f64) -> Vec<f64> {
 
 /// The median of each group of batches, the empty batch included.
 pub(super) fn group_medians(probe: &ProbeSamples, per_pass: f64) -> Vec<f64> {
-    let of = |batches| median(&per_crossing(batches, 0.0, per_pass).collect::<Vec<_>>());
-    groups(probe).into_iter().map(of).collect()
+    let of = |group: &Group<'_>| median(&per_crossing(group.batches, 0.0, per_pass).collect::<Vec<_>>());
+    groups(probe).iter().map(of).collect()
 }
 
 fn per_crossing(batches: &[Batch], empty: f64, per_pass: f64) -> impl Iterator<Item = f64> {
     batches.iter().map(move |batch| (batch.ticks as f64 - empty) / (batch.passes as f64 * per_pass))
 }
 
-/// The groups whose quantiles are taken for independent: the epochs, or, when there are too few for an
-/// interval, runs of consecutive batches within them.
-fn groups(probe: &ProbeSamples) -> Vec<&[Batch]> {
-    let epochs: Vec<&[Batch]> =
-        probe.epochs.iter().map(|epoch| &epoch.batches[..]).filter(|batches| !batches.is_empty()).collect();
+/// Batches whose quantile is taken for independent of that of other groups.
+struct Group<'a> {
+    /// The place of their epoch.
+    epoch: usize,
+    batches: &'a [Batch],
+    /// The round of each; empty if it is not known.
+    rounds: &'a [u64],
+}
+
+/// The epochs, or, when there are too few for an interval, runs of consecutive batches within them.
+fn groups(probe: &ProbeSamples) -> Vec<Group<'_>> {
+    let epochs = probe.epochs.iter().enumerate();
+    let with_batches = epochs.filter(|(_, epoch)| !epoch.batches.is_empty());
+    let epochs: Vec<Group<'_>> = with_batches
+        .map(|(at, epoch)| Group { epoch: at, batches: &epoch.batches, rounds: &epoch.rounds })
+        .collect();
     if epochs.len() >= FEWEST_GROUPS || epochs.is_empty() {
         return epochs;
     }
     let parts = FEWEST_GROUPS.div_ceil(epochs.len());
-    epochs.iter().flat_map(|batches| batches.chunks(batches.len().div_ceil(parts))).collect()
+    epochs.into_iter().flat_map(|epoch| epoch.divided(parts)).collect()
+}
+
+impl<'a> Group<'a> {
+    /// Runs of consecutive batches, at most so many.
+    fn divided(self, parts: usize) -> impl Iterator<Item = Group<'a>> {
+        let size = self.batches.len().div_ceil(parts);
+        let rounds = self.rounds.chunks(size).chain(repeat(&[][..]));
+        let groups = self.batches.chunks(size).zip(rounds);
+        groups.map(move |(batches, rounds)| Group { epoch: self.epoch, batches, rounds })
+    }
 }
 
 /// Median ticks of an empty batch.

@@ -35,6 +35,9 @@ pub struct ExecFound {
     /// By how much counting slowed a run that was made for counting alone: its wall time over that of the other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counting_slowdown: Option<f64>,
+    /// How its calls were timed, if it called too often to time them all along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<TimingWindows>,
     /// Ids of the runs that the prices are from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priced_by: Vec<String>,
@@ -47,6 +50,18 @@ pub struct ExecFound {
     /// The call sites that pay most, the most expensive first, if they were wanted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<CallSite>,
+}
+
+/// Calls are counted by their exits, and timed in short windows, so that counting slows the program less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimingWindows {
+    /// Windows.
+    pub windows: u64,
+    /// Calls that were timed in them.
+    pub timed: u64,
+    /// Calls between them, which were counted. Their times are estimated from those in the windows.
+    pub unseen: u64,
 }
 
 /// What filling caches again after switches costs: contained in the parts of the bill, and known as a range only.

@@ -7,8 +7,9 @@ use proptest::prelude::*;
 use tollgate_record::family::{RingAsked, RingFound};
 use tollgate_record::{Asked, Found, warning};
 use tollgate_record::{
-    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, PairedFigure, Per, Phase, Run, SCHEMA,
-    Series, Single, StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
+    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, PairedFigure, Per, Phase, RelativeFigure,
+    Run, SCHEMA, Series, Single, StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
+    Yardstick,
 };
 
 /// An estimate around `x`.
@@ -101,6 +102,7 @@ pub(crate) fn sample() -> Run {
         until: None,
         host,
         warnings: vec![Warning::new(warning::STEAL, "the hypervisor took 1 % of the time")],
+        yardsticks: Vec::new(),
         results: vec![futex, skipped, failed],
     }
 }
@@ -110,6 +112,12 @@ prop_compose! {
         Estimate {
             estimate: f[0], ci: [f[1], f[2]], min: f[3], p10: f[4], p50: f[5], p90: f[6], p99: f[7], mean: f[8],
         }
+    }
+}
+
+prop_compose! {
+    fn arbitrary_yardstick(float: BoxedStrategy<f64>)(name in any::<String>(), epochs in vec(option::of(float), 0..3)) -> Yardstick {
+        Yardstick { name, epochs }
     }
 }
 
@@ -205,7 +213,7 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
     let single = option::of(arbitrary_single(float.clone()));
     (words, kinds, counts, figure(), figure(), figure(), single, more).prop_map(
         |(words, kinds, counts, ns, cycles, ticks, single, more)| Measurement {
-            probe: words.0,
+            probe: words.0.clone(),
             asked: more.2.0,
             found: more.2.1,
             engine: words.1,
@@ -222,6 +230,14 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
             per_counted: words.2.clone(),
             instrumented_ns: more.0,
             epochs: more.6,
+            relative: single.map(|it| RelativeFigure {
+                yardstick: words.0.clone(),
+                ratio: it.p50,
+                ci: [it.p10, it.p90],
+                slope: it.mean,
+                slope_error: it.pair_overhead_error_ns,
+                left: it.min,
+            }),
             phases: more.4,
             counters: more.1,
             series: more.5,
@@ -266,9 +282,10 @@ pub(crate) fn arbitrary_run(float: BoxedStrategy<f64>) -> impl Strategy<Value = 
         any::<bool>(),
         arbitrary_host(float.clone()),
         vec(arbitrary_warning(), 0..3),
+        vec(arbitrary_yardstick(float.clone()), 0..3),
         vec(arbitrary_measurement(float), 0..3),
     )
-        .prop_map(|(id, words, seed, command, complete, host, warnings, results)| {
+        .prop_map(|(id, words, seed, command, complete, host, warnings, yardsticks, results)| {
             let [started, version, commit] = words;
             let tool = Tool { version, commit };
             let interleaved_with = command.first().cloned();
@@ -285,6 +302,7 @@ pub(crate) fn arbitrary_run(float: BoxedStrategy<f64>) -> impl Strategy<Value = 
                 interleaved_with,
                 host,
                 warnings,
+                yardsticks,
                 results,
             }
         })

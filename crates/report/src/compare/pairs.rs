@@ -88,7 +88,10 @@ fn has_figure(result: &Measurement) -> bool {
 
 fn params(result: &Measurement) -> Params {
     let text = |value: serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    result.asked.fields().into_iter().map(|(key, value)| (key, text(value))).collect()
+    // The head of a comparison names the programs.
+    let is_named = |key: &str| key == "command" && result.asked.exec().is_some();
+    let fields = result.asked.fields().into_iter().filter(|(key, _)| !is_named(key));
+    fields.map(|(key, value)| (key, text(value))).collect()
 }
 
 fn differing(a: &Params, b: &Params) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use super::explain::{Counter, Part};
 use super::facts::{Difference, Weight};
+use super::machine::Explained;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::Per;
@@ -58,6 +59,9 @@ impl Verdict {
 pub struct Side {
     /// Ids of its runs.
     pub runs: Vec<String>,
+    /// The command of its first run, if it is a program's toll.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Node name of the host.
     pub host: String,
     /// Start of the first run.
@@ -107,6 +111,9 @@ pub struct ComparedProbe {
     /// its logarithm: the median over epochs. Absent if the two were not measured in pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair_spread: Option<f64>,
+    /// The work by which what the machine did was taken out of ratio, interval and test; absent if none explains it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relative: Option<Explained>,
     /// The verdict.
     pub verdict: Verdict,
     /// Why there is no verdict, or a remark.

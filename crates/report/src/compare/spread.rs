@@ -50,7 +50,7 @@ const ENOUGH: usize = 8;
 /// The most that is taken for noise, as a standard deviation of a difference.
 const CAP: f64 = 0.05;
 /// Probes that never enter the kernel from which the machine's own part can be taken.
-const ENOUGH_CONTROLS: usize = 4;
+pub(super) const ENOUGH_CONTROLS: usize = 4;
 /// The median of the absolute value of a standard normal variable.
 const HALF: f64 = 0.674_489_750_196_081_7;
 

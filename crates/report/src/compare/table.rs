@@ -8,7 +8,7 @@ use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, cut, left, lines, list, wrap};
 use indexmap::IndexMap;
 use tollgate_record::SEQUENCE_MISSES;
-use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent, plural};
+use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent, plural, time};
 
 /// Phases and counts of a probe that are shown.
 const SHOWN: usize = 6;
@@ -52,8 +52,14 @@ fn moved(row: &ComparedProbe) -> bool {
 
 pub(super) fn side_words(side: &Side, style: &Style) -> String {
     let ids: Vec<String> = side.runs.iter().map(|id| cut(&clean(id, style), 40, style)).collect();
-    let mut facts = vec![list(&ids, 2), clean(&side.effort, style)];
-    if side.processes > 0 {
+    let mut facts = match &side.command {
+        Some(command) if ids.len() > 2 => {
+            vec![cut(&clean(command, style), 100, style), plural(ids.len(), "run", "runs")]
+        }
+        Some(command) => vec![cut(&clean(command, style), 100, style), list(&ids, 2)],
+        None => vec![list(&ids, 2), clean(&side.effort, style)],
+    };
+    if side.processes > 0 && side.command.is_none() {
         facts.push(plural(side.processes, "process", "processes"));
     }
     if let Some(hz) = side.core_hz {
@@ -91,6 +97,15 @@ pub(super) fn how(found: &Comparison) -> String {
             "Probes that never enter the kernel (call/*, fiber/*) moved by {} beyond that: the machine itself had \
              another speed, so what moved as far is not called a change; measure again, or with --against.",
             change(ratio - 1.0)
+        ));
+    }
+    let relative = found.rows.iter().filter(|row| row.relative.is_some()).count();
+    if relative > 0 {
+        sentences.push(format!(
+            "{} of {} rows are relative to work that is the same in both (`relative` in --json), because what slowed down \
+             the processes of a run slowed down this work as well.",
+            relative,
+            found.rows.len()
         ));
     }
     let spreads: Vec<f64> = found.rows.iter().filter_map(|row| row.pair_spread).collect();
@@ -191,7 +206,12 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7
         name = format!("{name} {}", params.join(" "));
     }
     let cycles = if row.unit == "cycles" { "c" } else { "" };
-    let value = |value: f64| format!("{}{cycles}", fit(value, SHORT));
+    // Beside counts a time needs its unit.
+    let is_time = row.family() == "exec" && row.unit == "ns";
+    let value = |value: f64| match is_time {
+        true => time(value),
+        false => format!("{}{cycles}", fit(value, SHORT)),
+    };
     let interval = match (row.exact, row.interval) {
         (true, _) => "exact".into(),
         (false, Some([low, high])) => format!("{} {}", signed(low - 1.0), signed(high - 1.0)),

@@ -1,8 +1,9 @@
 //! From a pair to its row: ratio, interval, test, verdict.
 
+use super::machine::{Explained, Machine};
 use super::pairs::Pair;
 use super::result::{ComparedProbe, Options, Verdict};
-use super::spread::{Class, between_runs, is_control, machine_wide};
+use super::spread::{Class, ENOUGH_CONTROLS, between_runs, is_control, machine_wide};
 use super::stats::{
     CHANCE, Column, POWER, Shift, Signs, Z, center, chances, cliff, median, shift, signs, smallest_chance,
     smallest_chance_of_signs,
@@ -12,13 +13,14 @@ use tollgate_record::{EpochFigure, Estimate, LEAST_OF_PAIRS, Measurement, confid
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.
 pub(super) const ENOUGH_RUNS: usize = 4;
-/// The same as [`CHANCE`] for pairs: one comparison of equal programs in two hundred names a probe.
-const CHANCE_OF_PAIRS: f64 = 0.005;
+/// The same as [`CHANCE`] for pairs: one comparison of equal programs in five hundred names a probe.
+const CHANCE_OF_PAIRS: f64 = 0.002;
 /// The quantile of the normal distribution behind the intervals of the record.
 const Z_RECORD: f64 = 1.959_963_984_540_054;
 
 pub(super) struct Judge<'a> {
     pub(super) options: &'a Options,
+    pub(super) machine: &'a Machine,
     pub(super) spoiled: bool,
     pub(super) interleaved: bool,
     /// The margin of `--until`, if the runs stopped by it.
@@ -42,6 +44,7 @@ enum Kind {
     Sampled {
         units: [Column; 2],
         shift: Shift,
+        explained: Option<Explained>,
     },
     /// Logarithms of the ratio of neighboring batches, by epoch.
     Paired(Column),
@@ -109,7 +112,11 @@ impl Judge<'_> {
             return Vec::new();
         }
         let controls = drafts.iter().zip(pairs).filter(|(_, pair)| is_control(pair.a[0].1));
-        controls.filter_map(|(draft, _)| draft.shift()).collect()
+        let mut controls: Vec<Shift> = controls.filter_map(|(draft, _)| draft.shift()).collect();
+        if controls.len() < ENOUGH_CONTROLS {
+            controls.extend(self.machine.moved());
+        }
+        controls
     }
 
     fn draft(&self, pair: &Pair<'_>) -> Draft {
@@ -146,8 +153,19 @@ impl Judge<'_> {
         let units = [&pair.a, &pair.b].map(|results| self.units(results, at_one_frequency));
         let [a, b] = units.each_ref().map(there);
         match shift(&a, &b) {
-            Some(shift) => Kind::Sampled { units, shift },
+            Some(shift) => self.sampled(pair, units, shift, at_one_frequency),
             None => Kind::None("there is no process to compare"),
+        }
+    }
+
+    /// Without what a yardstick explains, if one does.
+    fn sampled(&self, pair: &Pair<'_>, units: [Column; 2], shift: Shift, at_one_frequency: bool) -> Kind {
+        let separate = at_one_frequency && !self.interleaved && !self.by_runs;
+        let sides = [&pair.a[..], &pair.b[..]];
+        let found = separate.then(|| self.machine.explain(sides, &units, shift, self.most_epochs)).flatten();
+        match found {
+            Some((units, shift, explained)) => Kind::Sampled { units, shift, explained: Some(explained) },
+            None => Kind::Sampled { units, shift, explained: None },
         }
     }
 
@@ -189,7 +207,7 @@ impl Judge<'_> {
             });
             let [a, b] = units.each_ref().map(there);
             if let Some(shift) = shift(&a, &b) {
-                return Kind::Sampled { units, shift };
+                return Kind::Sampled { units, shift, explained: None };
             }
         }
         let spread = |counts: &[f64]| {
@@ -300,6 +318,7 @@ impl Judge<'_> {
             units: [0, 0],
             smallest_seen: None,
             pair_spread: None,
+            relative: None,
             verdict: Verdict::CannotTell,
             why: pair.other_params.clone(),
             parts: Vec::new(),
@@ -326,7 +345,8 @@ impl Judge<'_> {
                     Some("the records keep no processes, so that only intervals can be held together".into());
                 row.verdict = self.verdict(&row, CHANCE);
             }
-            Kind::Sampled { units, shift } => {
+            Kind::Sampled { units, shift, explained } => {
+                row.relative = explained;
                 let [a, b] = units.each_ref().map(there);
                 row.units = [a.len(), b.len()];
                 row.effect = Some(cliff(&a, &b));

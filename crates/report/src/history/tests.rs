@@ -25,6 +25,7 @@ fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
         until: None,
         host,
         warnings: Vec::new(),
+        yardsticks: Vec::new(),
         results: vec![result],
     }
 }
@@ -51,6 +52,39 @@ fn a_change_is_found_where_it_was_with_what_changed_besides() {
     assert!((change.ratio - 1.05).abs() < 0.003, "{}", change.ratio);
     assert_eq!(change.with, ["kernel 6.18 -> 6.19"]);
     insta::assert_snapshot!("history_80", history_table(&found, &ASCII));
+}
+
+/// The machine is slower by a sixth in a third of all processes, and in most of those of every fourth run: relative to work
+/// that slows down alike, the change of 3 % is the only one.
+#[test]
+fn a_change_is_found_on_a_machine_that_changes_its_level() {
+    let slow = |day: usize, epoch: usize| {
+        let share = if day.is_multiple_of(4) { 2 } else { 1 };
+        if (epoch + day) % 3 < share { 0.16 } else { 0.0 }
+    };
+    let own = |day: usize, epoch: usize| 0.002 * ((day * 7 + epoch * 5) % 11) as f64;
+    let days = (1..=20).map(|day| {
+        let mut run = run(day, "here", "6.18", if day < 13 { 300.0 } else { 309.0 }, 3e9);
+        let row = &mut run.results[0];
+        let ns = row.epochs[0].ns;
+        row.epochs.resize(12, row.epochs[0]);
+        for (at, epoch) in row.epochs.iter_mut().enumerate() {
+            epoch.ns = ns * (0.5 * slow(day, at) + own(day, at)).exp();
+        }
+        let epochs = (0..12).map(|at| Some(3e4 * slow(day, at).exp())).collect();
+        run.yardsticks = vec![tollgate_record::Yardstick { name: "l1".into(), epochs }];
+        run
+    });
+    let mut runs: Vec<Run> = days.collect();
+    let series = &history(&runs, &|_| true, false).groups[0].series[0];
+    assert_eq!(series.relative_to.as_deref(), Some("l1"));
+    assert_eq!(series.changes.iter().map(|it| it.at).collect::<Vec<_>>(), [12]);
+    assert!((series.changes[0].ratio - 1.03).abs() < 0.004, "{}", series.changes[0].ratio);
+    // One run without the work: no series of two kinds of figure.
+    runs[7].yardsticks.clear();
+    let series = &history(&runs, &|_| true, false).groups[0].series[0];
+    assert_eq!(series.relative_to, None);
+    assert!(series.changes.iter().all(|it| it.at != 12) || series.changes.len() != 1);
 }
 
 #[test]

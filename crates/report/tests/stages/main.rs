@@ -54,6 +54,7 @@ fn run(rows: Vec<StageRow>) -> Run {
         until: None,
         host: Host::default(),
         warnings: Vec::new(),
+        yardsticks: Vec::new(),
         results: vec![entry],
         checksum: None,
     }

@@ -82,8 +82,7 @@ pub struct Fast<const PIPE: bool = true> {
     memo: Option<Box<Memo>>,
     /// For one block: misses, and operations that depend on their operands, by number of instruction.
     misses: Vec<(u8, Waits)>,
-    /// How often results were used, as far as they were charged; how often one was computed; how often a block was
-    /// replayed.
+    /// How often results were used, as far as they were charged, and computed; how often a block was replayed.
     uses: u64,
     learned: u64,
     replays: u64,
@@ -394,8 +393,9 @@ impl<const PIPE: bool> Fast<PIPE> {
             let (second, at_hand) = self.model.second_fetches(pc, op.insn.len);
             let mut costs = Costs { second, at_hand, ..Costs::default() };
             if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0) == i) {
-                (costs.data_walk, costs.data_miss, costs.execute) = (waits.walk, waits.miss, waits.execute);
-                costs.overlap = waits.overlap;
+                (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
+                (costs.execute, costs.overlap) = (waits.execute, waits.overlap);
+                costs.behind = self.model.behind_load(waits.overlap, physical(op), &op.insn);
                 miss += 1;
             }
             let (mut turns, mut penalty) = (false, (0, super::Stage::Execute));

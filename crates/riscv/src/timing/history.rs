@@ -37,9 +37,10 @@ impl History {
         (word as u32 ^ ((word >> outcomes.trailing_zeros()) as u32 & 3)) & outcomes.wrapping_sub(1)
     }
 
-    /// Whether the branch with this [`entry`](Self::entry) was predicted right; it is learned.
+    /// Whether the branch with this [`entry`](Self::entry) was predicted right; it is learned. If it is `unseen` it becomes one
+    /// of the latest only if it was predicted wrong.
     #[inline(always)]
-    pub(super) fn branch(&mut self, pc: u64, entry: u32, next: u64, taken: bool) -> bool {
+    pub(super) fn branch(&mut self, pc: u64, entry: u32, next: u64, taken: bool, unseen: bool) -> bool {
         let seen = if self.next == pc { self.before } else { self.latest };
         let at = (entry ^ u32::from(self.hashes[usize::from(seen)])) as usize;
         // A jump of the host's, which predicts it: the next branch need not wait for this outcome.
@@ -47,8 +48,10 @@ impl History {
             self.wrong(at, taken, seen);
             return false;
         }
-        self.note(taken, self.latest);
-        self.next = next;
+        if !unseen {
+            self.note(taken, self.latest);
+            self.next = next;
+        }
         true
     }
 
@@ -109,41 +112,53 @@ const HINTS: usize = 256;
 /// No instruction is there.
 const NOWHERE: u64 = u64::MAX;
 
+/// The lowest bits of a word's address.
+fn hint(pc: u64) -> usize {
+    (pc >> 2) as usize % HINTS
+}
+
 impl Targets {
     pub(super) fn new(entries: u32) -> Self {
         let none = Target { pc: NOWHERE, target: 0, used: 0 };
         Targets { entries: vec![none; entries as usize], hints: [0; HINTS], clock: 0 }
     }
 
-    /// The target of a jump, which is learned.
+    /// The target of a jump, if it is known; it is not replaced before others.
     #[inline(always)]
-    pub(super) fn jump(&mut self, pc: u64, target: u64) -> Option<u64> {
+    pub(super) fn know(&mut self, pc: u64) -> Option<u64> {
         self.clock += 1;
-        let hint = (pc >> 2) as usize % HINTS;
+        let hint = hint(pc);
         match self.entries.get_mut(usize::from(self.hints[hint])) {
             Some(entry) if entry.pc == pc => {
                 entry.used = self.clock;
-                Some(std::mem::replace(&mut entry.target, target))
+                Some(entry.target)
             }
-            _ => self.search(hint, pc, target),
+            _ => self.search(hint, pc),
+        }
+    }
+
+    #[inline(never)]
+    fn search(&mut self, hint: usize, pc: u64) -> Option<u64> {
+        let at = self.entries.iter().position(|entry| entry.pc == pc)?;
+        self.hints[hint] = at as u16;
+        self.entries[at].used = self.clock;
+        Some(self.entries[at].target)
+    }
+
+    /// The target of a jump is learned.
+    pub(super) fn learn(&mut self, pc: u64, target: u64) {
+        self.clock += 1;
+        let at = self.entries.iter().position(|entry| entry.pc & !3 == pc & !3);
+        let oldest = || self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
+        if let Some(at) = at.or_else(oldest) {
+            self.entries[at] = Target { pc, target, used: self.clock };
+            self.hints[hint(pc)] = at as u16;
         }
     }
 
     /// The target of a jump, if it is known.
     pub(super) fn find(&self, pc: u64) -> Option<u64> {
         self.entries.iter().find(|entry| entry.pc == pc).map(|entry| entry.target)
-    }
-
-    #[inline(never)]
-    fn search(&mut self, hint: usize, pc: u64, target: u64) -> Option<u64> {
-        let at = self.entries.iter().position(|entry| entry.pc & !3 == pc & !3);
-        let found = at.filter(|&at| self.entries[at].pc == pc).map(|at| self.entries[at].target);
-        let oldest = || self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
-        if let Some(at) = at.or_else(oldest) {
-            self.entries[at] = Target { pc, target, used: self.clock };
-            self.hints[hint] = at as u16;
-        }
-        found
     }
 }
 
@@ -155,7 +170,8 @@ mod tests {
     fn a_loop_of_four_is_learned_by_its_history() {
         let mut history = History::new(512);
         // Three times back, then through; between two passes the branch of an outer loop.
-        let mut branch = |pc, next, taken| history.branch(pc, History::entry(512, pc + 4), next, taken);
+        let mut branch =
+            |pc, next, taken| history.branch(pc, History::entry(512, pc + 4), next, taken, false);
         let mut pass = || {
             let inner =
                 [true, true, true, false].map(|taken| branch(0x100, if taken { 0xf0 } else { 0x104 }, taken));
@@ -172,7 +188,8 @@ mod tests {
         let mut targets = Targets::new(4);
         for (pc, found) in [(0x1f8, None), (0x1fa, None), (0x1f8, None), (0x1f8, Some(0x202)), (0x1fa, None)]
         {
-            assert_eq!(targets.jump(pc, pc + 10), found, "{pc:#x}");
+            assert_eq!(targets.know(pc), found, "{pc:#x}");
+            targets.learn(pc, pc + 10);
         }
         assert_eq!([0x1f8, 0x1fa].map(|pc| targets.find(pc)), [None, Some(0x204)]);
     }
@@ -183,7 +200,8 @@ mod tests {
         for (pc, found) in
             [(4, None), (8, None), (4, Some(14)), (12, None), (8, None), (12, Some(22)), (4, None)]
         {
-            assert_eq!(targets.jump(pc, pc + 10), found, "{pc}");
+            assert_eq!(targets.know(pc), found, "{pc}");
+            targets.learn(pc, pc + 10);
         }
     }
 }

@@ -479,8 +479,8 @@ impl Pipe {
                 }
             }
             let [reads, writes] = shape.memory;
-            if reads && self.waiting.load(execute, costs.overlap) {
-                replays += replay;
+            if reads && let Some(more) = self.waiting.load(execute, costs.overlap, costs.behind) {
+                replays += replay + more;
                 let_in!(Cause::LoadUse);
             }
             if writes && !costs.device {

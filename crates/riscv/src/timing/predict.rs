@@ -17,8 +17,11 @@ pub(super) struct Predict {
     in_memory: bool,
     /// Where the last jump or taken branch went.
     landed: u64,
-    /// Whether nothing was known of the last indirect jump's target.
-    lost: bool,
+    /// Where the last indirect jump was predicted to go, if anything was known of it.
+    predicted: Option<u64>,
+    /// Whether the front end knows that it is on a wrong path, because it went on in sequence behind a jump of whose target
+    /// it knew nothing. Until it is redirected nothing leaves a mark.
+    wrong: bool,
     /// Where the last call went.
     called: u64,
     counters: Vec<u8>,
@@ -70,19 +73,19 @@ enum Turning {
 pub(super) struct Seen {
     returns: Vec<u64>,
     latest: u8,
-    /// Whether it is behind a jump whose target it did not know: nothing leaves a mark there.
-    lost: bool,
+    /// Whether it knows that it is on a wrong path: nothing leaves a mark there.
+    wrong: bool,
 }
 
 impl Seen {
     fn push(&mut self, address: u64) {
-        if !self.lost {
+        if !self.wrong {
             self.returns.push(address);
         }
     }
 
     fn pop(&mut self) -> Option<u64> {
-        if self.lost { self.returns.last().copied() } else { self.returns.pop() }
+        if self.wrong { self.returns.last().copied() } else { self.returns.pop() }
     }
 }
 
@@ -121,7 +124,8 @@ impl Predict {
             odd_calls: b.odd_calls,
             in_memory: b.found_in_memory,
             landed: NONE.0,
-            lost: false,
+            predicted: None,
+            wrong: false,
             called: NONE.0,
             // Weakly not taken.
             counters: vec![1; if b.predictor == Predictor::Bimodal { b.counters as usize } else { 0 }],
@@ -203,7 +207,7 @@ impl Predict {
     fn branch<const PLAIN: bool>(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
         let middle = !PLAIN && self.enters(turn, if taken { next } else { NONE.0 });
         let right = if !PLAIN && let Some(history) = &mut self.history {
-            history.branch(turn.pc, turn.entry, next, taken)
+            history.branch(turn.pc, turn.entry, next, taken, self.wrong)
         } else if let Some(counter) = self.counters.get_mut(turn.entry as usize) {
             let before = *counter;
             *counter = if taken { (before + 1).min(3) } else { before.saturating_sub(1) };
@@ -212,9 +216,10 @@ impl Predict {
             let backward = matches!(turn.kind, Turning::Branch { backward: true });
             (backward && self.predictor == Predictor::BackwardTaken) == taken
         };
-        let known = !taken || self.target::<PLAIN>(turn, next, middle);
+        let known = !taken || self.target::<PLAIN>(turn, next, middle, !right);
         if !right {
             self.mispredicts += 1;
+            self.redirect();
             return WRONG;
         }
         if known { RIGHT } else { OTHER }
@@ -233,11 +238,11 @@ impl Predict {
         match turn.kind {
             Turning::Branch { .. } => 0,
             Turning::Jump { pushes } => {
-                if pushes {
+                if pushes && !self.wrong {
                     self.push(turn.sequential);
                     self.called = next;
                 }
-                if self.target::<false>(turn, next, middle) { RIGHT } else { OTHER }
+                if self.target::<false>(turn, next, middle, false) { RIGHT } else { OTHER }
             }
             Turning::Indirect { pops, pushes } => self.jump_reg(turn, pops, pushes, next, middle),
         }
@@ -300,7 +305,13 @@ impl Predict {
 
     /// Whether nothing was known of the last indirect jump's target.
     pub(super) fn was_lost(&self) -> bool {
-        self.lost
+        self.predicted.is_none()
+    }
+
+    /// The front end is redirected: from now on it is not known to be on a wrong path.
+    #[inline(always)]
+    pub(super) fn redirect(&mut self) {
+        self.wrong = false;
     }
 
     /// Where the next return goes.
@@ -322,12 +333,12 @@ impl Predict {
         self.bubbles(turn, code) > 0 && self.found(turn, code) != Stage::Fetch
     }
 
-    /// What the front end has seen of calls and branches.
-    pub(super) fn seen(&self) -> Seen {
+    /// What the front end has seen of calls and branches, before a redirection because it has `mispredicted`, or another one.
+    pub(super) fn seen(&self, mispredicted: bool) -> Seen {
         Seen {
             returns: self.returns.clone(),
             latest: self.history.as_ref().map_or(0, History::latest),
-            lost: false,
+            wrong: self.wrong && !mispredicted,
         }
     }
 
@@ -346,9 +357,16 @@ impl Predict {
         let known = self.targets.as_ref().and_then(|targets| targets.find(turn.last()));
         match turn.kind {
             Turning::Branch { .. } => {
+                let mut latest = seen.latest;
                 let taken =
-                    self.history.as_ref().is_some_and(|history| history.guess(turn.entry, &mut seen.latest));
-                if taken { Guess::To { target, known: known.is_some() } } else { Guess::Sequential }
+                    self.history.as_ref().is_some_and(|history| history.guess(turn.entry, &mut latest));
+                if !seen.wrong {
+                    seen.latest = latest;
+                }
+                if !taken {
+                    return Guess::Sequential;
+                }
+                Guess::To { target, known: known.is_some() }
             }
             Turning::Jump { pushes } => {
                 if pushes {
@@ -361,7 +379,7 @@ impl Predict {
                 if pushes {
                     seen.push(turn.sequential);
                 }
-                seen.lost |= target.is_none();
+                seen.wrong |= target.is_none();
                 target.map_or(Guess::Unknown, |target| Guess::To { target, known: known.is_some() })
             }
         }
@@ -376,7 +394,8 @@ impl Predict {
         if pushes {
             self.push(turn.sequential);
         }
-        let right = if popped { predicted == Some(next) } else { self.target::<true>(turn, next, middle) };
+        let right =
+            if popped { predicted == Some(next) } else { self.target::<true>(turn, next, middle, true) };
         if right {
             RIGHT
         } else {
@@ -387,26 +406,41 @@ impl Predict {
 
     /// With a target buffer that also knows what is a return; the front end looks for those that it does not contain.
     fn jump_or_return(&mut self, turn: &Turn, pops: bool, pushes: bool, next: u64, middle: bool) -> u64 {
-        let known = self.targets.as_mut().and_then(|targets| targets.jump(turn.last(), next));
-        let known = known.filter(|_| !middle);
+        let Some(targets) = &mut self.targets else { return OTHER };
+        let known = targets.know(turn.last()).filter(|_| !middle);
         // The fetch directly behind a call does not see what that has pushed.
         let stale = self.called == turn.pc;
-        let popped = if pops { self.returns.pop() } else { None };
-        let top = if stale && known.is_some() { self.returns.last().copied() } else { popped };
-        if pushes {
+        let top = self.returns.last().copied();
+        if pops && !self.wrong {
+            self.returns.pop();
+        }
+        let top = if stale && known.is_some() { self.returns.last().copied() } else { top };
+        if pushes && !self.wrong {
             self.push(turn.sequential);
             self.called = next;
         }
-        let predicted = if pops { top.or(known) } else { known };
-        self.lost = predicted.is_none();
-        match (predicted == Some(next), known) {
-            (true, Some(_)) => RIGHT,
-            (true, None) => LATE,
-            (false, _) => {
-                self.mispredicts += 1;
-                OTHER
+        self.predicted = if pops { top.or(known) } else { known };
+        let code = match (self.predicted, known) {
+            (Some(predicted), Some(_)) if predicted == next => RIGHT,
+            (Some(predicted), None) if predicted == next => LATE,
+            // Nothing is known of its target, but it goes where the fetch goes on.
+            (None, _) if next == behind_unknown(turn.sequential) => {
+                self.wrong = true;
+                return LATE;
             }
+            _ => OTHER,
+        };
+        if let Some(targets) = &mut self.targets
+            && known != Some(next)
+            && (code == OTHER || !self.wrong)
+        {
+            targets.learn(turn.last(), next);
         }
+        if code == OTHER {
+            self.mispredicts += 1;
+            self.redirect();
+        }
+        code
     }
 
     fn push(&mut self, address: u64) {
@@ -418,12 +452,23 @@ impl Predict {
         }
     }
 
-    /// Whether the target buffer has this target; afterwards it does.
+    /// Whether the target buffer has this target; afterwards it does, unless the front end knows that it is on a wrong path and
+    /// does not find out by this jump.
     #[inline(always)]
-    fn target<const PLAIN: bool>(&mut self, turn: &Turn, target: u64, middle: bool) -> bool {
+    fn target<const PLAIN: bool>(
+        &mut self,
+        turn: &Turn,
+        target: u64,
+        middle: bool,
+        mispredicted: bool,
+    ) -> bool {
         let (pc, last) = (turn.pc, turn.last());
         if !PLAIN && let Some(targets) = &mut self.targets {
-            return targets.jump(last, target) == Some(target) && !middle;
+            let known = targets.know(last);
+            if known != Some(target) && (mispredicted || !self.wrong) {
+                targets.learn(last, target);
+            }
+            return known == Some(target) && !middle;
         }
         match self.btb.get_mut((pc >> 1) as usize & self.btb_mask) {
             Some(entry) if *entry == (pc, target) => true,
@@ -434,6 +479,12 @@ impl Predict {
             None => false,
         }
     }
+}
+
+/// Where the fetch goes on behind a jump of which nothing is known, from the address behind it: the word that it has requested
+/// meanwhile is dropped, and not requested again.
+pub(super) fn behind_unknown(behind: u64) -> u64 {
+    (behind.wrapping_sub(2) & !3).wrapping_add(8)
 }
 
 fn is_link(register: u8) -> bool {
@@ -459,7 +510,7 @@ mod tests {
         let [call, back, other] =
             [(0x100, 1, 10), (0x200, 0, 1), (0x300, 0, 10)].map(|(pc, rd, rs1)| jump(&predict, pc, rd, rs1));
         predict.foresee(&call, 0x1f0, false);
-        let mut seen = predict.seen();
+        let mut seen = predict.seen(false);
         assert_eq!(predict.guess(&back, 0, &mut seen), Guess::To { target: 0x104, known: false });
         assert_eq!(predict.guess(&back, 0, &mut seen), Guess::Unknown);
         // Behind a jump of which nothing is known, calls leave no mark.
@@ -468,6 +519,28 @@ mod tests {
         assert_eq!(predict.returns_to(), Some(0x104));
         predict.keep(seen);
         assert_eq!(predict.returns_to(), None);
+    }
+
+    #[test]
+    fn behind_a_jump_of_which_nothing_is_known_nothing_leaves_a_mark_until_a_misprediction() {
+        // The jump happens to go where the fetch goes on: the front end still takes that for a wrong path, so that the call
+        // there pushes nothing, and the branch there is not one of the latest, until one is mispredicted.
+        let core = "[branch]\npredictor = 'history'\ncounters = 8\nbtb = 4\nbtb-associative = true\nreturn-stack = 2";
+        let mut predict = Predict::new(&Core::from_toml(core).unwrap());
+        let decoder = crate::Decoder::new("rv64gc".parse().unwrap());
+        let mut go = |pc, op, rd, rs1, next: u64, taken| {
+            let imm = if op == Op::Jalr { 0 } else { next.wrapping_sub(pc).cast_signed() };
+            let insn = decoder.decode(Insn::encode(op, Operands { rd, rs1, imm, ..Default::default() }));
+            let turn = predict.turn(pc, &insn.unwrap()).unwrap();
+            predict.foresee(&turn, next, taken);
+            (predict.returns.len(), predict.history.as_ref().unwrap().latest())
+        };
+        assert_eq!(go(0x100, Op::Jalr, 0, 10, 0x108, false), (0, 0));
+        assert_eq!(go(0x108, Op::Jal, 1, 0, 0x200, false), (0, 0));
+        // Not taken, as predicted; then taken, against the prediction.
+        assert_eq!(go(0x200, Op::Beq, 0, 0, 0x240, false), (0, 0));
+        assert_eq!(go(0x204, Op::Beq, 0, 0, 0x280, true), (0, 0x80));
+        assert_eq!(go(0x280, Op::Jal, 1, 0, 0x300, false), (1, 0x80));
     }
 
     #[test]

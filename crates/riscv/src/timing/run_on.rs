@@ -2,7 +2,8 @@
 
 use super::Cause;
 use super::passage::Flush;
-use super::predict::{Guess, Seen, Turn};
+use super::predict::{Guess, Seen, Turn, behind_unknown};
+use super::replay::Behind;
 use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::timed::Model;
@@ -41,19 +42,40 @@ pub(super) struct Ways {
     settled: Option<(u64, Option<u64>)>,
 }
 
-/// Where the fetch goes on behind a jump of which nothing is known: the word that it has requested meanwhile is dropped, and
-/// not requested again.
-fn behind_unknown(behind: u64) -> u64 {
-    (behind.wrapping_sub(2) & !3).wrapping_add(8)
-}
-
 impl Model {
+    /// What comes to EX behind a load that overlaps with stores, if it is in sequence and waits only for results of loads.
+    pub(super) fn behind_load(&mut self, overlap: u8, pa: u64, insn: &Insn) -> Behind {
+        if overlap == 0 || self.pipe.replay.is_none() {
+            return Behind::default();
+        }
+        let shape = Shape::new(insn, &self.core);
+        let mut behind = Behind { again: shape.memory[1], ..Behind::default() };
+        let Some(ahead) = &mut self.ahead else { return behind };
+        let mut pa = pa + u64::from(insn.len);
+        let mut given = shape.gives;
+        for reads in &mut behind.reads {
+            let Some(insn) = ahead.find(pa) else { break };
+            let shape = Shape::new(&insn, &self.core);
+            if shape.needs.iter().any(|&register| register > 0 && register == given) {
+                break;
+            }
+            *reads = shape.memory[0];
+            behind.stores = shape.memory == [false, true];
+            given = if *reads { shape.gives } else { 0 };
+            pa += u64::from(insn.len);
+        }
+        behind
+    }
+
     /// The fetch runs on until it is redirected, as the pipe knows it.
     fn run_on(&mut self, path: RunOn) {
+        let mut seen = self.predict.seen(path.wrong);
+        if !path.wrong {
+            self.predict.redirect();
+        }
         if !self.runs_on {
             return;
         }
-        let mut seen = self.predict.seen();
         self.fetch_on(path, &mut seen);
         // A misprediction takes back what the branches behind it did, and what calls and returns did is not known here.
         if !path.wrong && !path.interrupt {

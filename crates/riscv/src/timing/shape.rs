@@ -5,6 +5,7 @@ use super::float::Floating;
 use super::keys::{Kind, Operation};
 use super::ledger::Cause;
 use super::operands;
+use super::replay::Behind;
 use crate::format::RegClass;
 use crate::insn::{Class, Insn, Op};
 
@@ -319,6 +320,8 @@ pub(super) struct Costs {
     pub(super) data_miss: u32,
     /// With which of the latest stores a load overlaps: the lowest bit is for the latest.
     pub(super) overlap: u8,
+    /// What comes behind a load that overlaps.
+    pub(super) behind: Behind,
     /// Whether what is behind it is stalled in ID when it turns out that it has to go through the pipe again.
     pub(super) stuck: bool,
     /// Until when a miss of what is behind it holds the fetch, if it has to go through the pipe again.

@@ -161,8 +161,7 @@ impl Model {
         }
     }
 
-    /// Further fetches that an instruction needs.
-    /// Also whether it needs none at all.
+    /// Further fetches that an instruction needs, and whether it needs none at all.
     pub(super) fn second_fetches(&self, pc: u64, len: u8) -> (u32, bool) {
         second_fetches(self.core.pipeline.fetch_width, self.pipe.fresh, pc, len)
     }
@@ -243,6 +242,7 @@ impl Model {
             data_walk: data.walk,
             data_miss: data.miss,
             overlap: data.overlap,
+            behind: self.behind_load(data.overlap, step.pa, step.insn),
             device: accesses.iter().any(|access| access.pa < RAM_BASE),
             again,
             ..Costs::default()
@@ -272,7 +272,8 @@ impl Model {
         let mut again = [decode, execute];
         if let (Some((size, false)), Class::Load | Class::FpLoad) = (insn.op.access(), insn.row().class) {
             let va = machine.x(insn.rs1).wrapping_add_signed(insn.imm);
-            let costs = Costs { overlap: self.memory.overlap(va, size, false), ..costs };
+            let (pa, overlap) = (machine.translate(machine.pc())?, self.memory.overlap(va, size, false));
+            let costs = Costs { overlap, behind: self.behind_load(overlap, pa, &insn), ..costs };
             let execute = self.pipe.clone().pass(&shape, &costs).starts[2];
             if execute > again[1] {
                 again = [execute; 2];

@@ -402,6 +402,7 @@ fn record() -> Run {
         until: None,
         host: Host { name: "testbed".into(), ..Host::default() },
         warnings: Vec::new(),
+        yardsticks: Vec::new(),
         results: vec![call, trap, skipped],
     }
 }

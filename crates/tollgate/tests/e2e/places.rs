@@ -85,7 +85,7 @@ pub(crate) const CASES: &[Case] = &[
         scene: one_cpu,
         then: |outcome| {
             let run = outcome.printed();
-            assert_eq!(crate::json::statuses(&run), ["measured", "skipped", "skipped", "skipped"]);
+            assert_eq!(crate::json::statuses(&run), ["measured", "skipped", "skipped", "skipped", "skipped"]);
             let pair = &run["results"][1];
             assert!(pair["reason"].as_str().unwrap().contains("needs two CPUs"));
             assert!(pair["enable"].as_str().unwrap().contains("second CPU"));

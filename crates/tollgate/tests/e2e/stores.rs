@@ -256,6 +256,7 @@ pub(crate) fn record(id: &str) -> String {
         until: None,
         host: Host::default(),
         warnings: Vec::new(),
+        yardsticks: Vec::new(),
         results: Vec::new(),
     };
     document::to_json(&run).unwrap()

@@ -1,0 +1,190 @@
+//! What the machine did to separate runs, as the yardsticks show it: work that is the same in every run of one host.
+
+use super::stats::{Column, Shift, Z, median, shift};
+use serde::Serialize;
+use tollgate_record::{EpochFigure, KERNEL_YARDSTICK, Measurement, Run, Slope, slope};
+
+/// What happens to a probe need not be a power of what happens to the work (a call that takes a fixed time longer is not), and
+/// it happens in more places than the work shows. This share of what was taken out is a standard error.
+const FORM: f64 = 0.2;
+
+/// The yardstick that was taken out of a row, and what the row would be without it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explained {
+    /// The yardstick, by its name in the runs.
+    pub yardstick: String,
+    /// The power of it that the probe follows in both.
+    pub slope: f64,
+    /// What is left of the differences between the processes of a run, as a share.
+    pub left: f64,
+    /// B over A as measured.
+    pub absolute: f64,
+}
+
+/// The yardsticks of the runs of both sides.
+pub(super) struct Machine {
+    /// In the order of the first run.
+    yardsticks: Vec<String>,
+    /// Those of each run of A and of B.
+    sides: [Vec<OneRun>; 2],
+}
+
+struct OneRun {
+    /// The core's frequency in each epoch.
+    hz: Vec<Option<f64>>,
+    /// For each yardstick the logarithm of its core cycles in each epoch.
+    logs: Vec<Vec<Option<f64>>>,
+}
+
+impl Machine {
+    /// What all runs have. The yardstick of the kernel counts only if the kernel is the same in all of them.
+    pub(super) fn new(a: &[Run], b: &[Run]) -> Self {
+        let all = || a.iter().chain(b);
+        let one_kernel = all().all(|run| is_one_kernel(run, &a[0]));
+        let has = |run: &Run, name: &str| run.yardsticks.iter().any(|it| it.name == name);
+        let names = a[0].yardsticks.iter().map(|it| it.name.clone());
+        let usable =
+            |name: &String| (one_kernel || name != KERNEL_YARDSTICK) && all().all(|run| has(run, name));
+        let yardsticks: Vec<String> = names.filter(usable).collect();
+        let sides = [a, b].map(|runs| runs.iter().map(|run| OneRun::new(run, &yardsticks)).collect());
+        Self { yardsticks, sides }
+    }
+
+    /// How the work itself moved, where the kernel takes no part in it.
+    pub(super) fn moved(&self) -> Vec<Shift> {
+        let user = self.yardsticks.iter().enumerate().filter(|(_, name)| *name != KERNEL_YARDSTICK);
+        let of = |side: usize, kind: usize| -> Vec<f64> {
+            self.sides[side].iter().flat_map(|run| &run.logs[kind]).copied().flatten().collect()
+        };
+        user.filter_map(|(kind, _)| shift(&of(0, kind), &of(1, kind))).collect()
+    }
+
+    /// The columns without what the best yardstick explains, and the shift of what is left; `None` if without a
+    /// yardstick the shift is known as well. `each` is the number of places of a run in a column.
+    pub(super) fn explain(
+        &self,
+        results: [&[(usize, &Measurement)]; 2],
+        units: &[Column; 2],
+        raw: Shift,
+        each: usize,
+    ) -> Option<([Column; 2], Shift, Explained)> {
+        let explained = |(kind, name): (usize, &String)| {
+            let x = [0, 1].map(|side| self.column(side, kind, results[side], each));
+            let [x_a, x_b] = [x[0].as_ref()?, x[1].as_ref()?];
+            let runs: Vec<Vec<[f64; 2]>> = [(x_a, &units[0]), (x_b, &units[1])]
+                .iter()
+                .flat_map(|(x, y)| x.chunks(each).zip(y.chunks(each)))
+                .map(|(x, y)| x.iter().zip(y).filter_map(|(x, y)| Some([(*x)?, (*y)?])).collect())
+                .collect();
+            let Slope { slope, error, left } = slope(&runs)?;
+            let there: [Vec<f64>; 2] = [x_a, x_b].map(|x| x.iter().copied().flatten().collect());
+            let middle = median(&there.concat());
+            let without = |x: &Column, y: &Column| -> Column {
+                x.iter().zip(y).map(|(x, y)| Some((*y)? - slope * ((*x)? - middle))).collect()
+            };
+            let columns = [without(x_a, &units[0]), without(x_b, &units[1])];
+            let [a, b] =
+                columns.each_ref().map(|column| column.iter().copied().flatten().collect::<Vec<f64>>());
+            let found = shift(&a, &b)?;
+            // The error of the slope counts as far as the yardstick itself moved from A to B.
+            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+            let of_slope = error * (mean(&there[1]) - mean(&there[0]));
+            let squares = |values: &[f64]| values.iter().map(|x| (x - mean(values)).powi(2)).sum::<f64>();
+            let varied =
+                there.iter().map(|values| squares(values)).sum::<f64>() / there.concat().len() as f64;
+            let more = Z * of_slope.hypot(FORM * slope * varied.sqrt());
+            let low = found.estimate - (found.estimate - found.low).hypot(more);
+            let high = found.estimate + (found.high - found.estimate).hypot(more);
+            let explained = Explained { yardstick: name.clone(), slope, left, absolute: raw.estimate.exp() };
+            Some((columns, Shift { low, high, ..found }, explained))
+        };
+        let width = |shift: &Shift| shift.high - shift.low;
+        let all = self.yardsticks.iter().enumerate().filter_map(explained);
+        let best = all.min_by(|(_, a, _), (_, b, _)| width(a).total_cmp(&width(b)));
+        best.filter(|(_, shift, _)| width(shift) < width(&raw))
+    }
+
+    /// The yardstick beside each process of the results. `None` if the processes cannot be told from others of the run.
+    fn column(
+        &self,
+        side: usize,
+        kind: usize,
+        results: &[(usize, &Measurement)],
+        each: usize,
+    ) -> Option<Column> {
+        let mut column = Column::new();
+        for (place, result) in results {
+            let run = self.sides[side].get(*place)?;
+            let hz: Vec<Option<f64>> = result.epochs.iter().map(|epoch| epoch.core_hz).collect();
+            if !run.hz.starts_with(&hz) {
+                return None;
+            }
+            column.resize(column.len().max(place * each), None);
+            column.extend(run.logs[kind].iter().take(hz.len()));
+        }
+        Some(column)
+    }
+}
+
+impl OneRun {
+    fn new(run: &Run, yardsticks: &[String]) -> Self {
+        let longest = run.results.iter().max_by_key(|result| result.epochs.len());
+        let hz: Vec<Option<f64>> =
+            longest.iter().flat_map(|it| &it.epochs).map(|epoch| epoch.core_hz).collect();
+        let logs = |name: &String| {
+            let of_run = run.yardsticks.iter().find(|it| it.name == *name);
+            let epochs = of_run.map_or(&[][..], |it| &it.epochs);
+            let log = |(ns, hz): (&Option<f64>, &Option<f64>)| {
+                ns.zip(*hz).map(|(ns, hz)| (ns * hz / 1e9).ln()).filter(|log| log.is_finite())
+            };
+            let mut logs: Vec<Option<f64>> = epochs.iter().zip(&hz).map(log).collect();
+            logs.resize(hz.len(), None);
+            logs
+        };
+        Self { logs: yardsticks.iter().map(logs).collect(), hz }
+    }
+}
+
+/// The newest runs of a series from which the slope is taken.
+const MOST_RUNS: usize = 30;
+
+/// For a probe that one run after another measured: the yardstick that explains best what the processes of a run differ
+/// by, and the logarithm of what the machine did to each run beyond the middle one of all. `None` if nothing explains it,
+/// or not every run has the yardstick.
+pub(crate) fn machine_of_runs(runs: &[&Run], results: &[&Measurement]) -> Option<(String, Vec<f64>)> {
+    let first = runs.first()?;
+    let one_kernel = runs.iter().all(|run| is_one_kernel(run, first));
+    let names = first.yardsticks.iter().map(|it| it.name.clone());
+    let names: Vec<String> = names.filter(|name| one_kernel || name != KERNEL_YARDSTICK).collect();
+    let work: Vec<OneRun> = runs.iter().map(|run| OneRun::new(run, &names)).collect();
+    let explained = |(kind, name): (usize, &String)| {
+        let points = |(work, result): (&OneRun, &&Measurement)| -> Option<Vec<[f64; 2]>> {
+            let hz: Vec<Option<f64>> = result.epochs.iter().map(|epoch| epoch.core_hz).collect();
+            let both = work.logs[kind].iter().zip(&result.epochs);
+            let point = |(x, epoch): (&Option<f64>, &EpochFigure)| {
+                Some([(*x)?, (epoch.ns * epoch.core_hz? / 1e9).ln()]).filter(|it| it[1].is_finite())
+            };
+            let points: Vec<[f64; 2]> = both.filter_map(point).collect();
+            (work.hz.starts_with(&hz) && !points.is_empty()).then_some(points)
+        };
+        let points: Vec<Vec<[f64; 2]>> = work.iter().zip(results).map(points).collect::<Option<_>>()?;
+        let found = slope(&points[points.len().saturating_sub(MOST_RUNS)..])?;
+        let of_run = |run: &Vec<[f64; 2]>| median(&run.iter().map(|point| point[0]).collect::<Vec<_>>());
+        let levels: Vec<f64> = points.iter().map(of_run).collect();
+        let middle = median(&levels);
+        let moved = levels.iter().map(|level| found.slope * (level - middle)).collect();
+        Some((found.left, name.clone(), moved))
+    };
+    let all = names.iter().enumerate().filter_map(explained);
+    let best = all.min_by(|(a, ..): &(f64, String, Vec<f64>), (b, ..)| a.total_cmp(b));
+    best.map(|(_, name, moved)| (name, moved))
+}
+
+/// Whether nothing is different that the kernel's own code depends on.
+fn is_one_kernel(a: &Run, b: &Run) -> bool {
+    let of = |run: &Run| {
+        let (cpu, kernel) = (&run.host.cpu, &run.host.kernel);
+        (kernel.clone(), cpu.microcode.clone(), run.host.hypervisor.clone())
+    };
+    of(a) == of(b)
+}

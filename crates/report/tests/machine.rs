@@ -1,0 +1,183 @@
+//! Separate runs on a machine that slows down for some processes of a run, simulated: intervals hold, changes are found
+//! that are not seen without yardsticks, and yardsticks that explain nothing make nothing worse.
+
+#![allow(clippy::print_stdout, reason = "the shares are what METHOD.md quotes")]
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::slice::from_ref;
+use tollgate_record::{EpochFigure, Estimate, Host, Measurement, Per, Run, Status, Tool, Yardstick};
+use tollgate_report::{Comparison, Options, Verdict, compare};
+
+const EPOCHS: usize = 12;
+const PAIRS: usize = 40;
+/// The probe that changes, of [`FOLLOWS`].
+const CHANGED: usize = 5;
+/// The power of the machine's slow-down that each probe follows.
+const FOLLOWS: [f64; 12] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 1.2];
+/// Standard deviation of a process of a probe, and of its runs, in logarithms.
+const OWN: (f64, f64) = (0.006, 0.003);
+
+/// What the machine does to a run.
+#[derive(Clone, Copy, PartialEq)]
+enum Scene {
+    /// One process in four meets a neighbor that takes a sixth of the speed; one run in four meets it in three of four.
+    Bursts,
+    /// The same, but the yardsticks vary by themselves.
+    OfNoUse,
+    /// Nothing happens.
+    Quiet,
+}
+
+struct Random(ChaCha8Rng);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0.random()
+    }
+
+    /// The sum of twelve uniform values: nearly normal, variance 1.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+
+    /// The same, but one in thirty is five times as far away.
+    fn noise(&mut self) -> f64 {
+        let far = if self.uniform() < 1.0 / 30.0 { 5.0 } else { 1.0 };
+        far * self.normal()
+    }
+
+    fn run(&mut self, id: &str, scene: Scene, change: f64) -> Run {
+        let tool = Tool { version: String::new(), commit: String::new() };
+        let host = Host { name: "here".into(), ..Host::default() };
+        let mut run = Run::begin(id.into(), String::new(), tool, Vec::new(), host, 0);
+        run.complete = true;
+        let share = if self.uniform() < 0.25 { 0.75 } else { 0.25 };
+        let mut slow = || match scene {
+            Scene::Quiet => 0.0,
+            _ if self.uniform() < share => 0.16 + 0.04 * self.uniform(),
+            _ => 0.0,
+        };
+        let levels: Vec<f64> = (0..EPOCHS).map(|_| slow()).collect();
+        for (name, power) in [("chain", 0.0), ("issue", 1.3), ("l1", 0.7), ("kernel", 0.9)] {
+            let mut epoch = |level: &f64| {
+                let level = if scene == Scene::OfNoUse { 0.1 * self.uniform() } else { power * level };
+                Some(30_000.0 * (level + 0.003 * self.noise()).exp())
+            };
+            run.yardsticks
+                .push(Yardstick { name: name.into(), epochs: levels.iter().map(&mut epoch).collect() });
+        }
+        for (place, power) in FOLLOWS.into_iter().enumerate() {
+            let of_run = OWN.1 * self.normal() + if place == CHANGED { change.ln_1p() } else { 0.0 };
+            let mut row =
+                Measurement::empty(&format!("syscall/{place}"), "host", Per::Syscall, Status::Measured);
+            let epoch = |level: &f64| EpochFigure {
+                ns: 100.0 * (of_run + power * level + OWN.0 * self.noise()).exp(),
+                core_hz: Some(3e9),
+                paired: None,
+            };
+            row.epochs = levels.iter().map(epoch).collect();
+            row.ns = Some(Estimate::within(100.0, [99.0, 101.0]));
+            run.results.push(row);
+        }
+        run
+    }
+
+    fn pair(&mut self, scene: Scene, change: f64) -> [Run; 2] {
+        [self.run("a", scene, 0.0), self.run("b", scene, change)]
+    }
+}
+
+struct Seen {
+    found: usize,
+    /// Rows that did not change and are called better or worse, and those whose interval misses 1.
+    alarms: [usize; 2],
+    misses: usize,
+    rows: usize,
+    relative: usize,
+    /// The smallest change seen: median, over all rows.
+    sees: f64,
+}
+
+fn seen(all: &[Comparison]) -> Seen {
+    let mut seen = Seen { found: 0, alarms: [0; 2], misses: 0, rows: 0, relative: 0, sees: 0.0 };
+    let mut sees = Vec::new();
+    for row in all.iter().flat_map(|it| &it.rows) {
+        sees.extend(row.smallest_seen);
+        seen.relative += usize::from(row.relative.is_some());
+        if row.probe == format!("syscall/{CHANGED}") {
+            seen.found += usize::from(row.verdict == Verdict::Worse);
+            continue;
+        }
+        seen.rows += 1;
+        seen.alarms[0] += usize::from(row.verdict == Verdict::Better);
+        seen.alarms[1] += usize::from(row.verdict == Verdict::Worse);
+        seen.misses += usize::from(row.interval.is_some_and(|[low, high]| low > 1.0 || high < 1.0));
+    }
+    sees.sort_by(f64::total_cmp);
+    seen.sees = sees[sees.len() / 2];
+    seen
+}
+
+/// The same pairs of runs with their yardsticks and without.
+fn both(seed: u64, scene: Scene, change: f64) -> [Seen; 2] {
+    let mut random = Random(ChaCha8Rng::seed_from_u64(seed));
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for _ in 0..PAIRS {
+        let [mut a, mut b] = random.pair(scene, change);
+        with.push(compare(&[a.clone()], &[b.clone()], &Options::default()).unwrap());
+        (a.yardsticks, b.yardsticks) = (Vec::new(), Vec::new());
+        without.push(compare(&[a], &[b], &Options::default()).unwrap());
+    }
+    let both = [seen(&with), seen(&without)];
+    for (seen, name) in both.iter().zip(["with yardsticks", "without"]) {
+        println!(
+            "{name}: a change of {:.0} % found {} of {PAIRS}, {:?} of {} others named, {} intervals miss, {} rows relative, \
+             sees {:.1} %",
+            100.0 * change,
+            seen.found,
+            seen.alarms,
+            seen.rows,
+            seen.misses,
+            seen.relative,
+            100.0 * seen.sees
+        );
+    }
+    both
+}
+
+#[test]
+fn a_change_is_found_on_a_restless_machine_and_intervals_hold() {
+    let [with, without] = both(1, Scene::Bursts, 0.05);
+    assert!(with.found * 100 >= PAIRS * 95 && without.found * 2 < with.found);
+    assert!(with.sees < 0.7 * without.sees);
+    assert!((with.alarms[0] + with.alarms[1]) * 100 <= with.rows && with.misses * 100 <= with.rows);
+}
+
+#[test]
+fn work_that_explains_nothing_makes_nothing_worse() {
+    for scene in [Scene::OfNoUse, Scene::Quiet] {
+        let [with, without] = both(2, scene, 0.05);
+        assert!(with.relative * 100 <= with.rows, "{} of {}", with.relative, with.rows);
+        assert!(with.sees <= 1.02 * without.sees && with.found + 3 >= without.found);
+        assert!(with.misses <= without.misses + with.rows / 200);
+    }
+}
+
+/// A kernel that got slower slows down the yardstick that calls it: it must not explain that away.
+#[test]
+fn the_kernel_explains_nothing_if_it_is_another_one() {
+    let mut random = Random(ChaCha8Rng::seed_from_u64(3));
+    let [mut a, mut b] = random.pair(Scene::Bursts, 0.0);
+    // The kernel's work alone follows the machine.
+    for run in [&mut a, &mut b] {
+        run.yardsticks.retain(|it| it.name == "kernel");
+    }
+    let relative = |a: &Run, b: &Run| {
+        let found = compare(from_ref(a), from_ref(b), &Options::default()).unwrap();
+        found.rows.iter().filter(|row| row.relative.is_some()).count()
+    };
+    assert!(relative(&a, &b) > 3);
+    b.host.kernel.release = "7.0".into();
+    assert_eq!(relative(&a, &b), 0);
+}

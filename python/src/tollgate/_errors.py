@@ -1,0 +1,38 @@
+"""What can go wrong, as exceptions whose text is the program's sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tollgate._run import Run
+
+
+class Error(Exception):
+    """Something that was asked for failed."""
+
+
+class UsageError(Error, ValueError):
+    """An argument or an input file is wrong; the sentence names it and a value that works."""
+
+
+class Failed(Error):
+    """A run with rows or parts that failed."""
+
+    def __init__(self, sentence: str, run: Run) -> None:
+        """Keeps what was measured until then."""
+        super().__init__(sentence)
+        self.run = run
+        """What was measured."""
+
+
+class NoProgram(Error):
+    """The program is not installed."""
+
+
+class MissingPackage(Error, ImportError):
+    """A package of an extra is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        """Says what installs it."""
+        super().__init__(f"this needs {package}: pip install 'tollgate[{extra}]'")

@@ -1,0 +1,205 @@
+"""The program: where it is, how it is called, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollgate._errors import Error, NoProgram, UsageError
+
+Progress = Callable[[float, str], None]
+"""Receives the finished share, from 0 to 1, and what is being measured."""
+
+GRACE_S = 3.0
+"""How long a child that was asked to end may take before it is killed."""
+
+LIMITS: contextvars.ContextVar[tuple[float | None, tuple[int, ...]]] = contextvars.ContextVar("limits", default=(None, ()))
+"""How long a call may take here, and the descriptors that its child holds too."""
+
+_LIVE: set[subprocess.Popen[bytes]] = set()
+
+_BAR = re.compile(r"(\d+) %\s*(.*)")
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@functools.cache
+def path() -> str:
+    """The program that belongs to this package."""
+    given = os.environ.get("TOLLGATE_PROGRAM")
+    if given:
+        return given
+    schemes = [None, f"{os.name}_user"]
+    folders = [sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts") for scheme in schemes]
+    # `pip install --target` puts programs beside packages.
+    folders.append(str(Path(__file__).resolve().parent.parent / "bin"))
+    for folder in folders:
+        program = Path(folder) / "tollgate"
+        if program.is_file():
+            return str(program)
+    raise NoProgram(f"the program 'tollgate' is not in {folders[0]}; install the package again: pip install tollgate")
+
+
+@functools.cache
+def version() -> str:
+    """What the program says of itself."""
+    return call(["--version"], progress=False).stdout.decode().strip()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a child printed, and its exit status."""
+
+    stdout: bytes
+    stderr: str
+    status: int
+
+    def sentence(self) -> str:
+        """Why it failed, as the program says it."""
+        lines = [line.strip() for line in self.stderr.splitlines() if line.strip()]
+        for start in ("error: ", "tollgate: "):
+            found = [line.removeprefix(start) for line in lines if line.startswith(start)]
+            if found:
+                tips = [line for line in lines if line.startswith("tip: ")] if start == "error: " else []
+                return "; ".join(found + tips)
+        if self.status < 0:
+            return f"the program was ended by signal {-self.status}"
+        return lines[-1] if lines else f"the program ended with status {self.status} and no message"
+
+    def check(self) -> Answer:
+        """Raises unless the program did what it was asked for."""
+        if self.status == 2:
+            raise UsageError(self.sentence())
+        if self.status != 0:
+            raise Error(self.sentence())
+        return self
+
+
+def call(
+    args: Sequence[str],
+    *,
+    progress: bool | Progress | None = None,
+    output: bool = True,
+) -> Answer:
+    """Runs the program to its end. However this function is left, no process stays behind.
+
+    Without `output` its standard output is that of this process.
+    """
+    show = shown(progress)
+    timeout, keep_open = LIMITS.get()
+    reading, writing = os.openpty() if show else os.pipe()
+    said: list[bytes] = []
+    environment = {**os.environ, "TERM": "xterm"} if show else None
+    try:
+        with _start(args, writing, keep_open, output, environment) as child:
+            _LIVE.add(child)
+            try:
+                os.close(writing)
+                writing = -1
+                thread = threading.Thread(target=_listen, args=(reading, said, show), daemon=True)
+                thread.start()
+                stdout, _ = child.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                _end(child)
+                raise Error(f"it did not end within {timeout:g} s and was stopped") from None
+            except BaseException:
+                _end(child)
+                raise
+            finally:
+                _LIVE.discard(child)
+            # A process that outlives the program may hold the other end open.
+            thread.join(GRACE_S)
+    finally:
+        if writing >= 0:
+            # It was not started: nobody reads what it says.
+            os.close(writing)
+            os.close(reading)
+        if show:
+            show(1.0, "")
+    return Answer(stdout or b"", _ESCAPE.sub("", b"".join(said).decode(errors="replace")), child.returncode)
+
+
+def _start(
+    args: Sequence[str], stderr: int, keep_open: Sequence[int], output: bool, environment: dict[str, str] | None
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [path(), *args],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if output else None,
+            stderr=stderr,
+            pass_fds=tuple(keep_open),
+            env=environment,
+            # Ctrl-C in a terminal reaches this process only, which then ends the child itself.
+            start_new_session=output,
+        )
+    except OSError as error:
+        raise NoProgram(f"cannot start {path()}: {error.strerror}") from error
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """The first signal stops it after the batch in hand, the second at once, and both take its own children along."""
+    for ask in (child.terminate, child.terminate, child.kill):
+        ask()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(GRACE_S if ask == child.kill else GRACE_S / 10)
+            return
+
+
+def end_all() -> None:
+    """Ends what other threads have started: their calls return with an error."""
+    for child in list(_LIVE):
+        _end(child)
+
+
+def _listen(reading: int, said: list[bytes], show: Progress | None) -> None:
+    """Reads standard error to its end: the bar goes to `show`, everything else is kept."""
+    rest = b""
+    with open(reading, "rb", buffering=0) as stream:
+        while True:
+            try:
+                some = stream.read(65536)
+            except OSError:  # How the end of a terminal reads.
+                some = b""
+            if not some:
+                said.append(rest)
+                return
+            *lines, rest = re.split(rb"[\r\n]+", rest + some)
+            for line in lines:
+                bar = _BAR.search(_ESCAPE.sub("", line.decode(errors="replace"))) if show else None
+                if bar and show:
+                    show(int(bar[1]) / 100, bar[2].strip())
+                else:
+                    said.append(line + b"\n")
+
+
+def shown(progress: bool | Progress | None) -> Progress | None:
+    """What receives progress: by default a line, in terminals and notebooks."""
+    if callable(progress):
+        return progress
+    if progress is None:
+        progress = sys.stderr.isatty() or "ipykernel" in sys.modules
+    return _line() if progress else None
+
+
+def _line() -> Progress:
+    """One line that is written over: a terminal and a notebook both understand that."""
+    width = 0
+
+    def show(share: float, what: str) -> None:
+        nonlocal width
+        text = f"{share:4.0%} {what}" if share < 1 else ""
+        sys.stderr.write("\r" + text.ljust(width) + ("\r" if not text else ""))
+        sys.stderr.flush()
+        width = len(text)
+
+    return show

@@ -1,0 +1,82 @@
+"""What a worker does: the points of a batch, one after another."""
+
+from __future__ import annotations
+
+import contextvars
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tollgate import _host, _program, _store
+from tollgate._errors import Error
+from tollgate._run import Run
+from tollgate._space import Point, arguments
+
+Outcome = tuple[int, "_store.Rows | None", str | None]
+"""The number of a point, and its rows or why it has none."""
+
+
+def batch(
+    call: Callable[..., Any],
+    points: list[tuple[int, Point]],
+    tool: tuple[str, str],
+    timeout: float | None,
+    host: str | None,
+    patience: float,
+) -> tuple[list[Outcome], float]:
+    """Computes points, and the seconds that it took. With `host`, alone on that host."""
+    begun = time.monotonic()
+    if _store.tool() != tuple(tool):
+        here, there = "-".join(_store.tool()), "-".join(tool)
+        return [(number, None, f"this worker has tollgate {here}, and {there} is wanted") for number, _ in points], 0.0
+    with _alone(host, patience) as keep:
+        outcomes = [one(call, number, point, timeout, keep) for number, point in points]
+    return outcomes, time.monotonic() - begun
+
+
+@contextmanager
+def _alone(host: str | None, patience: float) -> Iterator[tuple[int, ...]]:
+    if host is None:
+        yield ()
+        return
+    with _host.alone(host, patience) as descriptor:
+        yield (descriptor,)
+
+
+def one(call: Callable[..., Any], number: int, point: Point, timeout: float | None, keep: tuple[int, ...]) -> Outcome:
+    """Computes one point. Whatever goes wrong with it is its reason."""
+
+    def compute() -> Outcome:
+        _program.LIMITS.set((timeout, keep))
+        try:
+            # As the store gives them back.
+            return number, json.loads(json.dumps(rows(call(**arguments(point))))), None
+        except Error as error:
+            return number, None, str(error)
+        except Exception as error:
+            return number, None, f"{type(error).__name__}: {error}"
+
+    return contextvars.copy_context().run(compute)
+
+
+def rows(result: Any) -> _store.Rows:
+    """The rows of what a function returned."""
+    if isinstance(result, Run):
+        return [_row(row, entry) for row, entry in zip(result.rows(), result.document["results"], strict=True)]
+    if isinstance(result, dict):
+        return [result]
+    if isinstance(result, list) and all(isinstance(it, dict) for it in result):
+        return result
+    if isinstance(result, int | float):
+        return [{"value": result}]
+    raise TypeError(f"a point's function returns a Run, a mapping or a number, and not {type(result).__name__}")
+
+
+def _row(row: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    unit = row["unit"]
+    for phase in entry.get("phases", ()):
+        figure = phase.get(unit)
+        row[f"phase.{phase['name']}"] = figure["estimate"] if isinstance(figure, dict) else figure
+    return row

@@ -1,0 +1,142 @@
+"""The engine of a sweep: which points are left, what is under way, and what came out."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tollgate import _remote, _store
+from tollgate._errors import Error, UsageError
+from tollgate._space import Point, arguments
+
+BATCH_S = 0.5
+"""How long a task is meant to last: far above the millisecond that a scheduler takes for it, and little to lose."""
+PATIENCE_S = 3600.0
+"""How long a measurement waits for others on its host."""
+GONE_S = 15.0
+"""How long a client may be without its scheduler."""
+
+
+@dataclass
+class Lane:
+    """Where points are computed, and how many batches at once."""
+
+    submit: Callable[..., Any]
+    width: int
+    name: str = ""
+    host: str | None = None
+    """The host that is measured, if one is."""
+    close: Callable[[], None] = lambda: None
+    left: collections.deque[int] = field(default_factory=collections.deque)
+    flying: dict[Any, list[int]] = field(default_factory=dict)
+    suspects: collections.deque[int] = field(default_factory=collections.deque)
+    """Points of tasks that ended their worker, or were on it when another one did: each is tried again by itself."""
+
+
+class Work:
+    """Computes points in lanes, and keeps each in the store as soon as it is finished."""
+
+    def __init__(
+        self, call: Callable[..., Any], points: list[Point], store: _store.Store, lanes: list[Lane], timeout: float
+    ) -> None:
+        """Takes the points of all lanes: those of the first one first."""
+        self.call, self.points, self.store, self.lanes, self.timeout = call, points, store, lanes, timeout
+        self.outcomes: dict[int, tuple[_store.Rows | None, str | None]] = {}
+        self.computed, self.busy_s = 0, 0.0
+        self._answers: queue.SimpleQueue[tuple[Lane, Any, bool]] = queue.SimpleQueue()
+        self._keys: dict[int, str] = {}
+        # Points with the same answer. The first of them is computed.
+        self._same: dict[str, list[int]] = collections.defaultdict(list)
+        self._each_s: float | None = None
+
+    def run(self, show: Callable[[float, str], None] | None, alive: Callable[[], bool]) -> None:
+        """Computes what the store does not have."""
+        self._fill()
+        total, lost = len(self.points), None
+        try:
+            while any(lane.left or lane.flying or lane.suspects for lane in self.lanes):
+                for lane in self.lanes:
+                    while lane.left and len(lane.flying) < lane.width:
+                        self._submit(lane, [lane.left.popleft() for _ in range(self._size(lane))])
+                    if lane.suspects and not lane.flying:
+                        self._submit(lane, [lane.suspects.popleft()], is_alone=True)
+                with contextlib.suppress(queue.Empty):
+                    self._receive(*self._answers.get(timeout=1.0))
+                    if show:
+                        show(len(self.outcomes) / total, f"{len(self.outcomes):,} of {total:,} points")
+                lost = None if alive() else lost or time.monotonic()
+                if lost and time.monotonic() - lost > GONE_S:
+                    done = f"{len(self.outcomes):,} of {total:,} points are in the store"
+                    raise Error(f"the scheduler went away; {done}, and the same sweep computes the others")
+        except BaseException:
+            for lane in self.lanes:
+                for future in list(lane.flying):
+                    future.cancel()
+            raise
+
+    def _fill(self) -> None:
+        """Takes what is in the store, and deals the rest out to the lanes."""
+        share = len(self.points) // len(self.lanes)
+        for number, point in enumerate(self.points):
+            lane = self.lanes[number // share]
+            try:
+                given = arguments({key: it for key, it in point.items() if not (lane.host and key == "host")})
+                key = self._keys[number] = _store.key(self.call, given, lane.host)
+            except UsageError as error:
+                self.outcomes[number] = (None, str(error))
+                continue
+            self._same[key].append(number)
+            if self._same[key][0] != number:
+                continue
+            kept = self.store.get(key)
+            if kept is None:
+                lane.left.append(number)
+            else:
+                self.outcomes[number] = (kept, None)
+        for numbers in self._same.values():
+            if numbers[0] in self.outcomes:
+                self.outcomes.update(dict.fromkeys(numbers, self.outcomes[numbers[0]]))
+
+    def _size(self, lane: Lane) -> int:
+        """How many points make a task, so that every place has some of the last ones."""
+        wanted = 1 if self._each_s is None or lane.host else BATCH_S / max(self._each_s, 1e-6)
+        fair = len(lane.left) / (2 * lane.width)
+        return max(1, min(int(wanted), int(fair) + 1, len(lane.left)))
+
+    def _submit(self, lane: Lane, numbers: list[int], *, is_alone: bool = False) -> None:
+        several = [
+            (it, {key: value for key, value in self.points[it].items() if not (lane.host and key == "host")}) for it in numbers
+        ]
+        future = lane.submit(_remote.batch, self.call, several, _store.tool(), self.timeout, lane.host, PATIENCE_S)
+        lane.flying[future] = numbers
+        future.add_done_callback(lambda done: self._answers.put((lane, done, is_alone)))
+
+    def _receive(self, lane: Lane, future: Any, is_alone: bool) -> None:
+        numbers = lane.flying.pop(future, [])
+        try:
+            outcomes, seconds = future.result()
+        except Exception as error:
+            if not is_alone:
+                lane.suspects.extend(numbers)
+            else:
+                why = f"{type(error).__name__}: {error}".partition("\n")[0]
+                self._finish([(number, None, why) for number in numbers])
+            return
+        self.busy_s += seconds
+        self.computed += sum(1 for _, rows, _ in outcomes if rows is not None)
+        each = seconds / len(outcomes)
+        self._each_s = each if self._each_s is None else 0.7 * self._each_s + 0.3 * each
+        self._finish(outcomes)
+
+    def _finish(self, outcomes: list[_remote.Outcome]) -> None:
+        for number, rows, why in outcomes:
+            key = self._keys[number]
+            if rows is not None:
+                self.store.put(key, rows)
+            for same in self._same[key]:
+                self.outcomes[same] = (rows, why)

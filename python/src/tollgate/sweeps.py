@@ -1,0 +1,174 @@
+"""Sweeps: every point of a design space, computed once, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tollgate import _commands, _host, _program, _space, _store, riscv
+from tollgate._errors import UsageError
+from tollgate._run import frame
+from tollgate._space import Point, Space
+from tollgate._work import Lane, Work
+
+if TYPE_CHECKING:
+    import distributed
+    import matplotlib.axes
+    import pandas
+
+TIMEOUT_S = 600.0
+"""How long a point may take."""
+
+ON_HOST = (_commands.run, _commands.ring, _commands.crossing, _commands.fault_kinds)
+"""Functions that measure the host: one at a time on each."""
+BY_NAME: dict[str, Callable[..., Any]] = {
+    **{it.__name__: it for it in ON_HOST},
+    **{f"riscv.{it.__name__}": it for it in (riscv.trap, riscv.icache, riscv.pipeline)},
+}
+
+
+class SweepWarning(UserWarning):
+    """Something about a sweep that its frame does not show."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The points of a sweep, and what became of each."""
+
+    points: list[Point]
+    outcomes: list[tuple[_store.Rows | None, str | None]] = field(repr=False)
+    computed: int
+    """How many points were computed now; the others were in the store."""
+    busy_s: float
+    """How long the workers computed, together."""
+
+    @property
+    def failures(self) -> list[tuple[Point, str]]:
+        """Points without a result, with the reason."""
+        return [(it, why) for it, (_, why) in zip(self.points, self.outcomes, strict=True) if why is not None]
+
+    def frame(self) -> pandas.DataFrame:
+        """One row for each result of a point: the point's keys, then the figure and its phases. A failed point is a row, too."""
+        rows = []
+        for point, (found, why) in zip(self.points, self.outcomes, strict=True):
+            for row in found if found is not None else [{"status": "failed", "reason": why}]:
+                rows.append(point | row)
+        return frame(rows)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the frame: as Parquet, or as CSV if the name ends so."""
+        target = Path(path)
+        if target.suffix == ".csv":
+            self.frame().to_csv(target, index=False)
+        else:
+            made = self.frame()
+            for name in made.columns:
+                if made[name].dropna().map(type).nunique() > 1:
+                    made[name] = made[name].map(lambda it: it if it is None else str(it))
+            made.to_parquet(target, index=False)
+        return target
+
+    def main_effects(self, y: str = "estimate") -> matplotlib.axes.Axes:
+        """For each axis the mean of `y` over its values."""
+        from tollgate import _plots
+
+        return _plots.main_effects(self.frame(), list(self.points[0]), y)
+
+    def heat_map(self, x: str, y: str, z: str = "estimate") -> matplotlib.axes.Axes:
+        """The mean of `z` over two axes."""
+        from tollgate import _plots
+
+        return _plots.heat_map(self.frame(), x, y, z)
+
+    def pareto(self, x: str, y: str) -> matplotlib.axes.Axes:
+        """All points, and those that no other one undercuts in both `x` and `y`."""
+        from tollgate import _plots
+
+        return _plots.pareto(self.frame(), x, y)
+
+
+def sweep(
+    space: Space | _space.Axes | Iterable[Mapping[str, Any]],
+    run: Callable[..., Any] | str = riscv.trap,
+    client: distributed.Client | None = None,
+    *,
+    store: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    timeout: float = TIMEOUT_S,
+    yes: bool = False,
+    progress: bool | None = None,
+) -> Sweep:
+    """Computes `run` at every point of the space that the store does not have.
+
+    A mapping is a grid; `tollgate.random` and `tollgate.latin` draw points; a list is its points. `run` is a function of
+    this package, or one that takes the keys of a point and returns a `Run`, a mapping or a number. Functions that measure
+    the host run one at a time, with a client once on each of its hosts; all others side by side. `timeout` is that of one
+    point in seconds.
+    """
+    call = BY_NAME.get(run) if isinstance(run, str) else run
+    if call is None:
+        raise UsageError(f"there is no function {run!r} (there are: {', '.join(BY_NAME)})")
+    asked = _space.of(space)
+    if len(asked) > _space.MANY and not yes:
+        raise UsageError(f"the space has {len(asked):,} points: confirm with yes=True (--yes on the command line)")
+    known = _space.keywords(call)
+    if known is not None:
+        _space.check(asked, known)
+    kept = _store.Store(store if store is not None else default_store())
+    points = list(asked)
+    lanes = _local(jobs, call) if client is None else _cluster(client, call)
+    if len(lanes) > 1 or (lanes and lanes[0].host):
+        points = [{"host": lane.name, **point} for lane in lanes for point in points]
+    work = Work(call, points, kept, lanes, timeout)
+    alive = (lambda: True) if client is None else (lambda: client.status == "running")
+    try:
+        work.run(_program.shown(progress), alive)
+    except BaseException:
+        if client is None:
+            _program.end_all()
+        raise
+    finally:
+        for lane in lanes:
+            lane.close()
+        if kept.damaged:
+            text = f"{len(kept.damaged)} damaged entries of the store were computed again, as {kept.damaged[0]}"
+            warnings.warn(text, SweepWarning, stacklevel=2)
+    return Sweep(points, [work.outcomes[number] for number in range(len(points))], work.computed, work.busy_s)
+
+
+def default_store() -> Path:
+    """The store that is used if none is named."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "tollgate" / "sweeps"
+
+
+def _local(jobs: int | None, call: Callable[..., Any]) -> list[Lane]:
+    host = str(_host.facts()["host"]) if call in ON_HOST else None
+    width = 1 if host else jobs or len(os.sched_getaffinity(0))
+    pool = concurrent.futures.ThreadPoolExecutor(width)
+    name = os.uname().nodename if host else ""
+    return [Lane(pool.submit, width, name, host, lambda: pool.shutdown(cancel_futures=True))]
+
+
+def _cluster(client: distributed.Client, call: Callable[..., Any]) -> list[Lane]:
+    from tollgate import fleets
+
+    hosts = fleets.hosts(client)
+    fleets.check(hosts)
+    if call not in ON_HOST:
+        width = 2 * sum(client.nthreads().values())
+
+        def submit(*args: Any) -> Any:
+            return client.submit(*args, pure=False, retries=3)
+
+        return [Lane(submit, width)]
+
+    def on(addresses: list[str]) -> Callable[..., Any]:
+        return lambda *args: client.submit(*args, pure=False, workers=addresses, retries=1)
+
+    return [Lane(on(it.workers), 1, it.name, it.id) for it in hosts]

@@ -1,0 +1,288 @@
+"""Sweeps and fleets on clusters of real workers, and what happens when these die."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import distributed
+import pytest
+
+import tollgate
+from tollgate import _host, _store, fleets
+
+Start = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[distributed.Client, Start]]:
+    """A scheduler without workers, and what starts one with its own environment."""
+    started: list[subprocess.Popen[bytes]] = []
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0", processes=True, host="127.0.0.1") as own,
+        distributed.Client(own) as client,
+    ):
+
+        def start(**environment: str | None) -> subprocess.Popen[bytes]:
+            words = [sys.executable, "-m", "distributed.cli.dask_worker", own.scheduler_address, "--no-nanny"]
+            words += ["--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path / "dask")]
+            # The functions of this file are found by the workers, too.
+            paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
+            given = {**os.environ, "PYTHONPATH": paths, **environment}
+            kept = {name: it for name, it in given.items() if it is not None}
+            before = len(client.scheduler_info()["workers"])
+            worker = subprocess.Popen(words, env=kept, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            started.append(worker)
+            client.wait_for_workers(before + 1, timeout=120)
+            return worker
+
+        try:
+            yield client, start
+        finally:
+            for worker in started:
+                worker.kill()
+                worker.wait()
+
+
+def slow(x: int, log: str) -> dict[str, int]:
+    """Takes a while, and leaves a line for each time that it is called."""
+    with open(Path(log) / "calls", "a") as file:
+        file.write(f"{x}\n")
+    time.sleep(0.05)
+    return {"square": x * x}
+
+
+def deadly(x: int) -> int:
+    """Ends its worker."""
+    if x == 3:
+        os._exit(1)
+    return x
+
+
+def stored(folder: Path) -> int:
+    return len(list(folder.rglob("*.json")))
+
+
+def test_a_killed_worker_loses_no_point(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
+    client, start = cluster
+    victim, _ = start(), start()
+    log, store = tmp_path / "log", tmp_path / "store"
+    log.mkdir()
+    finished: list[int] = []
+
+    def kill() -> None:
+        while stored(store) < 10:
+            time.sleep(0.01)
+        finished.extend(int(json.loads(it.read_text().split("\n")[1])[0]["square"] ** 0.5) for it in store.rglob("*.json"))
+        victim.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    space = {"x": range(80), "log": str(log)}
+    done = tollgate.sweep(space, slow, client, store=store)
+    killer.join()
+    assert not done.failures
+    calls = [int(it) for it in (log / "calls").read_text().split()]
+    assert set(calls) == set(range(80))
+    assert all(calls.count(it) == 1 for it in finished)
+    assert done.computed == 80
+    assert done.frame().equals(tollgate.sweep(space, slow, store=tmp_path / "undisturbed").frame())
+
+
+def test_a_point_that_ends_its_worker_is_a_row(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
+    client, start = cluster
+    # Without this a point is tried on eight workers.
+    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+    for _ in range(3):
+        start()
+    done = tollgate.sweep({"x": range(6)}, deadly, client, store=tmp_path / "store")
+    ((point, why),) = done.failures
+    assert point == {"x": 3}
+    assert "KilledWorker" in why
+    assert list(done.frame()["value"].dropna()) == [0, 1, 2, 4, 5]
+
+
+def test_a_sweep_goes_on_after_ctrl_c(tmp_path: Path) -> None:
+    log, store = tmp_path / "log", tmp_path / "store"
+    log.mkdir()
+    # A shell that starts the tests in the background has SIGINT ignored.
+    code = "import signal, tollgate, test_cluster; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += f"tollgate.sweep({{'x': range(200), 'log': {str(log)!r}}}, test_cluster.slow, store={str(store)!r})"
+    paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
+    python = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": paths}, stderr=subprocess.PIPE)
+    while stored(store) < 20:
+        assert python.poll() is None
+        time.sleep(0.01)
+    python.send_signal(signal.SIGINT)
+    assert b"KeyboardInterrupt" in python.communicate(timeout=60)[1]
+    kept = {int(json.loads(it.read_text().split("\n")[1])[0]["square"] ** 0.5) for it in store.rglob("*.json")}
+    assert len(kept) < 200
+    done = tollgate.sweep({"x": range(200), "log": str(log)}, slow, store=store, jobs=8)
+    assert done.computed == 200 - len(kept)
+    calls = [int(it) for it in (log / "calls").read_text().split()]
+    assert all(calls.count(it) == 1 for it in kept)
+    assert list(done.frame()["square"]) == [it * it for it in range(200)]
+
+
+def test_a_host_is_measured_once_however_many_workers(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
+    client, start = cluster
+    for name in ("north", "north", "south"):
+        start(TOLLGATE_HOST=name)
+    fleet = tollgate.fleet(client)
+    assert {it.name: len(it.workers) for it in fleet.hosts} == {"north": 2, "south": 1}
+    found = fleet.run("syscall/getppid", quick=True)
+    assert not found.failures
+    assert sorted(found.table()["host"]) == ["north", "south"]
+    assert sorted(found.frame()["host"]) == ["north", "south"]
+    assert len(list(found.save(tmp_path / "records").iterdir())) == 2
+
+
+def test_two_workers_of_a_host_never_measure_at_once(cluster: tuple[distributed.Client, Start]) -> None:
+    client, start = cluster
+    workers = [start(TOLLGATE_HOST="one"), start(TOLLGATE_HOST="one")]
+    (host,) = tollgate.fleet(client).hosts
+    assert len(host.workers) == len(workers)
+    futures = [
+        client.submit(fleets._measure, tollgate.riscv.trap, (), {"iterations": 20}, host.id, 60.0, pure=False, workers=[it])
+        for it in host.workers * 4
+    ]
+    held = sorted((it["begun"], it["ended"]) for it in client.gather(futures))
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(held))
+
+
+def test_a_host_that_vanishes_is_named(cluster: tuple[distributed.Client, Start], monkeypatch: pytest.MonkeyPatch) -> None:
+    client, start = cluster
+    monkeypatch.setattr(fleets, "GONE_S", 1.0)
+    start(TOLLGATE_HOST="stays")
+    victim = start(TOLLGATE_HOST="goes")
+    fleet = tollgate.fleet(client)
+    victim.kill()
+    found = fleet.run("syscall/getppid", quick=True)
+    assert list(found.failures) == ["goes"]
+    assert "the host vanished" in found.failures["goes"]
+    assert len(found.runs) == 1
+
+
+def test_another_version_on_a_worker_is_an_error(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
+    client, start = cluster
+    other = tmp_path / "tollgate"
+    other.write_text("""#!/bin/sh\necho '{"tool": {"version": "9.9.9", "commit": "other"}}'\n""")
+    other.chmod(0o755)
+    start(TOLLGATE_HOST="old")
+    start(TOLLGATE_HOST="new", TOLLGATE_PROGRAM=str(other))
+    fleet = tollgate.fleet(client)
+    with pytest.raises(tollgate.Error, match=r"the hosts have different programs: .*9\.9\.9-other on new"):
+        fleet.run("syscall/getppid", quick=True)
+    with pytest.raises(tollgate.Error, match="different programs"):
+        tollgate.sweep({"iterations": [1]}, client=client, store=tmp_path / "store")
+
+
+def test_a_worker_without_the_package_is_named(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
+    client, start = cluster
+    source = str(Path(tollgate.__file__).resolve().parent.parent)
+    without = [it for it in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.abspath(it) != source]
+    start(TOLLGATE_HOST="bare", PYTHONPATH=os.pathsep.join(without))
+    (host,) = tollgate.fleet(client).hosts
+    assert (host.name, host.reason) == ("bare", "the package tollgate is not installed there: pip install tollgate")
+    with pytest.raises(tollgate.Error, match="bare: the package tollgate is not installed there"):
+        tollgate.sweep({"iterations": [1]}, client=client, store=tmp_path / "store")
+
+
+def test_a_cluster_without_workers_is_an_error(cluster: tuple[distributed.Client, Start]) -> None:
+    with pytest.raises(tollgate.Error, match="the cluster has no workers"):
+        tollgate.fleet(cluster[0])
+
+
+def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tollgate import _work
+
+    monkeypatch.setattr(_work, "GONE_S", 1.0)
+    log, store = tmp_path / "log", tmp_path / "store"
+    log.mkdir()
+    space: dict[str, Any] = {"x": range(100), "log": str(log)}
+    paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    place = tmp_path / "scheduler.json"
+    quiet: dict[str, Any] = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    command = [sys.executable, "-m"]
+    scheduler = subprocess.Popen(
+        [
+            *command,
+            "distributed.cli.dask_scheduler",
+            "--no-dashboard",
+            "--port",
+            "0",
+            "--host",
+            "127.0.0.1",
+            "--scheduler-file",
+            str(place),
+        ],
+        **quiet,
+    )
+    worker = subprocess.Popen(
+        [
+            *command,
+            "distributed.cli.dask_worker",
+            "--scheduler-file",
+            str(place),
+            "--no-nanny",
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--local-directory",
+            str(tmp_path / "dask"),
+            "--death-timeout",
+            "60",
+        ],
+        **quiet,
+    )
+
+    def kill() -> None:
+        while stored(store) < 10:
+            time.sleep(0.01)
+        scheduler.kill()
+
+    try:
+        with distributed.Client(scheduler_file=str(place), timeout=120) as client:
+            client.wait_for_workers(1, timeout=120)
+            threading.Thread(target=kill).start()
+            with pytest.raises(tollgate.Error, match=r"the scheduler went away; .* are in the store"):
+                tollgate.sweep(space, slow, client, store=store)
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+    kept = stored(store)
+    assert 10 <= kept < 100
+    done = tollgate.sweep(space, slow, store=store)
+    assert done.computed == 100 - kept
+    assert list(done.frame()["square"]) == [it * it for it in range(100)]
+
+
+def test_the_lock_of_a_host_ends_with_its_holder() -> None:
+    code = "from tollgate import _host\nimport sys, time\nwith _host.alone('test/lock', 1): print(flush=True), time.sleep(600)"
+    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    with pytest.raises(TimeoutError), _host.alone("test/lock", 0.1):
+        pass
+    holder.kill()
+    holder.communicate()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_host.alone("test/lock", 10))
+
+
+def test_facts_name_the_program() -> None:
+    found = _host.facts()
+    assert found["reason"] is None
+    assert tuple(found["tool"]) == _store.tool()

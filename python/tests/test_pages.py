@@ -1,0 +1,55 @@
+"""The how-to guides and the notebook, executed."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import distributed
+import nbclient
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def blocks(name: str) -> str:
+    """The Python of a page."""
+    page = ROOT.parent / "docs" / "howto" / name
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL))
+
+
+def test_the_guide_to_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "guide"}
+    exec(blocks("sweep.md"), names)
+    assert "4 computed, 12 from the store" in capsys.readouterr().out
+    assert len(names["frame"]) == 24
+    assert not names["larger"].failures
+    assert not names["sweep"].failures
+
+
+def test_the_guide_to_fleets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1") as cluster:
+        names: dict[str, Any] = {"address": cluster.scheduler_address}
+        exec(blocks("fleet.md"), names)
+        names["client"].close()
+    assert not names["found"].failures
+    assert len(list((tmp_path / "fleet-records").iterdir())) == 1
+
+
+def test_the_notebook(tmp_path: Path) -> None:
+    notebook = nbformat.read(ROOT / "tutorial.ipynb", as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells), "saved without outputs"
+    done = nbclient.NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    ).execute(env={**os.environ, "XDG_DATA_HOME": str(tmp_path)})
+    shown = [output for cell in done.cells for output in cell.get("outputs", ())]
+    assert any("iframe" in output.get("data", {}).get("text/html", "") for output in shown)
+    assert any("image/png" in output.get("data", {}) for output in shown)

@@ -1,0 +1,229 @@
+"""Sweeps: spaces, the store, processes of this machine, the command, and plots."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tollgate
+from tollgate import _plots, _space, _store, riscv
+
+SPACE: dict[str, Any] = {
+    "core": "rocket",
+    "core.memory.latency": [20, 60],
+    "core.l1i.geometry": ["16:2:64", "64:4:64"],
+    "iterations": 20,
+}
+
+
+def counted(x: int, log: str, y: int = 0) -> dict[str, int]:
+    """Leaves a line in this folder for each time that it is called."""
+    with open(Path(log) / "calls", "a") as file:
+        file.write(f"{x}\n")
+    if x == 13:
+        raise ValueError("thirteen")
+    return {"square": x * x + y}
+
+
+def test_a_grid_is_every_combination() -> None:
+    space = _space.grid({"a": [1, 2], "b": ["x", "y", "z"], "c": 7})
+    assert len(space) == 6
+    assert [(it["a"], it["b"]) for it in space] == [(a, b) for a in (1, 2) for b in "xyz"]
+    assert all(it["c"] == 7 for it in space)
+
+
+def test_a_latin_hypercube_has_one_point_in_each_slice() -> None:
+    points = list(_space.latin({"a": (0, 99), "b": (0.0, 1.0), "c": list("wxyz")}, 100, seed=3))
+    assert sorted(it["a"] for it in points) == list(range(100))
+    assert sorted(int(it["b"] * 100) for it in points) == list(range(100))
+    assert Counter(it["c"] for it in points) == dict.fromkeys("wxyz", 25)
+    assert points == list(_space.latin({"a": (0, 99), "b": (0.0, 1.0), "c": list("wxyz")}, 100, seed=3))
+    assert points != list(_space.latin({"a": (0, 99), "b": (0.0, 1.0), "c": list("wxyz")}, 100, seed=4))
+
+
+def test_random_points_repeat_with_their_seed() -> None:
+    drawn = [list(_space.random({"a": (1, 6), "b": [True, False]}, 50, seed)) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert {it["a"] for it in drawn[0]} == set(range(1, 7))
+
+
+def test_designs_of_a_trap(tmp_path: Path) -> None:
+    done = tollgate.sweep(SPACE, store=tmp_path)
+    assert (done.computed, done.failures) == (4, [])
+    frame = done.frame()
+    assert len(frame) == 8, "warm and cold"
+    # Each figure is that of the same design by itself.
+    core = {"base": "rocket", "memory": {"latency": 60}, "l1i": {"geometry": "16:2:64"}}
+    alone = riscv.trap(core=core, iterations=20).frame()
+    mine = frame[(frame["core.memory.latency"] == 60) & (frame["core.l1i.geometry"] == "16:2:64")]
+    assert list(mine["estimate"]) == list(alone["estimate"])
+    phases = [name for name in map(str, frame) if name.startswith("phase.")]
+    assert list(frame[phases].sum(axis=1)) == list(frame["estimate"])
+    again = tollgate.sweep(SPACE, store=tmp_path)
+    assert again.computed == 0
+    assert again.frame().equals(frame)
+    assert again.frame().to_csv() == frame.to_csv()
+
+
+def test_a_repeated_sweep_computes_what_is_missing(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    small = tollgate.sweep({"x": [1, 2], "log": str(log)}, counted, store=tmp_path)
+    large = tollgate.sweep({"x": [1, 2, 3, 13, 3], "log": str(log)}, counted, store=tmp_path)
+    assert small.computed == 2
+    assert large.computed == 1
+    assert sorted((log / "calls").read_text().split()) == ["1", "13", "2", "3"]
+    assert large.failures == [({"x": 13, "log": str(log)}, "ValueError: thirteen")]
+    assert list(large.frame()["square"].dropna()) == [1, 4, 9, 9]
+    assert list(large.frame()["status"].dropna()) == ["failed"]
+    # A failure is not an answer: it is computed again.
+    assert tollgate.sweep({"x": [13], "log": str(log)}, counted, store=tmp_path).computed == 0
+    assert (log / "calls").read_text().split().count("13") == 2
+
+
+def test_everything_that_decides_an_answer_decides_its_key(tmp_path: Path) -> None:
+    program = tmp_path / "work.c"
+    program.write_text("one")
+
+    def key(**changed: Any) -> str:
+        return _store.key(riscv.trap, {"core": "rocket", "workload": str(program), **changed}, None)
+
+    first = key()
+    assert key() == first
+    assert key(core="cva6") != first
+    assert key(iterations=3) != first
+    assert _store.key(riscv.pipeline, {"core": "rocket", "workload": str(program)}, None) != first
+    assert _store.key(riscv.trap, {"core": "rocket", "workload": str(program)}, "host") != first
+    program.write_text("other")
+    assert key() != first
+
+
+def test_a_damaged_entry_is_computed_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    store = tmp_path / "store"
+    tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
+    (entry,) = store.rglob("*.json")
+    entry.write_bytes(entry.read_bytes().replace(b"25", b"26"))
+    with pytest.warns(tollgate.SweepWarning, match="1 damaged entries of the store were computed again"):
+        done = tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
+    assert list(done.frame()["square"]) == [25]
+    assert done.computed == 1
+
+
+def test_a_point_that_hangs_is_a_row(tmp_path: Path) -> None:
+    space = {"core": "cva6", "iterations": [20, 10_000_000]}
+    tollgate.sweep(space | {"iterations": 20}, store=tmp_path)
+    done = tollgate.sweep(space, store=tmp_path, timeout=1.5)
+    assert done.computed == 0
+    assert done.failures == [({"core": "cva6", "iterations": 10_000_000}, "it did not end within 1.5 s and was stopped")]
+
+
+def test_a_measurement_of_the_host_is_alone_and_names_it(tmp_path: Path) -> None:
+    done = tollgate.sweep({"procs": [2, 3], "size": 0, "quick": True}, tollgate.ring, store=tmp_path)
+    assert not done.failures
+    assert set(done.frame()["host"]) == {os.uname().nodename}
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"space": {"kernle": ["full"]}}, "the space has an unknown key 'kernle'; the nearest is 'kernel'"),
+        ({"space": {"core.memory.latency": [1]}}, ""),
+        ({"space": {"traps": (1, 5)}}, "'traps' is a range, and a grid takes lists"),
+        ({"space": {"iterations": range(1_000_000)}}, "the space has 1,000,000 points: confirm with yes=True"),
+        ({"space": {}, "run": "riscv.tarp"}, "there is no function 'riscv.tarp'"),
+        ({"space": {"kernel": ["full"]}, "store": "/proc/no"}, "the store /proc/no cannot be written"),
+    ],
+)
+def test_bad_input(how: dict[str, Any], words: str, tmp_path: Path) -> None:
+    how = {"store": tmp_path, **how}
+    if not words:
+        ((_, why),) = tollgate.sweep(**how).failures
+        assert why == "'core.memory.latency' changes a core: the point must name a preset as 'core'"
+        return
+    with pytest.raises(tollgate.UsageError) as caught:
+        tollgate.sweep(**how)
+    assert words in str(caught.value)
+
+
+def test_a_misspelled_key_of_a_core_is_a_row_with_the_nearest(tmp_path: Path) -> None:
+    ((_, why),) = tollgate.sweep({"core": "rocket", "core.memory.latncy": 3}, store=tmp_path).failures
+    assert "unknown key 'latncy'; the nearest is 'latency'" in why
+
+
+def command(*args: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "tollgate", *map(str, args)], capture_output=True, text=True)
+
+
+def test_the_command_is_the_same_without_code(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        "[space]\niterations = 20\n[space.core]\nbase = 'rocket'\n"
+        "memory.latency = [20, 60]\nl1i.geometry = ['16:2:64', '64:4:64']\n"
+    )
+    out = tmp_path / "out.parquet"
+    said = command("sweep", spec, "--store", tmp_path / "store", "--out", out)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout == f"4 points: 4 computed, 0 from the store, 0 failed: {out}\n"
+    import pandas
+
+    there = pandas.read_parquet(out)
+    here = tollgate.sweep(SPACE, store=tmp_path / "store")
+    assert here.computed == 0
+    columns = ["core.memory.latency", "core.l1i.geometry", "estimate"]
+    assert sorted(map(tuple, there[columns].to_numpy())) == sorted(map(tuple, here.frame()[columns].to_numpy()))
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "words"),
+    [
+        ("[spcae]", (), "unknown key 'spcae'"),
+        ("method = 'latin'", (), "need 'count'"),
+        ("x = ", (), "spec.toml: "),
+        (
+            "[space]\nkernel = ['full']",
+            ("--scheduler", "tcp://127.0.0.1:1"),
+            "there is no scheduler at tcp://127.0.0.1:1",
+        ),
+        ("method = 'random'\ncount = 1000000\n[space]\ncalls = [1]", (), "--yes"),
+    ],
+)
+def test_bad_command_lines(text: str, args: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text(text)
+    said = command("sweep", spec, "--store", tmp_path / "store", *args)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr.startswith("tollgate: ")
+    assert words in said.stderr
+
+
+def test_other_commands_are_those_of_the_program() -> None:
+    assert command("--version").stdout.startswith("tollgate ")
+
+
+def test_plots_show_what_the_frame_has(tmp_path: Path) -> None:
+    done = tollgate.sweep(SPACE, store=tmp_path)
+    frame = done.frame()
+    image = done.heat_map("core.memory.latency", "core.l1i.geometry").get_images()[0].get_array()
+    assert image is not None
+    mean = frame[(frame["core.memory.latency"] == 20) & (frame["core.l1i.geometry"] == "16:2:64")]["estimate"].mean()
+    assert image[0][0] == mean
+    lines = done.main_effects().get_lines()
+    assert [line.get_label() for line in lines] == [
+        "core.memory.latency: 20 to 60",
+        "core.l1i.geometry: 16:2:64 to 64:4:64",
+    ]
+    assert done.pareto("core.memory.latency", "estimate").get_legend() is not None
+    with pytest.raises(tollgate.UsageError, match="no column 'latency'"):
+        done.pareto("latency", "estimate")
+
+
+def test_the_front_is_what_no_other_point_undercuts() -> None:
+    assert _plots.front([(1, 9), (2, 5), (2, 6), (3, 5), (4, 1), (9, 1)]) == [(1, 9), (2, 5), (4, 1)]

@@ -1,0 +1,225 @@
+//! `cargo xtask python`: the Python package, checked, tested, built as a wheel and installed.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tollgate_testkit::{Missing, SKIPS, need, printed, workspace};
+
+/// The Python of the pinned packages: older ones can use the package, and not all of its tests' tools.
+const LEAST: (u32, u32) = (3, 11);
+
+/// What the output of pip contains if its registry cannot be reached.
+const UNREACHABLE: [&str; 4] =
+    ["NewConnectionError", "Failed to establish a new connection", "ConnectTimeoutError", "ProxyError"];
+
+/// Check, test and install the Python package
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only the tests with these words in their names
+    #[arg(value_name = "WORDS")]
+    words: Option<String>,
+}
+
+impl Args {
+    /// Runs everything, or some tests.
+    ///
+    /// # Errors
+    /// What failed, or what is missing.
+    pub(crate) fn run(&self) -> Result<()> {
+        let root = workspace::root()?;
+        let package = Package::ready(&root)?;
+        match &self.words {
+            Some(words) => package.tests(&["-k", words], |line| println!("{line}")),
+            None => package.check(|line| println!("{line}")),
+        }
+    }
+}
+
+/// The package, the debug build of the program, and the installed tools.
+pub(crate) struct Package {
+    folder: PathBuf,
+    target: PathBuf,
+    tools: PathBuf,
+    /// The list to which skipped tests are added.
+    skips: Option<PathBuf>,
+}
+
+impl Package {
+    /// Builds the program and installs the tools, once for each list of versions.
+    ///
+    /// # Errors
+    /// [`Missing`] without Python, pip or the registry.
+    pub(crate) fn ready(root: &Path) -> Result<Self> {
+        let folder = root.join("python");
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let tools = tools(&folder.join("tests/requirements.txt"), &target.join("python"))?;
+        let built = workspace::cargo(root).args(["build", "--quiet", "--package", "tollgate"]).status()?;
+        ensure!(built.success(), "the program was not built");
+        Ok(Self { folder, target, tools, skips: None })
+    }
+
+    /// Adds skipped tests to this list.
+    pub(crate) fn skips_to(mut self, list: &Path) -> Self {
+        self.skips = Some(list.to_owned());
+        self
+    }
+
+    /// Style, types, tests, and the wheel; each line of the tests goes to `line`.
+    ///
+    /// # Errors
+    /// What failed.
+    pub(crate) fn check(&self, line: impl FnMut(&str)) -> Result<()> {
+        let mut failed = Vec::new();
+        for (name, command) in [
+            ("ruff check", &mut self.tool("ruff", &["check", "--quiet"])),
+            ("ruff format", &mut self.tool("ruff", &["format", "--check", "--quiet"])),
+            ("mypy", &mut self.python(&["-m", "mypy", "--no-error-summary"])),
+        ] {
+            if !command.status()?.success() {
+                failed.push(name);
+            }
+        }
+        if let Err(error) = self.tests(&[], line) {
+            println!("{error:#}");
+            failed.push("pytest");
+        }
+        ensure!(failed.is_empty(), "{} failed", failed.join(", "));
+        self.wheel().context("the wheel")
+    }
+
+    /// Runs the tests.
+    fn tests(&self, args: &[&str], mut line: impl FnMut(&str)) -> Result<()> {
+        let mut command = self.python(&["-m", "pytest", "-p", "no:cacheprovider"]);
+        command.args(args).stdout(Stdio::piped());
+        if let Some(list) = &self.skips {
+            command.env(SKIPS, list);
+        }
+        let mut child = command.spawn().context("pytest could not be started")?;
+        let output = child.stdout.take().context("pytest has no output")?;
+        for text in std::io::BufRead::lines(std::io::BufReader::new(output)) {
+            line(&text?);
+        }
+        let status = child.wait()?;
+        ensure!(status.success(), "pytest: {status}");
+        Ok(())
+    }
+
+    /// Builds a wheel around the debug program, installs it into an empty environment, and calls command and module.
+    fn wheel(&self) -> Result<()> {
+        let place = tempfile::tempdir()?;
+        let wheel = self.build("dev", &place.path().join("wheels"))?;
+        let venv = place.path().join("venv");
+        printed(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv))?;
+        let python = venv.join("bin/python");
+        printed(
+            Command::new("pip3")
+                .arg("--python")
+                .arg(&python)
+                .args(["install", "--quiet", "--no-index", "--no-deps"])
+                .arg(&wheel),
+        )?;
+        let alone = |program: &Path, args: &[&str]| {
+            let mut command = Command::new(program);
+            command
+                .args(args)
+                .current_dir(place.path())
+                .env_remove("PYTHONPATH")
+                .env_remove("TOLLGATE_PROGRAM");
+            printed(&mut command)
+        };
+        let code =
+            "import tollgate; print(*(row['estimate'] for row in tollgate.riscv.trap(core='rocket').rows()))";
+        let (module, command) = (
+            alone(&python, &["-c", code])?,
+            alone(&venv.join("bin/tollgate"), &["riscv", "trap", "--core", "rocket", "--no-save"])?,
+        );
+        let figure = module.split('.').next().unwrap_or_default();
+        ensure!(
+            !figure.is_empty() && command.contains(figure),
+            "the module gives {module}the command {command}"
+        );
+        Ok(())
+    }
+
+    /// The size of a wheel with the program as it is published.
+    ///
+    /// # Errors
+    /// When it cannot be built.
+    pub(crate) fn wheel_bytes(&self) -> Result<u64> {
+        let place = tempfile::tempdir()?;
+        Ok(fs::metadata(self.build("release", place.path())?)?.len())
+    }
+
+    /// Builds a wheel with a profile of cargo.
+    fn build(&self, profile: &str, wheels: &Path) -> Result<PathBuf> {
+        let mut maturin =
+            self.tool("maturin", &["build", "--quiet", "--strip", "--profile", profile, "--out"]);
+        printed(maturin.arg(wheels).env("CARGO_TARGET_DIR", &self.target))?;
+        Ok(fs::read_dir(wheels)?.next().context("maturin made nothing")??.path())
+    }
+
+    /// A program of the tools, in the package's folder.
+    fn tool(&self, name: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(self.tools.join("bin").join(name));
+        command.args(args).current_dir(&self.folder).env("PYTHONPATH", &self.tools);
+        // Nothing is left in the tree.
+        let cache = self.target.join("python/cache");
+        command.env("RUFF_CACHE_DIR", cache.join("ruff")).env("MYPY_CACHE_DIR", cache.join("mypy"));
+        command.env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
+        command
+    }
+
+    /// Python with the tools, the package and the program.
+    pub(crate) fn python(&self, args: &[&str]) -> Command {
+        let path = std::env::join_paths([self.folder.join("src"), self.tools.clone()]).unwrap_or_default();
+        let mut command = self.tool("python3", &[]);
+        let mut python = Command::new("python3");
+        python.args(args).current_dir(&self.folder).stdin(Stdio::null());
+        for (name, value) in command.env("PYTHONPATH", path).get_envs() {
+            python.env(name, value.unwrap_or_default());
+        }
+        python.env("TOLLGATE_PROGRAM", self.target.join("debug/tollgate"));
+        python
+    }
+}
+
+/// The folder with the pinned packages.
+fn tools(list: &Path, cache: &Path) -> Result<PathBuf> {
+    need("python3", "apt-get install python3")?;
+    need("pip3", "apt-get install python3-pip")?;
+    let version = printed(Command::new("python3").args(["-c", "import sys; print(*sys.version_info[:2])"]))?;
+    let mut numbers = version.split_whitespace().filter_map(|it| it.parse::<u32>().ok());
+    let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if (major, minor) < LEAST {
+        bail!(Missing(format!("python3 is {major}.{minor}, the tests' tools need {}.{}", LEAST.0, LEAST.1)));
+    }
+    let text = fs::read_to_string(list)?;
+    let name = format!("{major}.{minor}-{:016x}", hash(&text));
+    tollgate_testkit::cache::obtain(cache, &name, |folder| {
+        println!("  pip3 install -r {}", list.display());
+        let output = Command::new("pip3")
+            .args(["install", "--quiet", "--no-deps", "--only-binary", ":all:", "--retries", "2", "--target"])
+            .arg(folder)
+            .arg("--requirement")
+            .arg(list)
+            .stdin(Stdio::null())
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() && UNREACHABLE.iter().any(|sign| said.contains(sign)) {
+            bail!(Missing("pip cannot reach its registry".to_owned()));
+        }
+        if !output.status.success() {
+            std::io::stderr().write_all(&output.stderr)?;
+            bail!("pip3 install failed, see above");
+        }
+        Ok(())
+    })
+}
+
+/// FNV-1a: a name for a cache, the same in every build.
+fn hash(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
