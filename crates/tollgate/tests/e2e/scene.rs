@@ -200,22 +200,32 @@ impl Running {
         let _ = self.child.kill();
     }
 
-    fn find(&mut self, what: &str, wanted: impl Fn(&Process, &[Process]) -> bool) -> i32 {
+    fn find(&mut self, what: &str, wanted: impl Fn(&Process, &[Process]) -> bool) -> Process {
         until(what, || {
             assert!(self.child.try_wait().unwrap().is_none(), "it ended before there was {what}");
-            let all = marked(&self.mark);
-            all.iter().find(|process| wanted(process, &all)).map(|process| process.id)
+            let mut all = marked(&self.mark);
+            let found = all.iter().position(|process| wanted(process, &all))?;
+            Some(all.swap_remove(found))
         })
     }
 
     /// The worker process.
     pub(crate) fn worker(&mut self) -> i32 {
-        self.find("a worker", |process, _| process.is_worker())
+        self.find("a worker", |process, _| process.is_worker()).id
     }
 
-    /// A process that the worker made and that lives as long as its probe. A child still has the
-    /// worker's command line.
+    /// The worker process while it has a probe in hand, and not between two.
+    pub(crate) fn busy_worker(&mut self) -> i32 {
+        self.made_by_a_worker().parent
+    }
+
+    /// A process that the worker made and that lives as long as its probe.
     pub(crate) fn peer(&mut self) -> i32 {
+        self.made_by_a_worker().id
+    }
+
+    /// A child still has the worker's command line.
+    fn made_by_a_worker(&mut self) -> Process {
         self.find("a peer process", |process, all| {
             all.iter().any(|worker| {
                 let made_by_tollgate =

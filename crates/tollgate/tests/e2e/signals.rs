@@ -103,7 +103,7 @@ pub(crate) const CASES: &[Case] = &[
         says: &["failed: the worker process was ended by signal 9 (SIGKILL)", "interrupted"],
         during: |running| {
             running.saved();
-            signal(running.worker(), libc::SIGKILL);
+            signal(running.busy_worker(), libc::SIGKILL);
             running.lost_a_row();
             running.signal(libc::SIGINT);
         },
