@@ -66,6 +66,7 @@ mod pmp;
 mod privilege;
 mod proxy;
 mod table;
+pub mod tier;
 pub mod timing;
 mod trap;
 

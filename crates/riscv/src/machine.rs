@@ -188,7 +188,8 @@ impl Machine {
         };
         self.hart = Hart::new(self.config.isa, self.config.asid_bits);
         self.set_entry(elf.entry);
-        self.engine = Engine::new();
+        self.engine.flush_blocks();
+        self.engine = Engine { tier: self.engine.tier.take(), ..Engine::new() };
         self.bus.clint = Clint::new();
         self.waiting = false;
         self.idle = 0;

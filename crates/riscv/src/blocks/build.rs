@@ -75,7 +75,7 @@ impl Machine {
             let contexts = self.engine.contexts;
             self.engine.flush_blocks();
             if let Some(arena) = &mut self.engine.arena {
-                arena.jumps.fill(Jump { pc: 1, context: 0, start: 0 });
+                arena.jumps.fill(Jump::NOWHERE);
             }
             self.engine.contexts = contexts;
         }

@@ -22,12 +22,13 @@ mod build;
 mod run;
 
 use crate::bus::RAM_BASE;
-use crate::engine::{Context, Jump, TlbEntry, jump_index, tlb_index};
+use crate::engine::{Context, Jump, jump_index, tlb_index};
 use crate::exception::AccessType;
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::Observer;
 use crate::pmp::Verdict;
+use crate::tier::TlbEntry;
 
 impl Machine {
     /// The block at an address, built if need be; `None` when the reference interpreter has to fetch there.
@@ -47,7 +48,10 @@ impl Machine {
                 start
             }
         };
-        if let Some(arena) = &mut self.engine.arena {
+        let is_translated = self.engine.tier.as_mut().is_some_and(|tier| tier.enter(key, id));
+        if let Some(arena) = &mut self.engine.arena
+            && !is_translated
+        {
             arena.jumps[jump_index(pc)] = Jump { pc, context: id, start };
         }
         Some(start)

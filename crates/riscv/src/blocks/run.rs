@@ -13,6 +13,7 @@ use crate::mmu::PAGE;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch};
 use crate::privilege::Privilege;
 use crate::table::instruction_table;
+use crate::tier::{Exit, LARGEST_REGION, Registers};
 
 /// Why the inner loop was left; the instruction that it was left at did nothing yet.
 enum Leave {
@@ -64,12 +65,26 @@ impl Machine {
             self.engine.precise = precise;
         }
         let limit = horizon.saturating_sub(LONGEST_BLOCK);
+        // Observers of instructions and accesses need the interpreter.
+        let observed = O::RETIRE || O::BLOCKS || O::MEMORY;
+        let translates = !observed && self.engine.tier.is_some();
+        let translated_limit = horizon.checked_sub(LARGEST_REGION as u64).filter(|_| translates);
+        // Whether the instruction at `pc` is the interpreter's.
+        let mut interpret = false;
         let context = Context::of(&self.hart);
         let (slot, mut id) = self.engine.enter(context);
         let mut count = 0;
         let mut link: Option<(u16, u64)> = None;
         let mut pc = self.hart.pc;
         let pause = 'find: loop {
+            if !std::mem::take(&mut interpret)
+                && let Some(limit) = translated_limit.filter(|&limit| count <= limit)
+                && let Some(exit) = self.run_translated(slot, pc, id, count, limit)
+            {
+                (pc, count, interpret) = (exit.pc, exit.retired, exit.interpret);
+                link = None;
+                continue 'find;
+            }
             let drops = self.engine.drops;
             let Some(start) = self.block_at(pc, context, id, obs) else { break Pause::Fetch };
             if self.engine.flushed_since(drops) {
@@ -79,12 +94,16 @@ impl Machine {
             }
             if let (Some((from, source)), Some(arena)) = (link.take(), &mut self.engine.arena)
                 && (source ^ pc) & !(PAGE - 1) == 0
+                && arena.jumps[jump_index(pc)].pc == pc
             {
+                // (What was translated is not in the table, and is never linked.)
                 arena.links[usize::from(from)] = start;
             }
+            let soon =
+                if translates { limit.min(self.sample_if_due(start, context.fp, count)) } else { limit };
             let mut entry = Entry { op: start, place: start };
             loop {
-                match self.hot(slot, id, entry, &mut count, limit, obs) {
+                match self.hot(slot, id, entry, &mut count, soon, obs) {
                     Leave::Miss { resume, va, size, store } => {
                         // A misaligned address never matches; only an aligned one may try again.
                         if va & (size - 1) == 0 && self.fill_tlb(slot, va, store, obs) {
@@ -117,7 +136,10 @@ impl Machine {
                     }
                     Leave::Limit(to) => {
                         pc = to;
-                        break 'find Pause::Horizon;
+                        if count > limit {
+                            break 'find Pause::Horizon;
+                        }
+                        continue 'find;
                     }
                 }
             }
@@ -125,6 +147,34 @@ impl Machine {
         self.hart.pc = pc;
         self.hart.retired = self.hart.retired.wrapping_add(count);
         pause
+    }
+
+    /// Samples the block that comes next if a sample is due; yields how many instructions this run will have retired when the
+    /// next one is.
+    fn sample_if_due(&mut self, start: u16, fp: u8, count: u64) -> u64 {
+        let now = self.hart.retired.wrapping_add(count);
+        let due = |machine: &Self| machine.engine.tier.as_ref().map_or(u64::MAX, |tier| tier.due);
+        if now >= due(self) {
+            self.sample(start, fp, now);
+        }
+        due(self).saturating_sub(self.hart.retired)
+    }
+
+    /// Runs what was translated of the code at `pc`, if anything was.
+    #[inline]
+    fn run_translated(&mut self, slot: usize, pc: u64, id: u32, count: u64, limit: u64) -> Option<Exit> {
+        let tier = self.engine.tier.as_mut()?;
+        let number = tier.at(pc, id)?;
+        let arena = self.engine.arena.as_ref()?;
+        let registers = Registers {
+            x: &mut self.hart.x,
+            ram: &mut self.bus.ram,
+            loads: &arena.loads[slot],
+            stores: &arena.stores[slot],
+            retired: count,
+            limit,
+        };
+        Some(tier.run(number, registers))
     }
 
     /// The block at `pc`: from the table of jump targets, or found and built.

@@ -11,6 +11,7 @@ use crate::hart::{Hart, status};
 use crate::insn::Insn;
 use crate::observer::{BlockInsn, Pass, Touch};
 use crate::privilege::Privilege;
+use crate::tier::{Tier, Tlb, TlbEntry};
 
 /// The most instructions that one pass through a block can retire.
 pub(crate) const LONGEST_BLOCK: u64 = 96;
@@ -42,19 +43,13 @@ pub(crate) struct Jump {
     pub(crate) start: u16,
 }
 
-/// A page that accesses of one kind may go to.
-#[derive(Clone, Copy)]
-pub(crate) struct TlbEntry {
-    /// The page's virtual address; the low bits are zero, so that a misaligned access cannot match.
-    pub(crate) tag: u64,
-    /// What makes an address in the page an index of RAM.
-    pub(crate) addend: u64,
+impl Jump {
+    /// An entry that no address matches.
+    pub(crate) const NOWHERE: Jump = Jump { pc: 1, context: 0, start: 0 };
 }
 
 /// Matches no address that has been masked.
 pub(crate) const NO_TAG: u64 = 1 << 11;
-
-pub(crate) type Tlb = [TlbEntry; TLB_ENTRIES];
 
 const EMPTY_TLB: Tlb = [TlbEntry { tag: NO_TAG, addend: 0 }; TLB_ENTRIES];
 
@@ -119,7 +114,7 @@ impl Arena {
             ops: boxed(MicroOp::NOTHING),
             links: boxed(0),
             meta: Vec::new(),
-            jumps: boxed(Jump { pc: 1, context: 0, start: 0 }),
+            jumps: boxed(Jump::NOWHERE),
             loads: boxed(EMPTY_TLB),
             stores: boxed(EMPTY_TLB),
             passes: boxed(Pass::NONE),
@@ -144,6 +139,8 @@ pub(crate) struct Engine {
     pub(crate) drops: u64,
     /// Whether each instruction has an op of its own, as observers of retirement need.
     pub(crate) precise: bool,
+    /// The translator of hot code, if there is one.
+    pub(crate) tier: Option<Tier>,
 }
 
 impl Engine {
@@ -158,6 +155,7 @@ impl Engine {
             current: 0,
             drops: 0,
             precise: false,
+            tier: None,
         }
     }
 
@@ -174,6 +172,9 @@ impl Engine {
         }
         // The jump table's entries name blocks that are gone.
         self.flush_translations();
+        if let Some(tier) = &mut self.tier {
+            tier.clear();
+        }
     }
 
     /// Whether blocks have been dropped since the count was `drops`.
@@ -210,7 +211,10 @@ impl Engine {
             Some(next) => self.next_context = next,
             None => {
                 // Numbers start again, and must not match entries of the first round.
-                arena.jumps.fill(Jump { pc: 1, context: 0, start: 0 });
+                arena.jumps.fill(Jump::NOWHERE);
+                if let Some(tier) = &mut self.tier {
+                    tier.forget_entries();
+                }
                 self.contexts = [None; CONTEXTS];
                 self.next_context = 1;
             }

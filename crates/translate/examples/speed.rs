@@ -1,0 +1,54 @@
+//! Instructions per microsecond of processor time with and without translations, in turns.
+//!
+//! `cargo run --release -p tollgate-translate --example speed [ROUNDS] [STEPS] [FILE.elf]`
+#![allow(clippy::print_stdout)]
+
+use tollgate_riscv::tier::SAMPLE;
+use tollgate_riscv::{Config, Elf, Machine};
+use tollgate_translate::Translations;
+
+/// Nanoseconds that this thread has run. Processor time, not wall-clock: others may use the machine.
+fn cpu_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|value| value.parse().ok()).unwrap_or(0)
+}
+
+fn speed(elf: &Elf, steps: u64, translates: bool) -> (f64, u64) {
+    let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
+    machine.load(elf).expect("the program fits");
+    if translates {
+        machine.set_translator(Box::new(Translations::new().expect("this host translates")), SAMPLE);
+    }
+    let start = cpu_ns();
+    machine.run(steps, &mut ());
+    let mips = machine.instret() as f64 / ((cpu_ns() - start) as f64 / 1000.0);
+    let end = (0..32).fold(machine.pc(), |sum, register| sum.rotate_left(7) ^ machine.x(register));
+    (mips, end)
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |place: usize| arguments.get(place).and_then(|text| text.parse::<u64>().ok());
+    let (rounds, steps) = (number(0).unwrap_or(5).max(1), number(1).unwrap_or(1_000_000_000));
+    let bytes = arguments.get(2).map(|path| std::fs::read(path).expect("the file can be read"));
+    let bytes = bytes.unwrap_or_else(|| include_bytes!("../../../guests/riscv/bench/mix.elf").to_vec());
+    let elf = Elf::parse(&bytes).expect("an ELF file");
+    let mut ratios = Vec::new();
+    for _ in 0..rounds {
+        let (plain, expected) = speed(&elf, steps, false);
+        let (translated, end) = speed(&elf, steps, true);
+        assert_eq!(end, expected, "both end in the same state");
+        println!(
+            "interpreted {plain:6.0} MIPS, translated {translated:6.0} MIPS, {:.2} times",
+            translated / plain
+        );
+        ratios.push(translated / plain);
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!(
+        "median {:.2} times ({:.2} to {:.2})",
+        ratios[ratios.len() / 2],
+        ratios[0],
+        ratios[ratios.len() - 1]
+    );
+}

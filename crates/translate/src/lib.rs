@@ -1,0 +1,156 @@
+//! The translating tier of the RISC-V machine: hot regions become host code, by Cranelift.
+//!
+//! ```
+//! use tollgate_riscv::{Config, Machine};
+//!
+//! let mut machine = Machine::new(Config::default())?;
+//! let translations = tollgate_translate::Translations::new()?;
+//! machine.set_translator(Box::new(translations), tollgate_riscv::tier::SAMPLE);
+//! machine.run(1_000_000, &mut ());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`emit`](mod@emit) says what each instruction becomes. A region is one function, in which guest registers are variables;
+//! it writes them back where it is left. What it does not translate (floating point, atomics, system instructions) it leaves
+//! before, so that the interpreter does it: every result is the interpreter's, to the instruction.
+//!
+//! A guest cannot make a translation read or write outside of RAM: each access compares its index with the length of RAM, whatever
+//! the table of pages contains. Memory for code is writable until the code is whole, and executable afterwards, never both; it
+//! is bounded by [`MOST_CODE`].
+
+mod emit;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Module, default_libcall_names};
+use tollgate_riscv::tier::{Exit, Region, Registers, TlbEntry, Translator};
+
+/// Bytes of host code after which no more is translated, until the guest's code changes.
+pub const MOST_CODE: usize = 32 << 20;
+
+/// Why this host has no translator.
+#[derive(Debug, thiserror::Error)]
+#[error("this host cannot translate: {0}")]
+pub struct Unavailable(String);
+
+/// What a translation shares with its caller.
+#[repr(C)]
+struct State {
+    x: *mut u64,
+    ram: *mut u8,
+    ram_bytes: u64,
+    loads: *const TlbEntry,
+    stores: *const TlbEntry,
+    retired: u64,
+    limit: u64,
+    pc: u64,
+    interpret: u64,
+}
+
+type Function = extern "C" fn(*mut State);
+
+/// Translated regions.
+pub struct Translations {
+    module: Option<JITModule>,
+    context: Context,
+    builder: FunctionBuilderContext,
+    functions: Vec<Function>,
+    bytes: usize,
+}
+
+impl Translations {
+    /// An empty collection.
+    ///
+    /// # Errors
+    /// A host whose instructions Cranelift does not generate.
+    pub fn new() -> Result<Self, Unavailable> {
+        let module = module()?;
+        Ok(Self {
+            context: module.make_context(),
+            module: Some(module),
+            builder: FunctionBuilderContext::new(),
+            functions: Vec::new(),
+            bytes: 0,
+        })
+    }
+
+    fn define(&mut self, region: &Region) -> Option<Function> {
+        let module = self.module.as_mut()?;
+        self.context.func.signature.params.clear();
+        emit::region(region, &mut self.context.func, &mut self.builder, module.target_config())?;
+        let signature = self.context.func.signature.clone();
+        let id = module.declare_anonymous_function(&signature).ok()?;
+        let defined = module.define_function(id, &mut self.context);
+        let size = self.context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        module.clear_context(&mut self.context);
+        defined.ok()?;
+        self.bytes += size;
+        module.finalize_definitions().ok()?;
+        let code = module.get_finalized_function(id);
+        // SAFETY: the code was generated with the signature of `Function` (`emit::region`), is whole and executable, and lives
+        // until `clear`, which drops the pointer first.
+        Some(unsafe { std::mem::transmute::<*const u8, Function>(code) })
+    }
+}
+
+fn module() -> Result<JITModule, Unavailable> {
+    let mut flags = settings::builder();
+    for (name, value) in
+        [("opt_level", "speed"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })]
+    {
+        flags.set(name, value).map_err(|error| Unavailable(error.to_string()))?;
+    }
+    let isa = cranelift_native::builder().map_err(|error| Unavailable(error.into()))?;
+    let isa = isa.finish(settings::Flags::new(flags)).map_err(|error| Unavailable(error.to_string()))?;
+    Ok(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names())))
+}
+
+impl Translator for Translations {
+    fn translate(&mut self, region: &Region) -> Option<u16> {
+        if self.bytes > MOST_CODE {
+            return None;
+        }
+        let number = u16::try_from(self.functions.len()).ok()?;
+        let function = self.define(region)?;
+        self.functions.push(function);
+        Some(number)
+    }
+
+    fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit {
+        let mut state = State {
+            x: registers.x.as_mut_ptr(),
+            ram: registers.ram.as_mut_ptr(),
+            ram_bytes: registers.ram.len() as u64,
+            loads: registers.loads.as_ptr(),
+            stores: registers.stores.as_ptr(),
+            retired: registers.retired,
+            limit: registers.limit,
+            pc: 0,
+            interpret: 0,
+        };
+        // Each pointer is valid for its whole array while `registers` is borrowed. The function indexes registers by
+        // constants below 32, tables of pages by less than their length, and RAM by less than `ram_bytes`.
+        self.functions[usize::from(number)](&raw mut state);
+        Exit { pc: state.pc, retired: state.retired, interpret: state.interpret != 0 }
+    }
+
+    fn clear(&mut self) {
+        self.functions.clear();
+        self.bytes = 0;
+        let Some(old) = self.module.take() else { return };
+        // SAFETY: no translation runs, since `run` borrows this, and all pointers into the code were dropped above.
+        unsafe { old.free_memory() };
+        self.module = module().ok();
+    }
+}
+
+impl Drop for Translations {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: as in `clear`.
+            unsafe { module.free_memory() };
+        }
+    }
+}

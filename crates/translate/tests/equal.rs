@@ -1,0 +1,316 @@
+//! Translated code against the reference interpreter.
+
+#[path = "../../riscv/tests/common/mod.rs"]
+mod common;
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use common::random::{self, BASE, Mode};
+use common::{Asm, Rng};
+use tollgate_riscv::tier::{Exit, Region, Registers, Translator};
+use tollgate_riscv::{Class, Config, INSTRUCTIONS, Isa, Machine, MachineKind, Op, Stop};
+use tollgate_translate::Translations;
+
+/// What was translated and ran.
+#[derive(Default)]
+struct Seen {
+    regions: Vec<HashSet<Op>>,
+    ran: HashSet<Op>,
+    retired: u64,
+    cleared: usize,
+}
+
+/// Counts on the way to the translator.
+struct Counted(Translations, Rc<RefCell<Seen>>);
+
+impl Translator for Counted {
+    fn translate(&mut self, region: &Region) -> Option<u16> {
+        let number = self.0.translate(region)?;
+        let ops = region.insns.iter().map(|insn| insn.insn.op).collect();
+        let regions = &mut self.1.borrow_mut().regions;
+        regions.truncate(usize::from(number));
+        regions.push(ops);
+        Some(number)
+    }
+
+    fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit {
+        let before = registers.retired;
+        let exit = self.0.run(number, registers);
+        let mut seen = self.1.borrow_mut();
+        seen.retired += exit.retired - before;
+        let ops = seen.regions[usize::from(number)].clone();
+        seen.ran.extend(ops);
+        exit
+    }
+
+    fn clear(&mut self) {
+        self.1.borrow_mut().cleared += 1;
+        self.0.clear();
+    }
+}
+
+fn machine(isa: Isa, image: &[u8]) -> Machine {
+    let config =
+        Config { isa, machine: MachineKind::Virt, ram_bytes: 1 << 20, misaligned: true, ..Config::default() };
+    let mut machine = Machine::new(config).unwrap();
+    machine.write_memory(BASE, image).unwrap();
+    machine
+}
+
+/// A machine that samples its blocks this often.
+fn translating(isa: Isa, image: &[u8], every: u64) -> (Machine, Rc<RefCell<Seen>>) {
+    let mut machine = machine(isa, image);
+    let seen = Rc::default();
+    machine.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&seen))), every);
+    (machine, seen)
+}
+
+/// Everything that software could see.
+fn state(machine: &Machine) -> impl PartialEq + use<> {
+    (
+        machine.pc(),
+        (0..32).map(|register| machine.x(register)).collect::<Vec<_>>(),
+        (0..4096).map(|number| machine.csr(number)).collect::<Vec<_>>(),
+        machine.instret(),
+        machine.read_memory(BASE, 1 << 20).unwrap().to_vec(),
+    )
+}
+
+/// Runs both in pieces of random length, each of which must end in the same state.
+fn compare(image: &[u8], rng: &mut Rng, longest: u64, what: &str) -> (Stop, Rc<RefCell<Seen>>) {
+    let isa = "rv64gc".parse().unwrap();
+    let mut reference = machine(isa, image);
+    let (mut fast, seen) = translating(isa, image, 1 + rng.below(300));
+    for _ in 0..2_000 {
+        let budget = 1 + rng.below(longest);
+        let stop = reference.run_reference(budget, &mut ());
+        assert_eq!(fast.run(budget, &mut ()), stop, "{what}");
+        let retired = reference.instret();
+        assert_eq!((fast.pc(), fast.instret()), (reference.pc(), retired), "{what}");
+        for register in 0..32 {
+            let (value, expected) = (fast.x(register), reference.x(register));
+            assert_eq!(value, expected, "x{register}, {what}, after {retired} instructions");
+        }
+        if stop != Stop::Budget {
+            assert!(state(&fast) == state(&reference), "{what}, end");
+            return (stop, seen);
+        }
+    }
+    panic!("no end, {what}");
+}
+
+/// Seeds, for as long as `cargo xtask fuzz` gives, or a few.
+fn seeds(few: u64) -> impl Iterator<Item = u64> {
+    let now = std::time::Instant::now;
+    let end = common::fuzz_seconds().map(|seconds| now() + std::time::Duration::from_secs(seconds));
+    let first = if end.is_some() { u64::from(std::process::id()) << 32 } else { 1 };
+    (first..).take_while(move |seed| end.map_or(*seed <= few, |end| now() < end))
+}
+
+#[test]
+fn random_programs_with_traps_end_in_the_same_state() {
+    for seed in seeds(6) {
+        for mode in [Mode::Machine, Mode::Sv39, Mode::Sv48] {
+            let mut rng = Rng(seed);
+            let image = random::program(&mut rng, "rv64imac".parse().unwrap(), mode, 400);
+            let (stop, _) = compare(&image, &mut rng, 5_000, &format!("seed {seed:#x}, {mode:?}"));
+            assert_eq!(stop, Stop::Exit { code: 0 });
+        }
+    }
+}
+
+/// A loop of 60 rounds over random integer instructions on random and extreme values. Pages of data are at x8.
+fn random_loop(rng: &mut Rng) -> Vec<u8> {
+    const EXTREME: [u64; 7] = [0, 1, u64::MAX, 1 << 63, !(1 << 63), 0x8000_0000, 0xffff_ffff_8000_0000];
+    const DATA: i64 = 0x1_0000;
+    const REGISTERS: [u8; 18] = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
+    let integer = [Class::Upper, Class::AluImm, Class::AluReg, Class::Load, Class::Store, Class::Branch];
+    let isa: Isa = "rv64im".parse().unwrap();
+    let rows: Vec<_> =
+        INSTRUCTIONS.iter().filter(|row| row.in_isa(&isa) && integer.contains(&row.class)).collect();
+    let mut asm = Asm::default();
+    asm.op(Op::Auipc, 8, 0, 0, DATA);
+    for register in REGISTERS {
+        asm.op(Op::Ld, register, 8, 0, i64::from(register) * 8);
+    }
+    asm.li(9, 60);
+    let top = asm.0.len() as i64;
+    for _ in 0..150 {
+        let row = rng.pick(&rows);
+        let [rd, rs1, rs2] = [0; 3].map(|_| rng.pick(&REGISTERS));
+        let rd = if rng.below(16) == 0 { 0 } else { rd };
+        let imm = rng.below(4096) as i64 - 2048;
+        match row.class {
+            Class::Upper => asm.op(row.op, rd, 0, 0, (rng.below(1 << 20) as i64) << 44 >> 32),
+            Class::AluImm if row.mnemonic.starts_with(['a', 'o', 'x']) || row.mnemonic.starts_with("slt") => {
+                asm.op(row.op, rd, rs1, 0, imm)
+            }
+            Class::AluImm => {
+                asm.op(row.op, rd, rs1, 0, imm & if row.mnemonic.ends_with('w') { 31 } else { 63 })
+            }
+            // Aligned or not, in this page and across its end.
+            Class::Load | Class::Store => {
+                asm.op(row.op, rd, 8, rs2, (imm & 2040) + (rng.below(8) / 7) as i64)
+            }
+            // Over one instruction.
+            Class::Branch => asm.op(row.op, 0, rs1, rs2, 8),
+            _ => asm.op(row.op, rd, rs1, rs2, 0),
+        };
+    }
+    asm.op(Op::Addi, 0, 0, 0, 0);
+    asm.op(Op::Addi, 9, 9, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 9, 0, top - at);
+    finish(&mut asm);
+    asm.0.resize(DATA as usize, 0);
+    for _ in 0..512 {
+        let value = if rng.below(2) == 0 { rng.pick(&EXTREME) } else { rng.next() };
+        asm.0.extend(value.to_le_bytes());
+    }
+    asm.0
+}
+
+#[test]
+fn each_integer_instruction_does_in_a_translation_what_the_interpreter_does() {
+    let mut ran: HashSet<Op> = HashSet::new();
+    let mut retired = 0;
+    for seed in seeds(20) {
+        let mut rng = Rng(seed);
+        let image = random_loop(&mut rng);
+        let (stop, seen) = compare(&image, &mut rng, 5_000, &format!("seed {seed:#x}"));
+        assert_eq!(stop, Stop::Exit { code: 0 });
+        ran.extend(seen.borrow().ran.iter());
+        retired += seen.borrow().retired;
+    }
+    let integer = [Class::Upper, Class::AluImm, Class::AluReg, Class::Load, Class::Store, Class::Branch];
+    let isa: Isa = "rv64im".parse().unwrap();
+    let translated = INSTRUCTIONS.iter().filter(|row| row.in_isa(&isa) && integer.contains(&row.class));
+    let missing: Vec<_> = translated.filter(|row| !ran.contains(&row.op)).map(|row| row.mnemonic).collect();
+    assert!(missing.is_empty(), "never in translated code: {missing:?}");
+    assert!(retired > 20 * 2_000, "only {retired} instructions were in translated code");
+}
+
+/// Writes the exit code in `a0` to the test finisher.
+fn finish(asm: &mut Asm) {
+    asm.op(Op::Lui, 5, 0, 0, 0x10_0000);
+    asm.li(6, 0x5555);
+    asm.op(Op::Sw, 0, 5, 6, 0);
+}
+
+#[test]
+fn code_that_changes_is_translated_anew_after_fence_i() {
+    // Twenty times: run a loop of 1,000 rounds that adds a constant to a0, then add one to the constant in its instruction.
+    let mut asm = Asm::default();
+    asm.li(10, 0).li(11, 20);
+    let outer = asm.0.len() as i64;
+    asm.li(12, 1000);
+    let inner = asm.0.len() as i64;
+    asm.op(Op::Addi, 10, 10, 0, 1);
+    asm.op(Op::Addi, 12, 12, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 12, 0, inner - at);
+    asm.op(Op::Auipc, 13, 0, 0, 0);
+    let here = asm.0.len() as i64 - 4;
+    asm.op(Op::Lw, 14, 13, 0, inner - here);
+    asm.op(Op::Lui, 15, 0, 0, 1 << 20);
+    asm.op(Op::Add, 14, 14, 15, 0);
+    asm.op(Op::Sw, 0, 13, 14, inner - here);
+    asm.op(Op::FenceI, 0, 0, 0, 0);
+    asm.op(Op::Addi, 11, 11, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 11, 0, outer - at);
+    finish(&mut asm);
+    let (_, seen) = compare(&asm.0, &mut Rng(1), 9_000, "self-modifying");
+    let seen = seen.borrow();
+    assert!(seen.cleared >= 20 && seen.retired > 30_000, "{} times, {}", seen.cleared, seen.retired);
+    // 1,000 x (1 + 2 + ... + 20), by hand.
+    let (mut fast, _) = translating("rv64imac".parse().unwrap(), &asm.0, 1);
+    assert_eq!(fast.run(1_000_000, &mut ()), Stop::Exit { code: 0 });
+    assert_eq!(fast.x(10), 210_000);
+}
+
+#[test]
+fn the_timer_interrupts_at_the_same_instruction() {
+    // mtimecmp = mtime + 20 again and again: the handler counts in s0, the loop in a0.
+    let mut asm = Asm::default();
+    asm.op(Op::Auipc, 5, 0, 0, 0);
+    let vector = asm.0.len() as i64 - 4;
+    asm.op(Op::Addi, 5, 5, 0, 0);
+    let patch = asm.0.len() - 4;
+    asm.op(Op::Csrrw, 0, 5, 0, 0x305);
+    asm.op(Op::Lui, 6, 0, 0, 0x200_4000);
+    asm.op(Op::Lui, 7, 0, 0, 0x200_c000);
+    asm.op(Op::Sd, 0, 6, 0, 0);
+    asm.li(28, 0x80);
+    asm.op(Op::Csrrs, 0, 28, 0, 0x304);
+    asm.op(Op::Csrrsi, 0, 8, 0, 0x300);
+    asm.li(11, 20_000);
+    let top = asm.0.len() as i64;
+    asm.op(Op::Addi, 10, 10, 0, 3);
+    asm.op(Op::Xor, 13, 13, 10, 0);
+    asm.op(Op::Addi, 11, 11, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 11, 0, top - at);
+    finish(&mut asm);
+    let handler = asm.0.len() as i64;
+    asm.op(Op::Addi, 8, 8, 0, 1);
+    asm.op(Op::Ld, 9, 7, 0, -8);
+    asm.op(Op::Addi, 9, 9, 0, 20);
+    asm.op(Op::Sd, 0, 6, 9, 0);
+    asm.op(Op::Mret, 0, 0, 0, 0);
+    let mut fixed = Asm::default();
+    fixed.op(Op::Addi, 5, 5, 0, handler - vector);
+    asm.0[patch..patch + 4].copy_from_slice(&fixed.0);
+    let (_, seen) = compare(&asm.0, &mut Rng(7), 9_000, "timer");
+    assert!(seen.borrow().retired > 40_000, "{}", seen.borrow().retired);
+    let mut plain = machine("rv64imac".parse().unwrap(), &asm.0);
+    plain.run_reference(1_000_000, &mut ());
+    assert!(plain.x(8) > 30, "{} interrupts", plain.x(8));
+}
+
+#[test]
+fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
+    let mut asm = Asm::default();
+    asm.op(Op::Sd, 0, 10, 11, 0).op(Op::Ld, 12, 10, 0, 0);
+    let insns: Vec<_> = asm
+        .0
+        .chunks(4)
+        .enumerate()
+        .map(|(place, word)| {
+            let word = u32::from_le_bytes(word.try_into().unwrap());
+            let insn = tollgate_riscv::Decoder::new("rv64imac".parse().unwrap()).decode(word).unwrap();
+            tollgate_riscv::BlockInsn { pc: 0x1000 + place as u64 * 4, insn, word, page: 1 }
+        })
+        .collect();
+    let mut translations = Translations::new().unwrap();
+    let number = translations.translate(&Region { entry: 0x1000, insns }).unwrap();
+    for (addend, is_inside) in [
+        (0, true),
+        (4096 - 8, true),
+        (4096 - 7, false),
+        (4096, false),
+        (u64::MAX, false),
+        (u64::MAX - 7, false),
+        (1 << 63, false),
+    ] {
+        let mut x = [0; 256];
+        (x[10], x[11]) = (0, 77);
+        let mut ram = vec![0; 4096];
+        let entry = tollgate_riscv::tier::TlbEntry { tag: 0, addend };
+        let table = [entry; 256];
+        let exit = translations.run(
+            number,
+            Registers { x: &mut x, ram: &mut ram, loads: &table, stores: &table, retired: 5, limit: 100 },
+        );
+        let expected = if is_inside {
+            Exit { pc: 0x1008, retired: 7, interpret: false }
+        } else {
+            Exit { pc: 0x1000, retired: 5, interpret: true }
+        };
+        assert_eq!(exit, expected, "{addend:#x}");
+        assert_eq!(ram.iter().any(|&byte| byte != 0), is_inside, "{addend:#x}");
+        assert_eq!(x[12], if is_inside { 77 } else { 0 });
+    }
+}
