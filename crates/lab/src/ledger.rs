@@ -17,7 +17,7 @@ pub struct ProgramLedger {
     stacks: Stacks,
     /// Runs of one function that its core did not get yet.
     runs: Vec<Pass>,
-    /// How many more cycles than instructions the guest was told of, if `mcycle` counts the core's.
+    /// How many more cycles than instructions the guest's `mcycle` counts so far, if it counts the core's.
     ahead: Option<i64>,
     /// The core.
     pub core: String,
