@@ -64,7 +64,7 @@ fn one_id_is_one_experiment() {
 fn the_ladder_is_short_and_other_families_must_be_named() {
     assert!(LADDER.len() <= 45, "{}", LADDER.len());
     let ids = |places: Vec<usize>| places.into_iter().map(|at| PROBES[at].meta().id).collect::<Vec<_>>();
-    let ladder = ids(select(&[]).expect("no pattern is no error"));
+    let ladder = ids(select(&[]).expect("without a pattern"));
     assert_eq!(ladder, LADDER.iter().map(|probe| probe.meta().id).collect::<Vec<_>>());
     let families: &[(&str, usize)] = &[("wake", 50)];
     for &(family, least) in families {

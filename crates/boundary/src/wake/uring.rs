@@ -23,7 +23,7 @@ fn ring<S: Setup>() -> io::Result<IoUring> {
     builder.build(ENTRIES)
 }
 
-/// Whether such a ring can be had here.
+/// Whether this host makes such a ring.
 fn check<S: Setup>(needs: &str) -> Result<(), Refusal> {
     match ring::<S>() {
         Ok(_) => Ok(()),
