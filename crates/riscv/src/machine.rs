@@ -13,7 +13,7 @@ use crate::exception::{AccessType, Cause, Exception};
 use crate::hart::{Hart, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
 use crate::htif::Htif;
-use crate::insn::Insn;
+use crate::insn::{Class, Insn};
 use crate::mmu;
 use crate::observer::{Observer, Retired};
 use crate::privilege::Privilege;
@@ -276,12 +276,6 @@ impl Machine {
         self.hart.mip |= if raised { interrupt::MEI } else { 0 };
     }
 
-    /// Lets `mcycle` run ahead of the instructions by so many more cycles (fewer if negative), as a timing model says. Otherwise it
-    /// counts instructions.
-    pub fn advance_cycles(&mut self, more: i64) {
-        self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(more);
-    }
-
     /// Lets pending interrupts wait although they are enabled, so that a caller decides behind which instruction they are
     /// taken.
     pub fn hold_interrupts(&mut self, held: bool) {
@@ -341,6 +335,10 @@ impl Machine {
             }
         }
         self.taken = false;
+        if insn.row().class == Class::Csr {
+            let ahead = obs.run_ahead(instret);
+            self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(ahead);
+        }
         let mut operands = [0; 2];
         if (O::RETIRE || O::BLOCKS) && insn.op.by_operands() {
             operands = self.hart.operands(insn);

@@ -38,7 +38,8 @@ pub(super) struct Scoreboard {
     pub(super) front: Frontend,
     pub(super) back: Backend,
     pub(super) stores: Stores,
-    last: Option<Place>,
+    /// The last instruction.
+    pub(super) last: Option<Place>,
 }
 
 impl Scoreboard {
