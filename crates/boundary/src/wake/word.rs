@@ -190,6 +190,8 @@ mod tests {
         while one.words_now() != ASLEEP {
             std::thread::yield_now();
         }
+        // It has announced its sleep; most likely it sleeps then, and only a wake-up ends that.
+        std::thread::sleep(std::time::Duration::from_millis(20));
         one.give.give().unwrap();
         assert_eq!(receiver.join().unwrap(), Ok(()));
     }
