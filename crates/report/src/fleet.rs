@@ -32,8 +32,8 @@ const Z_RECORD: f64 = 1.959_963_984_540_054;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FleetError {
     /// No complete run.
-    #[error("there is no complete run among {0} records; an interrupted run is not compared with others")]
-    NoRun(usize),
+    #[error("there is no complete run to compare: {0}")]
+    NoRun(String),
 }
 
 /// Many hosts.
@@ -53,7 +53,7 @@ pub struct Fleet {
     pub tested: usize,
     /// The largest corrected chance of a difference.
     pub chance: f64,
-    /// Interrupted runs, which are not read.
+    /// Records that were not used, and why.
     pub left_out: Vec<String>,
 }
 
@@ -178,19 +178,21 @@ struct Member<'r> {
     runs: Vec<&'r Run>,
 }
 
-/// Judges the hosts of these runs. Runs of one host are pooled.
+/// Judges the hosts of these runs. Runs of one host are pooled. `unreadable` says which records cannot be read.
 ///
 /// # Errors
 /// [`FleetError`] without a complete run.
-pub fn fleet(runs: &[Run]) -> Result<Fleet, FleetError> {
-    let left_out: Vec<String> = runs.iter().filter(|run| !run.complete).map(|run| run.id.clone()).collect();
+pub fn fleet(runs: &[Run], unreadable: Vec<String>) -> Result<Fleet, FleetError> {
+    let interrupted = |run: &Run| format!("{} of {} was interrupted", short(&run.id), short(&run.host.name));
+    let mut left_out: Vec<String> = runs.iter().filter(|run| !run.complete).map(interrupted).collect();
+    left_out.extend(unreadable);
     let runs: Vec<_> = runs.iter().filter(|run| run.complete).map(Run::without_non_finite).collect();
     let mut groups: IndexMap<Kind, IndexMap<String, Vec<&Run>>> = IndexMap::new();
     for run in &runs {
         groups.entry(kind(run)).or_default().entry(run.host.name.clone()).or_default().push(run);
     }
     if groups.is_empty() {
-        return Err(FleetError::NoRun(left_out.len()));
+        return Err(FleetError::NoRun(crate::text::list(&left_out, 2)));
     }
     groups.sort_by(|a_kind, a, b_kind, b| b.len().cmp(&a.len()).then_with(|| a_kind.cmp(b_kind)));
     let groups: Vec<(Kind, Vec<Member<'_>>)> = groups

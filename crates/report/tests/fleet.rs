@@ -104,7 +104,7 @@ fn every_slow_host_of_two_hundred_is_found_and_hardly_another() {
         let (mut found, mut wrong, mut all, mut tested) = (0, 0, 0, 0);
         for seed in 0..5 {
             let (runs, planted) = Random::new(seed).fleet(200, spread, 0.05);
-            let fleet = fleet(&runs).unwrap();
+            let fleet = fleet(&runs, Vec::new()).unwrap();
             let named = named(&fleet);
             found += named.intersection(&planted).count();
             wrong += named.difference(&planted).count();
@@ -126,7 +126,7 @@ fn hosts_that_do_not_differ_are_seldom_named_however_few_they_are() {
         let (mut with, fleets) = (0, 200);
         for seed in 0..fleets {
             let (runs, _) = Random::new(1_000 + seed).fleet(hosts, 0.01, 0.0);
-            with += usize::from(!fleet(&runs).unwrap().differences.is_empty());
+            with += usize::from(!fleet(&runs, Vec::new()).unwrap().differences.is_empty());
         }
         println!("{with} of {fleets} fleets of {hosts} equal hosts name one");
         // 5 % are promised: 10 of 200, and three standard deviations of chance.
@@ -142,7 +142,7 @@ fn the_fact_that_goes_with_a_difference_is_named() {
     for run in runs.iter_mut().filter(|_| random.0.random()) {
         run.host.transparent_huge_pages = Some("never".into());
     }
-    let fleet = fleet(&runs).unwrap();
+    let fleet = fleet(&runs, Vec::new()).unwrap();
     let of_probe = |it: &&tollgate_report::Companion| it.of.probe == PROBES[2] && it.slower;
     let companion = fleet.companions.iter().find(of_probe).unwrap();
     let slow: BTreeSet<&String> =
@@ -167,7 +167,7 @@ fn a_slow_clock_goes_with_everything_it_slows_down() {
             epoch.core_hz = Some(2.7e9);
         }
     }
-    let fleet = fleet(&runs).unwrap();
+    let fleet = fleet(&runs, Vec::new()).unwrap();
     assert_eq!(fleet.differences.len(), 4 * PROBES.len());
     let with = &fleet.companions[0].facts[0];
     assert_eq!((&*with.what, &*with.value, with.sure), ("core frequency", "below the usual", true));
@@ -183,17 +183,17 @@ fn only_like_hosts_are_compared_and_at_least_three() {
         runs.push(random.run(&format!("other{n}"), "6.12", 0.004, &slow));
     }
     runs[0].complete = false;
-    let found = fleet(&runs).unwrap();
+    let found = fleet(&runs, Vec::new()).unwrap();
     assert!(found.differences.is_empty());
-    assert_eq!(found.left_out, ["of-h0"]);
+    assert_eq!(found.left_out, ["of-h0 of h0 was interrupted"]);
     assert_eq!(found.groups.iter().map(|it| it.hosts).collect::<Vec<_>>(), [5, 2]);
     let why = |name: &str| found.hosts.iter().find(|it| it.name == name).unwrap().why.clone();
     assert_eq!(why("h1"), None);
     assert_eq!(why("other1").unwrap(), "2 hosts are of this kind: 3 are needed to tell which one differs");
     runs.iter_mut().for_each(|run| run.complete = false);
     assert_eq!(
-        fleet(&runs).unwrap_err().to_string(),
-        "there is no complete run among 8 records; an interrupted run is not compared with others"
+        fleet(&runs, Vec::new()).unwrap_err().to_string(),
+        "there is no complete run to compare: of-h0 of h0 was interrupted, of-h1 of h1 was interrupted and 6 others"
     );
 }
 
@@ -204,7 +204,7 @@ fn two_runs_of_a_host_are_one_host() {
     let mut again = random.run("h1", "6.18", 0.004, &[]);
     again.id = "again".into();
     runs.push(again);
-    let found = fleet(&runs).unwrap();
+    let found = fleet(&runs, Vec::new()).unwrap();
     assert_eq!(found.hosts.len(), 5);
     assert_eq!(found.hosts.iter().find(|it| it.name == "h1").unwrap().runs, ["of-h1", "again"]);
 }
@@ -221,7 +221,7 @@ fn simulated_figures_are_equal_or_differ() {
         run.results.push(row);
         run
     };
-    let found = fleet(&[run(0, 134.0), run(1, 134.0), run(2, 135.0), run(3, 134.0)]).unwrap();
+    let found = fleet(&[run(0, 134.0), run(1, 134.0), run(2, 135.0), run(3, 134.0)], Vec::new()).unwrap();
     let [it] = &found.differences[..] else { panic!("{:?}", found.differences) };
     assert_eq!((&*it.host, it.value.round(), it.usual.round(), it.chance), ("h2", 135.0, 134.0, 0.0));
     assert_eq!(found.tested, 0);
@@ -242,7 +242,7 @@ fn the_page_has_every_host_and_stays_small() {
     }
     runs[0].host.name = "<script>alert(1)</script>".into();
     let runs: Vec<Run> = runs.into_iter().map(essentials).collect();
-    let fleet = fleet(&runs).unwrap();
+    let fleet = fleet(&runs, Vec::new()).unwrap();
     let page = fleet_html(&fleet);
     println!("100 hosts, 48 probes: {} KB", page.len() / 1000);
     assert!(page.len() < 3_000_000, "{}", page.len());
@@ -252,18 +252,13 @@ fn the_page_has_every_host_and_stays_small() {
         assert!(page.contains(&format!("{host}: +")), "{host} {probe}");
     }
     let mut reader = quick_xml::Reader::from_str(&page);
-    loop {
-        match reader.read_event().unwrap() {
-            quick_xml::events::Event::Eof => break,
-            _ => {}
-        }
-    }
+    while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
 }
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     let (runs, _) = Random::new(11).fleet(40, 0.005, 0.05);
-    let fleet = fleet(&runs).unwrap();
+    let fleet = fleet(&runs, Vec::new()).unwrap();
     for width in [40, 60, 80, 120] {
         let text = fleet_table(&fleet, &Style { width, ..Style::default() });
         assert!(text.lines().all(|line| line.len() <= width), "{width}: {text}");

@@ -44,7 +44,10 @@ fn group_words(group: &Alike, style: &Style) -> String {
         } else {
             format!("Linux {}", clean(&group.kernel, style))
         },
-        plural(group.mitigations.len(), "mitigation", "mitigations"),
+        match group.mitigations.len() {
+            0 => String::new(),
+            n => plural(n, "mitigation", "mitigations"),
+        },
         format!("{} runs", clean(&group.effort, style)),
         plural(group.hosts, "host", "hosts"),
         sees(group).map_or_else(String::new, |sees| format!("sees {}", percent(sees))),
@@ -159,19 +162,21 @@ pub(super) fn tally(fleet: &Fleet) -> String {
     let found = match fleet.differences.len() {
         0 => "no host differs from its like".to_owned(),
         n => format!(
-            "{} from their like, in {}",
-            if differing == 1 {
-                "1 host differs".into()
-            } else {
-                format!("{} hosts differ", count(differing))
+            "{}, in {}",
+            match differing {
+                1 => "1 host differs from its like".to_owned(),
+                n => format!("{} hosts differ from their like", count(n)),
             },
             plural(n, "figure", "figures")
         ),
     };
+    let hosts = plural(fleet.hosts.len(), "host", "hosts");
+    if fleet.tested == 0 {
+        return format!("{hosts}: {found}.");
+    }
     format!(
-        "{}, {} tested: {found}. Chances are corrected for all of these figures: of fleets in which no host differs, at \
-         most {} name one.",
-        plural(fleet.hosts.len(), "host", "hosts"),
+        "{hosts}, {} tested: {found}. Chances are corrected for all of these figures: of fleets in which no host differs, \
+         at most {} name one.",
         plural(fleet.tested, "figure", "figures"),
         percent(fleet.chance)
     )
@@ -229,7 +234,7 @@ pub(super) fn remarks(fleet: &Fleet) -> Vec<String> {
     let mut text: Vec<String> =
         reasons.iter().map(|((_, why), hosts)| format!("Not compared: {}: {why}.", list(hosts, 3))).collect();
     if !fleet.left_out.is_empty() {
-        text.push(format!("Left out, because interrupted: {}.", list(&fleet.left_out, 3)));
+        text.push(format!("Left out: {}.", list(&fleet.left_out, 3)));
     }
     let tools: IndexMap<&str, ()> = fleet.hosts.iter().map(|host| (host.tool.as_str(), ())).collect();
     if tools.len() > 1 {
