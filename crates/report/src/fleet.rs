@@ -8,7 +8,7 @@ mod page;
 mod spread;
 mod table;
 
-pub use facts::{Companion, SharedFact};
+pub use facts::SharedFact;
 pub use page::fleet_html;
 pub use table::fleet_table;
 
@@ -170,6 +170,24 @@ pub struct HostDifference {
     pub interval: [f64; 2],
     /// The chance that some figure of the whole fleet would be as far away if no host differed; 0 in exact figures.
     pub chance: f64,
+}
+
+/// The hosts of a group that differ in one probe, and what goes with that.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Companion {
+    /// The group.
+    pub group: String,
+    /// The probe.
+    #[serde(flatten)]
+    pub of: ProbeName,
+    /// Whether these hosts are slower than usual, or faster.
+    pub slower: bool,
+    /// The median of their ratios.
+    pub ratio: f64,
+    /// The hosts.
+    pub hosts: Vec<String>,
+    /// Facts that more of them share than of the others, the least likely by chance first.
+    pub facts: Vec<SharedFact>,
 }
 
 /// The runs of a host.

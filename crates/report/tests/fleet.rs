@@ -177,7 +177,7 @@ fn a_slow_clock_goes_with_everything_it_slows_down() {
 fn only_like_hosts_are_compared_and_at_least_three() {
     let mut random = Random::new(4);
     let mut runs: Vec<Run> = (0..6).map(|n| random.run(&format!("h{n}"), "6.18", 0.004, &[])).collect();
-    // Another kernel that is slower in everything is no difference, and two hosts cannot say which one differs.
+    // Another kernel makes another kind, and two hosts cannot say which one differs.
     for n in 0..2 {
         let slow: Vec<(usize, f64)> = (0..PROBES.len()).map(|place| (place, 0.5)).collect();
         runs.push(random.run(&format!("other{n}"), "6.12", 0.004, &slow));

@@ -1,6 +1,5 @@
 //! What the hosts that differ in a probe have in common, and their like do not.
 
-use super::ProbeName;
 use crate::compare::facts_of;
 use crate::compare::stats::{CHANCE, median};
 use serde::Serialize;
@@ -12,24 +11,6 @@ use tollgate_record::Run;
 const USUAL: f64 = 0.02;
 /// Facts of one probe that are kept.
 const MOST: usize = 5;
-
-/// The hosts of a group that differ in one probe, and what goes with that.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Companion {
-    /// The group.
-    pub group: String,
-    /// The probe.
-    #[serde(flatten)]
-    pub of: ProbeName,
-    /// Whether these hosts are slower than usual, or faster.
-    pub slower: bool,
-    /// The median of their ratios.
-    pub ratio: f64,
-    /// The hosts.
-    pub hosts: Vec<String>,
-    /// Facts that more of them share than of the others, the least likely by chance first.
-    pub facts: Vec<SharedFact>,
-}
 
 /// A fact that the hosts that differ share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
