@@ -214,7 +214,7 @@ mod tests {
         let sparse = folder.path().join("sparse");
         std::fs::File::create(&sparse).unwrap().set_len(5 << 30).unwrap();
         let error = ProgramPlan::new(ProgramRequest { elf: &sparse, ..request() }).unwrap_err().to_string();
-        assert!(error.ends_with("has 5 GB, more than the 4 GB that are read"), "{error}");
+        assert!(error.ends_with("has 5 GiB, more than the 4 GiB that are read"), "{error}");
     }
 
     #[test]
