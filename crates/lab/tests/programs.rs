@@ -49,7 +49,7 @@ fn watching_changes_nothing() {
     }
 }
 
-/// A program whose first instruction is none: what happened first, not where the handler is lost.
+/// A program whose first instruction is illegal: what happened first, not where the handler is lost.
 #[test]
 fn a_program_that_dies_says_cause_place_and_value_of_its_first_trap() {
     let mut bytes = image("ctx_switch");
