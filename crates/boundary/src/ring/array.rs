@@ -50,6 +50,42 @@ impl Array {
         unsafe { self.base.cast::<u64>().add(at) }
     }
 
+    /// The sum as lmbench defines it (`bread` of lib_timing.c): blocks of 128 words, then of 16, then single words, each
+    /// block without a branch. No block waits for the sum of another, so that the processor can add up several at once.
+    fn sum(&self) -> u64 {
+        let (mut sum, mut at) = (0_u64, 0);
+        while at + 128 <= self.words() {
+            sum = sum.wrapping_add(self.block::<128>(at));
+            at += 128;
+        }
+        while at + 16 <= self.words() {
+            sum = sum.wrapping_add(self.block::<16>(at));
+            at += 16;
+        }
+        (at..self.words()).fold(sum, |sum, at| sum.wrapping_add(self.read(at)))
+    }
+
+    /// The sum of so many words, a multiple of 16, from `at` on.
+    #[inline(always)]
+    fn block<const WORDS: usize>(&self, at: usize) -> u64 {
+        let mut sum = 0_u64;
+        for part in (at..at + WORDS).step_by(16) {
+            let mut word = part;
+            unrolled!(16, {
+                sum = sum.wrapping_add(self.read(word));
+                word += 1;
+            });
+        }
+        sum
+    }
+
+    /// A word. Volatile: one load for each, as in lmbench's loop, not one for a vector.
+    #[inline(always)]
+    fn read(&self, at: usize) -> u64 {
+        // SAFETY: inside the array; every page has been written.
+        unsafe { self.word(at).read_volatile() }
+    }
+
     fn map(&mut self) -> Passed {
         let slack = if self.pages == Pages::Huge { HUGE } else { 0 };
         let bytes = self.bytes.checked_next_multiple_of(slack.max(PAGE)).and_then(|it| it.checked_add(slack));
@@ -128,13 +164,7 @@ impl Work for Array {
         }
         match self.walk {
             Walk::Sum => {
-                let mut sum = 0_u64;
-                for at in 0..self.words() {
-                    // Volatile: one load for each word, as in lmbench's loop, not one for a vector.
-                    // SAFETY: inside the array; every page has been written.
-                    sum = sum.wrapping_add(unsafe { self.word(at).read_volatile() });
-                }
-                black_box(sum);
+                black_box(self.sum());
             }
             Walk::Write => {
                 for at in 0..self.words() {
@@ -190,6 +220,20 @@ mod tests {
                 line = unsafe { array.word(line * 8).read() } as usize;
             }
             assert_eq!(line, 0, "one cycle through all {lines} lines");
+        }
+    }
+
+    #[test]
+    fn a_sum_meets_every_word_once() {
+        // Less than a block of 16, several of them, one of 128 and all three.
+        for words in [1, 15, 16, 47, 128, 128 + 16 + 3, 4096] {
+            let array = array(words * 8, Walk::Sum, Pages::Base);
+            for word in 0..words as usize {
+                // SAFETY: a word of the array.
+                unsafe { array.word(word).write(3 + word as u64) };
+            }
+            // An arithmetic series.
+            assert_eq!(array.sum(), words * 3 + words * (words - 1) / 2, "{words} words");
         }
     }
 

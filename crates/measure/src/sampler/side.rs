@@ -363,8 +363,11 @@ impl<'a> Side<'a> {
         if let (Some(Reply::Dissected { lanes, doubt }), Some(epoch)) =
             (reply, self.samples.probes[probe].epochs.last_mut())
         {
-            let middle = |lane: &Vec<f64>| (!lane.is_empty()).then(|| median(lane));
-            let lanes: Vec<Option<f64>> = lanes.iter().map(middle).collect();
+            // The mean, as a batch is one: some crossings always take longer than most (a refill of the kernel's list of
+            // free pages). A visit that an interrupt lengthened is an outlier among visits.
+            let mean =
+                |lane: &Vec<f64>| (!lane.is_empty()).then(|| lane.iter().sum::<f64>() / lane.len() as f64);
+            let lanes: Vec<Option<f64>> = lanes.iter().map(mean).collect();
             if lanes.iter().any(Option::is_some) {
                 epoch.splits.push(Split { batch, lanes });
             }
