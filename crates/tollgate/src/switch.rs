@@ -20,7 +20,7 @@ use tollgate_runtime::{Cache, Room, Sources, choice, record};
 
 #[derive(clap::Args)]
 #[command(
-    mut_arg("quick", |quick| quick.help("A rougher answer in 5 seconds; rows for which no time is left are skipped")),
+    mut_arg("quick", |quick| quick.help("A rougher answer in 5 seconds; rows left without time are skipped")),
     after_help = "Examples:\n  tollgate switch\n  tollgate switch boost-fiber 50 1000000\n  tollgate switch \
                   --runtime own,tokio/channel,thread --tasks 2,50,1000\n  tollgate switch --growth --runtime own,tokio \
                   --memory 2G\n  tollgate switch --program ./mine --runtime own"
