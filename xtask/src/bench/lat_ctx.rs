@@ -39,7 +39,7 @@ pub(super) fn beside_lmbench(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>
                 command.args(["-c", &cpu]).arg(&program).args(["-s", size, procs]);
                 output(command)
             };
-            let (ours, theirs) = if random() % 2 == 0 {
+            let (ours, theirs) = if random().is_multiple_of(2) {
                 let ours = ours()?;
                 (ours, theirs()?)
             } else {
