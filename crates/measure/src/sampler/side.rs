@@ -5,7 +5,7 @@ use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::Nanos;
 use crate::probe::Meta;
 use crate::samples::{Batch, CoreReading, EpochSamples, Pair, ProbeSamples, ProbeState, RunSamples, Split};
-use crate::stats::{is_steady, median};
+use crate::stats::{is_steady, mean_of_crossings, median};
 
 /// Batches that a warm-up may take at the most.
 const MOST_WARM: usize = 24;
@@ -364,10 +364,8 @@ impl<'a> Side<'a> {
             (reply, self.samples.probes[probe].epochs.last_mut())
         {
             // The mean, as a batch is one: some crossings always take longer than most (a refill of the kernel's list of
-            // free pages). A visit that an interrupt lengthened is an outlier among visits.
-            let mean =
-                |lane: &Vec<f64>| (!lane.is_empty()).then(|| lane.iter().sum::<f64>() / lane.len() as f64);
-            let lanes: Vec<Option<f64>> = lanes.iter().map(mean).collect();
+            // free pages).
+            let lanes: Vec<Option<f64>> = lanes.iter().map(|lane| mean_of_crossings(lane)).collect();
             if lanes.iter().any(Option::is_some) {
                 epoch.splits.push(Split { batch, lanes });
             }
