@@ -123,6 +123,7 @@ names! {
     CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
     CPU_SECONDS = "cpu_s", "Seconds of CPU time of the whole program.";
     CPU_SHARE = "cpu_share", "CPU time divided by elapsed time.";
+    CPU_TIME = "cpu-time", "Nanoseconds of CPU time of both sides together.";
     CYCLES = "cycles", "Cycles.";
     CYCLES_BY_MODE = "cycles:*", "Core cycles in one mode, counted by the processor.";
     DIRECT_READ = "direct_read_p50_ns", "Median time of a direct read of one page from the device, in nanoseconds.";

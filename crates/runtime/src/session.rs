@@ -266,7 +266,9 @@ impl Session {
                     return Ok(());
                 }
                 let (row, begun) = (&mut self.rows[at], Instant::now());
-                let share = left.map(|left| left / (order.len() + 1) as u32);
+                // The number of switches that was asked for is made, however long it takes.
+                let share =
+                    left.filter(|_| plan.iterations.is_none()).map(|left| left / (order.len() + 1) as u32);
                 let calibrated =
                     if epoch == 0 { calibrate(row, plan, setting, stop).map(Some) } else { Ok(None) };
                 let done = calibrated.and_then(|said| match said {

@@ -28,6 +28,7 @@ static PAGES: &[(&str, &str)] = &[
     ("thread", include_str!("../../../../docs/reference/probes/thread.md")),
     ("vdso", include_str!("../../../../docs/reference/probes/vdso.md")),
     ("vm", include_str!("../../../../docs/reference/probes/vm.md")),
+    ("wake", include_str!("../../../../docs/reference/probes/wake.md")),
 ];
 
 /// The heading under which every page ends.
