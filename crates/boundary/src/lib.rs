@@ -7,6 +7,7 @@ mod call;
 pub mod crossing;
 pub mod fault;
 mod fiber;
+mod interpose;
 mod map;
 mod mechanism;
 mod null;
@@ -14,6 +15,7 @@ mod other_core;
 mod process;
 pub mod ring;
 mod select;
+mod servant;
 mod signal;
 mod spawn;
 mod syscall;
@@ -32,7 +34,11 @@ pub use select::{UnknownProbe, select, select_among};
 use tollgate_measure::Probe;
 
 /// Every probe: those of the ladder, then the families that are measured when they are named.
-pub static PROBES: &[&dyn Probe] = &joined::<{ LADDER.len() + wake::ROWS.len() }>(&[LADDER, wake::ROWS]);
+pub static PROBES: &[&dyn Probe] = &joined::<{ LADDER.len() + wake::ROWS.len() + interpose::ROWS.len() }>(&[
+    LADDER,
+    wake::ROWS,
+    interpose::ROWS,
+]);
 
 /// The probes that are measured when none is named, in the order of the ladder's families.
 pub const LADDER: &[&dyn Probe] = &[

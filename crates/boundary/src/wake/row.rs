@@ -43,7 +43,7 @@ impl<M: Medium> Probe for Wake<M> {
 }
 
 /// Passes of which the CPU time is taken.
-const PASSES: u64 = 40;
+const PASSES: u64 = 20;
 
 /// Nanoseconds of CPU time that all threads of this process use for the passes.
 fn used(open: &mut dyn Crossing) -> Result<Option<u64>, Refusal> {

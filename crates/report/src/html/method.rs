@@ -18,6 +18,7 @@ static PAGES: &[(&str, &str)] = &[
     ("fault", include_str!("../../../../docs/reference/probes/fault.md")),
     ("fiber", include_str!("../../../../docs/reference/probes/fiber.md")),
     ("hardware", include_str!("../../../../docs/reference/probes/hardware.md")),
+    ("interpose", include_str!("../../../../docs/reference/probes/interpose.md")),
     ("null", include_str!("../../../../docs/reference/probes/null.md")),
     ("process", include_str!("../../../../docs/reference/probes/process.md")),
     ("ring", include_str!("../../../../docs/reference/probes/ring.md")),
