@@ -14,6 +14,8 @@ mod random;
 mod record;
 mod replay;
 mod score;
+#[cfg(test)]
+mod seeds;
 mod subject;
 mod traps;
 mod whole;

@@ -15,6 +15,9 @@ pub(crate) const UART_SIZE: u64 = 0x100;
 pub(crate) const FINISHER_BASE: u64 = 0x10_0000;
 pub(crate) const FINISHER_SIZE: u64 = 0x1000;
 
+/// Bytes of a cache block, as the device tree says.
+pub(crate) const CACHE_BLOCK: u64 = 64;
+
 /// Everything that has a physical address.
 pub(crate) struct Bus {
     pub(crate) ram: Vec<u8>,

@@ -1,6 +1,6 @@
 //! What kind of machine to build.
 
-use crate::isa::Isa;
+use crate::isa::{Extension, Isa};
 
 /// A memory map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString)]
@@ -11,6 +11,17 @@ pub enum MachineKind {
     Spike,
     /// QEMU's `virt`: CLINT, 16550 serial port at 0x10000000, test finisher at 0x100000.
     Virt,
+}
+
+impl MachineKind {
+    /// The ISA with what this machine has without being asked: QEMU's sets accessed and dirty bits, unless `svade` says
+    /// not to.
+    pub(crate) fn completes(self, isa: Isa) -> Isa {
+        match self {
+            MachineKind::Virt if !isa.has(Extension::Svade) => isa.with(Extension::Svadu),
+            _ => isa,
+        }
+    }
 }
 
 fn unknown_machine(name: &str) -> ConfigError {
@@ -33,7 +44,8 @@ pub struct Config {
     pub machine: MachineKind,
     /// Size of RAM, which begins at 0x80000000; a multiple of 4096, at most 64 GiB (1 GiB on RV32).
     pub ram_bytes: u64,
-    /// Whether misaligned loads and stores are done (as QEMU does) rather than trap (as Spike does by default).
+    /// Whether misaligned loads and stores are done (as QEMU does) rather than trap (as Spike does by default); `zicclsm`
+    /// in the ISA string says so as well.
     pub misaligned: bool,
     /// Bits of the address space identifier in `satp`, at most 16; RV32 has at most 9 of them.
     pub asid_bits: u32,

@@ -2,8 +2,11 @@
 
 use vm_fdt::{Error, FdtWriter};
 
-use crate::bus::{CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, RAM_BASE, UART_BASE, UART_SIZE};
+use crate::bus::{
+    CACHE_BLOCK, CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, RAM_BASE, UART_BASE, UART_SIZE,
+};
 use crate::config::{Config, ConfigError, MachineKind};
+use crate::isa::Extension;
 
 /// Ticks of `mtime` in a second; an instruction counts as a nanosecond of it.
 pub(crate) const TIMEBASE_HZ: u32 = 10_000_000;
@@ -48,6 +51,13 @@ fn write(config: &Config) -> Result<Vec<u8>, Error> {
     fdt.property_string("compatible", "riscv")?;
     fdt.property_string("riscv,isa", &config.isa.to_string())?;
     fdt.property_string("mmu-type", if config.isa.is_rv64() { "riscv,sv48" } else { "riscv,sv32" })?;
+    for (extension, property) in
+        [(Extension::Zicbom, "riscv,cbom-block-size"), (Extension::Zicboz, "riscv,cboz-block-size")]
+    {
+        if config.isa.has(extension) {
+            fdt.property_u32(property, CACHE_BLOCK as u32)?;
+        }
+    }
     fdt.property_u32("riscv,pmpregions", 16)?;
     fdt.property_u32("riscv,pmpgranularity", 4)?;
     fdt.property_u32("clock-frequency", 1_000_000_000)?;

@@ -13,7 +13,7 @@ use crate::exception::{AccessType, Cause, Exception};
 use crate::hart::{Hart, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
 use crate::htif::Htif;
-use crate::insn::Insn;
+use crate::insn::{Class, Insn};
 use crate::mmu;
 use crate::observer::{Observer, Retired};
 use crate::privilege::Privilege;
@@ -100,8 +100,9 @@ pub struct Machine {
 
 impl Machine {
     /// Builds a machine with empty memory, at reset.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check()?;
+        config.isa = config.machine.completes(config.isa);
         let rom = dtb::build(&config, ROM_SIZE as usize)?;
         let virt = config.machine == MachineKind::Virt;
         let bus = Bus {
@@ -276,12 +277,6 @@ impl Machine {
         self.hart.mip |= if raised { interrupt::MEI } else { 0 };
     }
 
-    /// Lets `mcycle` run ahead of the instructions by so many more cycles (fewer if negative), as a timing model says. Otherwise it
-    /// counts instructions.
-    pub fn advance_cycles(&mut self, more: i64) {
-        self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(more);
-    }
-
     /// Lets pending interrupts wait although they are enabled, so that a caller decides behind which instruction they are
     /// taken.
     pub fn hold_interrupts(&mut self, held: bool) {
@@ -334,13 +329,17 @@ impl Machine {
         let (pc, privilege, instret) = (self.hart.pc, self.hart.privilege, self.hart.retired);
         let mut pa = 0;
         if O::RETIRE || O::BLOCKS {
-            let translated = mmu::translate_page(&self.hart, &self.bus, pc, AccessType::Fetch, privilege);
+            let translated = mmu::look_up(&self.hart, &self.bus, pc, AccessType::Fetch, privilege);
             pa = translated.unwrap_or_default();
             if (pc & 0xfff) + u64::from(insn.len) > mmu::PAGE {
                 self.report_walk(self.hart.canonical(pc.wrapping_add(2)), AccessType::Fetch, privilege, obs);
             }
         }
         self.taken = false;
+        if insn.row().class == Class::Csr {
+            let ahead = obs.run_ahead(instret);
+            self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(ahead);
+        }
         let mut operands = [0; 2];
         if (O::RETIRE || O::BLOCKS) && insn.op.by_operands() {
             operands = self.hart.operands(insn);
@@ -375,7 +374,7 @@ impl Machine {
     }
 
     /// Fetches and decodes the instruction at the pc.
-    fn fetch(&self) -> Result<(Insn, u32), Exception> {
+    fn fetch(&mut self) -> Result<(Insn, u32), Exception> {
         let word = self.fetch_word(self.hart.pc)?;
         match self.decoder.decode(word) {
             Some(insn) => Ok((insn, word)),
@@ -384,9 +383,11 @@ impl Machine {
     }
 
     /// Fetches one instruction's bits, in two halves, since each may be in a page of its own.
-    fn fetch_word(&self, pc: u64) -> Result<u32, Exception> {
-        let half = |va: u64| -> Result<u32, Exception> {
-            let pa = mmu::translate(&self.hart, &self.bus, va, 2, AccessType::Fetch, self.hart.privilege)?;
+    fn fetch_word(&mut self, pc: u64) -> Result<u32, Exception> {
+        let second = self.hart.canonical(pc.wrapping_add(2));
+        let mut half = |va: u64| -> Result<u32, Exception> {
+            let pa =
+                mmu::translate(&self.hart, &mut self.bus, va, 2, AccessType::Fetch, self.hart.privilege)?;
             match self.bus.ram_read(pa, 2) {
                 Some(v) => Ok(v as u32),
                 None => Err(AccessType::Fetch.access_fault(va)),
@@ -396,7 +397,7 @@ impl Machine {
         if low & 3 != 3 {
             return Ok(low);
         }
-        Ok(low | half(self.hart.canonical(pc.wrapping_add(2)))? << 16)
+        Ok(low | half(second)? << 16)
     }
 
     /// Clocks since reset: one for each retired instruction, and those spent waiting.
@@ -428,9 +429,10 @@ impl Machine {
         if let Some(htif) = &mut self.bus.htif {
             htif.schedule(clock);
             if htif.due.is_some_and(|due| due <= clock) {
-                self.bus.serve_htif(&mut *self.host);
-                // The host may have written anywhere, code included.
-                self.engine.flush_blocks();
+                // Code included.
+                if self.bus.serve_htif(&mut *self.host) {
+                    self.engine.flush_blocks();
+                }
             }
         }
         let code =
@@ -443,13 +445,16 @@ impl Machine {
         self.hart.mip &= !(interrupt::MSI | interrupt::MTI);
         self.hart.mip |= if clint.msip { interrupt::MSI } else { 0 } | if timer { interrupt::MTI } else { 0 };
 
-        let timer_event = match timer {
-            true => u64::MAX,
-            false => {
-                let ticks = (clint.mtimecmp - time).saturating_add(clock / CLOCKS_PER_TICK);
-                ticks.saturating_mul(CLOCKS_PER_TICK)
-            }
+        let event = |compare: u64| match compare.checked_sub(time) {
+            None | Some(0) => u64::MAX,
+            Some(ticks) => ticks.saturating_add(clock / CLOCKS_PER_TICK).saturating_mul(CLOCKS_PER_TICK),
         };
+        let mut timer_event = event(clint.mtimecmp);
+        if self.hart.has_supervisor_timer() {
+            self.hart.mip &= !interrupt::STI;
+            self.hart.mip |= if self.hart.stimecmp <= time { interrupt::STI } else { 0 };
+            timer_event = timer_event.min(event(self.hart.stimecmp));
+        }
         let htif_event = self.bus.htif.as_ref().and_then(|h| h.due).unwrap_or(u64::MAX);
         self.next_event = timer_event.min(htif_event);
     }
@@ -460,7 +465,8 @@ impl Machine {
             self.waiting = false;
             return;
         }
-        let timer_can_come = self.hart.mie & interrupt::MTI != 0;
+        let timers = interrupt::MTI | if self.hart.has_supervisor_timer() { interrupt::STI } else { 0 };
+        let timer_can_come = self.hart.mie & timers != 0;
         let htif_is_due = self.bus.htif.as_ref().is_some_and(|h| h.due.is_some());
         if self.next_event == u64::MAX || !timer_can_come && !htif_is_due {
             self.stopped = Some(Stop::Idle);
@@ -551,7 +557,7 @@ impl Machine {
     /// The physical address of a virtual one for a load in the current mode, if there is one.
     pub fn translate(&self, va: u64) -> Option<u64> {
         let va = self.hart.canonical(va);
-        mmu::translate_page(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
+        mmu::look_up(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
     }
 
     /// Whether floating point is on (`mstatus.FS`).

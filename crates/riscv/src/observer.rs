@@ -262,11 +262,21 @@ pub trait Observer {
     const BLOCKS: bool = false;
     /// Whether `walk` and `address_space` are called.
     const WALK: bool = false;
+    /// Whether `csr` is called.
+    const CSR: bool = false;
 
     /// Whether [`Several::operands`] is needed. It must not change during a run.
     #[inline(always)]
     fn operands(&self) -> bool {
         false
+    }
+
+    /// How many more cycles than instructions have passed since this was asked last; so many instructions have retired
+    /// since reset. The machine asks before each instruction that accesses a control and status register, and lets
+    /// `mcycle` run ahead by that. The default is 0: `mcycle` counts instructions.
+    #[inline(always)]
+    fn run_ahead(&mut self, _retired: u64) -> i64 {
+        0
     }
 
     /// An instruction retired.
@@ -291,6 +301,10 @@ pub trait Observer {
     #[inline(always)]
     fn access(&mut self, _access: &Access) {}
 
+    /// An instruction wrote a control and status register, which now has this value.
+    #[inline(always)]
+    fn csr(&mut self, _number: u16, _value: u64) {}
+
     /// A trap was taken.
     #[inline(always)]
     fn trap(&mut self, _trap: &Trap) {}
@@ -314,9 +328,14 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
         A::BLOCKS || B::BLOCKS
     };
     const WALK: bool = A::WALK || B::WALK;
+    const CSR: bool = A::CSR || B::CSR;
     #[inline(always)]
     fn operands(&self) -> bool {
         self.0.operands() || self.1.operands()
+    }
+    #[inline(always)]
+    fn run_ahead(&mut self, retired: u64) -> i64 {
+        self.0.run_ahead(retired) + self.1.run_ahead(retired)
     }
     #[inline(always)]
     fn retire(&mut self, retired: &Retired) {
@@ -361,6 +380,15 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
         }
         if B::MEMORY {
             self.1.access(access);
+        }
+    }
+    #[inline(always)]
+    fn csr(&mut self, number: u16, value: u64) {
+        if A::CSR {
+            self.0.csr(number, value);
+        }
+        if B::CSR {
+            self.1.csr(number, value);
         }
     }
     #[inline(always)]

@@ -210,6 +210,19 @@ fn forgetful(queue: u32) -> Core {
     Core::from_toml(&core).unwrap()
 }
 
+/// VexRiscv with caches so small that wrong paths often come to lines that are missing, or displace what is needed.
+fn straying(sets: u32) -> Core {
+    let core = format!(
+        "name = 'straying'
+        base = 'vexriscv'
+        l1i.geometry = '{sets}:1:16'
+        l1d.geometry = '4:1:16'
+        itlb.entries = 2
+        dtlb.entries = 2"
+    );
+    Core::from_toml(&core).unwrap()
+}
+
 #[test]
 fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
     let rv64: Isa = "rv64gc".parse().unwrap();
@@ -219,6 +232,7 @@ fn the_fast_path_equals_the_plain_scoreboard_on_random_programs() {
     cores.push(serial());
     cores.extend(["lru", "lfsr"].map(narrow));
     cores.extend([1, 5, 8].map(forgetful));
+    cores.extend([4, 32].map(straying));
     let seconds = common::fuzz_seconds();
     let end = seconds.map(|s| std::time::Instant::now() + std::time::Duration::from_secs(s));
     let mut seed = if end.is_some() { u64::from(std::process::id()) << 32 } else { 100 };

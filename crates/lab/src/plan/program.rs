@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tollgate_record::family::ProgramAsked;
-use tollgate_riscv::{ConfigError, LoadError};
+use tollgate_riscv::{ConfigError, Extension, LoadError};
 
 use super::options::{PlanError, check_budget, core, isa, read};
 use crate::program::{GuestTime, Job, ProgramError, Watch};
@@ -18,6 +18,8 @@ pub struct ProgramRequest<'a> {
     pub arguments: &'a [String],
     /// The machine's instructions.
     pub isa: &'a str,
+    /// Whether misaligned accesses of memory are done, whatever the ISA string says.
+    pub misaligned: bool,
     /// The machine's memory map.
     pub machine: &'a str,
     /// RAM in MiB.
@@ -73,7 +75,11 @@ impl<'a> ProgramPlan<'a> {
         let files = allowed.collect::<Result<_, PlanError>>()?;
         let name = request.elf.to_string_lossy().into_owned();
         let job = Job {
-            isa: isa(request.isa)?,
+            isa: if request.misaligned {
+                isa(request.isa)?.with(Extension::Zicclsm)
+            } else {
+                isa(request.isa)?
+            },
             machine: request.machine.parse().map_err(|error| PlanError::option("--machine", error))?,
             ram_bytes: request.memory.saturating_mul(1 << 20),
             bootargs: request.bootargs.to_owned(),
@@ -130,6 +136,7 @@ mod tests {
             elf: Path::new(ELF),
             arguments: &[],
             isa: "rv64gc",
+            misaligned: false,
             machine: "spike",
             memory: 1,
             bootargs: "",
@@ -149,12 +156,25 @@ mod tests {
     }
 
     #[test]
+    fn misaligned_is_an_extension_of_the_machine() {
+        let has = |misaligned| {
+            let plan = ProgramPlan::new(ProgramRequest { misaligned, ..request() }).unwrap();
+            plan.job.isa.has(Extension::Zicclsm)
+        };
+        assert_eq!([has(false), has(true)], [false, true]);
+    }
+
+    #[test]
     fn errors_name_the_option_and_a_value_that_works() {
         let arguments = ["-v".to_owned()];
         let cases = [
             (ProgramRequest { arguments: &arguments, ..request() }, "add --pk PK"),
             (ProgramRequest { isa: "x86", ..request() }, "--isa: "),
             (ProgramRequest { machine: "pc", ..request() }, "--machine: "),
+            (
+                ProgramRequest { elf: Path::new("/dev/zero"), ..request() },
+                "/dev/zero: is a device or a pipe; copy",
+            ),
             (ProgramRequest { max_instructions: 0, ..request() }, "--max-instructions 0: give at least 1"),
         ];
         for (request, expected) in cases {
@@ -178,6 +198,23 @@ mod tests {
             assert_eq!(error, "--guest-time: there is no core; add --core CORE");
         }
         assert!(watch(None, true, Some("rockt"), None).unwrap_err().to_string().contains("rocket"));
+    }
+
+    /// Opening a pipe that nobody writes to would block, and a sparse file would fill the memory.
+    #[test]
+    fn pipes_and_endless_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = ProgramPlan::new(ProgramRequest { elf: &pipe, ..request() }).unwrap_err().to_string();
+        assert!(
+            error.ends_with("is a device or a pipe; copy its contents to a file, and give that"),
+            "{error}"
+        );
+        let sparse = folder.path().join("sparse");
+        std::fs::File::create(&sparse).unwrap().set_len(5 << 30).unwrap();
+        let error = ProgramPlan::new(ProgramRequest { elf: &sparse, ..request() }).unwrap_err().to_string();
+        assert!(error.ends_with("has 5 GiB, more than the 4 GiB that are read"), "{error}");
     }
 
     #[test]
