@@ -159,23 +159,6 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_every_help_parse() {
-        fn check(command: &clap::Command) {
-            if command.is_hide_set() || command.get_name() == "help" {
-                return;
-            }
-            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            let lines = crate::described::lines(&after);
-            assert!(!lines.is_empty(), "{} has no example", command.get_name());
-            lines.into_iter().filter(|line| line.starts_with("tollgate")).for_each(parses);
-            command.get_subcommands().for_each(check);
-        }
-        let mut whole = Cli::command();
-        whole.build();
-        check(&whole);
-    }
-
-    #[test]
     fn the_examples_of_the_pages_parse() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|page| page.unwrap().path());

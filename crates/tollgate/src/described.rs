@@ -76,7 +76,7 @@ pub(crate) fn examples(mut whole: Command) -> anyhow::Result<ExitCode> {
 }
 
 /// The lines below `Example:` or `Examples:`.
-pub(crate) fn lines(help: &str) -> Vec<&str> {
+fn lines(help: &str) -> Vec<&str> {
     help.lines()
         .skip_while(|line| !matches!(line.trim(), "Example:" | "Examples:"))
         .skip(1)

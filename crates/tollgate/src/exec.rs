@@ -68,7 +68,7 @@ pub(crate) fn tip(error: &clap::Error) -> Option<&'static str> {
         ErrorKind::MissingRequiredArgument if is_missing("<COMMAND>...") => {
             Some("the command comes last: tollgate exec git status")
         }
-        ErrorKind::UnknownArgument if error.get(ContextKind::SuggestedArg).is_none() => Some(
+        ErrorKind::UnknownArgument => Some(
             "options of tollgate come before the command, and all after it are its own: tollgate exec --stacks ls -l",
         ),
         _ => None,

@@ -7,7 +7,6 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tollgate_record::document::{self, DocumentError};
-use tollgate_record::{Warning, warning};
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as read};
 
 #[derive(clap::Args)]
@@ -50,6 +49,7 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     let told: Told = args.tell.iter().cloned().collect();
     let (importer, imported) = read(&bytes, args.format, &told)
         .map_err(|error| Usage::error(format!("cannot import {name}: {error}")))?;
+    let warnings = imported.warnings(importer);
     let mut host = imported.host;
     if let Some(named) = &args.host {
         host.name.clone_from(named);
@@ -60,15 +60,7 @@ pub(crate) fn import(args: &Args) -> anyhow::Result<ExitCode> {
     let mut session = Session::open(&args.destination, host, 0)?;
     session.run.complete = true;
     session.run.results = imported.results;
-    let text = format!(
-        "imported from a file of {}: the time is that of the import, the seed means nothing, and what the file \
-         does not tell of its host is absent",
-        importer.name
-    );
-    session.run.warnings.push(Warning::new(warning::IMPORTED, text));
-    if !imported.ignored.is_empty() {
-        session.run.warnings.push(Warning::new(warning::NOT_IMPORTED, left_out(&imported.ignored)));
-    }
+    session.run.warnings.extend(warnings);
     session.finish()
 }
 
@@ -108,14 +100,4 @@ fn contents(path: &Path) -> anyhow::Result<Vec<u8>> {
         return Err(Usage::error(text));
     }
     Ok(bytes)
-}
-
-fn left_out(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let mut text =
-        format!("these of its results have no place here: {}", names[..names.len().min(SHOWN)].join(", "));
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    text
 }

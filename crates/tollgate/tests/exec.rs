@@ -89,6 +89,7 @@ fn a_wrong_command_line_says_what_to_type() {
         (&[][..], "the command comes last: tollgate exec git status"),
         (&["--"], "the command comes last: tollgate exec git status"),
         (&["-v", "ls"], "options of tollgate come before the command"),
+        (&["--counts", "bpf", "--", "ls"], "options of tollgate come before the command"),
         (&["--cout", "bpf", "ls"], "'--count'"),
         (&["--pid", "init"], "as 'pgrep NAME' prints it"),
         (&["--for", "10", "ls"], "10s, 500ms or 2m"),

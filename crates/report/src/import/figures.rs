@@ -30,6 +30,28 @@ pub struct Imported {
     pub ignored: Vec<String>,
 }
 
+impl Imported {
+    /// What a reader of a run made of this must know.
+    pub fn warnings(&self, importer: &Importer) -> Vec<Warning> {
+        const SHOWN: usize = 5;
+        let text = format!(
+            "imported from a file of {}: the time is that of the import, the seed means nothing, and what the file \
+             does not tell of its host is absent",
+            importer.name
+        );
+        let mut warnings = vec![Warning::new(warning::IMPORTED, text)];
+        if !self.ignored.is_empty() {
+            let shown = self.ignored[..self.ignored.len().min(SHOWN)].join(", ");
+            let mut text = format!("these of its results have no place here: {shown}");
+            if self.ignored.len() > SHOWN {
+                text.push_str(&format!(" and {} more", self.ignored.len() - SHOWN));
+            }
+            warnings.push(Warning::new(warning::NOT_IMPORTED, text));
+        }
+        warnings
+    }
+}
+
 /// Why a file gives no run. Each reads as a clause after the file's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
@@ -154,6 +176,19 @@ mod tests {
             let sorted: Vec<f64> = (1..=n).map(f64::from).collect();
             assert_eq!(median_interval(&sorted), ranks.map(|ranks: [i32; 2]| ranks.map(f64::from)), "{n}");
         }
+    }
+
+    #[test]
+    fn results_without_a_place_are_named_as_far_as_they_fit() {
+        let importer = &super::super::IMPORTERS[0];
+        let ignored = |count| (1..=count).map(|n| format!("r{n}")).collect();
+        let texts = |count| {
+            let warnings = Imported { ignored: ignored(count), ..Imported::default() }.warnings(importer);
+            Vec::from_iter(warnings.into_iter().skip(1).map(|warning| warning.text))
+        };
+        assert!(texts(0).is_empty());
+        assert!(texts(5)[0].ends_with("here: r1, r2, r3, r4, r5"));
+        assert!(texts(7)[0].ends_with("here: r1, r2, r3, r4, r5 and 2 more"));
     }
 
     #[test]
