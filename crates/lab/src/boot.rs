@@ -1,12 +1,18 @@
 //! Boots a real kernel on the embedded machine: its console, its input, and how it ends.
 
+mod terminal;
+
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use tollgate_record::number::count;
-use tollgate_riscv::{Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, Stop, Storage};
+use tollgate_riscv::{
+    Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, Stop, Storage,
+};
+
+pub use terminal::Terminal;
 
 /// What to boot, on what.
 #[derive(Clone, Debug)]
@@ -184,7 +190,8 @@ pub fn run(
     let mut run = Run { left: max_instructions, pending, open: true, tail: Vec::new() };
     let ending = run.drive(machine, input, console, interrupted)?;
     let text = String::from_utf8_lossy(&run.tail).into_owned();
-    let lines: Vec<String> = text.lines().map(str::trim_end).filter(|l| !l.is_empty()).map(printable).collect();
+    let lines: Vec<String> =
+        text.lines().map(str::trim_end).filter(|l| !l.is_empty()).map(printable).collect();
     Ok(BootOutcome {
         ending,
         instructions: machine.instret(),

@@ -9,7 +9,7 @@ mod program;
 mod trap;
 mod workload;
 
-pub use boot::{BootRequest, input};
+pub use boot::{BOOT_ISA, BootRequest, input};
 pub use icache::{IcachePlan, IcacheRequest};
 pub use options::PlanError;
 pub use pipeline::{PipelinePlan, PipelineRequest};

@@ -38,8 +38,8 @@ impl Machine {
         hart.medeleg = 0xb1ff;
         hart.mideleg = interrupt::SUPERVISOR;
         hart.mcounteren = 0xffff_ffff;
-        // Every optional feature that exists is on; others stay zero.
-        let _ = hart.csr_write(MENVCFG, u64::MAX & !(1 << 4));
+        // Every optional feature that exists is on; cache blocks are flushed where they would be invalidated (CBIE).
+        let _ = hart.csr_write(MENVCFG, !(1 << 5 | 1));
         hart.pc = hart.canonical(address);
         hart.x[10] = id;
         hart.x[11] = hart.canonical(argument);

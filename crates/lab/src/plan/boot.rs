@@ -36,6 +36,9 @@ pub struct BootRequest<'a> {
     pub max_instructions: u64,
 }
 
+/// The instructions of QEMU's `virt`, as far as they are here.
+pub const BOOT_ISA: &str = "rv64gc";
+
 /// The largest kernel, firmware or initial RAM disk that is read.
 const LARGEST: u64 = 1 << 30;
 

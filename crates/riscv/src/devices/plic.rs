@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn the_highest_priority_is_claimed_first_and_of_equals_the_lowest_number() {
-        for (five, ten, order) in [(1, 2, [10, 5, 0]), (2, 1, [5, 10, 0]), (3, 3, [5, 10, 0]), (0, 1, [10, 0, 0])]
+        for (five, ten, order) in
+            [(1, 2, [10, 5, 0]), (2, 1, [5, 10, 0]), (3, 3, [5, 10, 0]), (0, 1, [10, 0, 0])]
         {
             let mut plic = plic(five, ten);
             plic.set_level(1 << 5 | 1 << 10);

@@ -237,3 +237,6 @@ fn transfer(
     }
     Ok(used)
 }
+
+#[cfg(test)]
+mod tests;

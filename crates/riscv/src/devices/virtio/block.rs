@@ -69,12 +69,7 @@ impl Block {
         self.sectors().to_le_bytes().to_vec()
     }
 
-    pub(crate) fn serve(
-        &mut self,
-        ram: &mut [u8],
-        chain: &Chain,
-        touched: Touched,
-    ) -> Result<u32, Broken> {
+    pub(crate) fn serve(&mut self, ram: &mut [u8], chain: &Chain, touched: Touched) -> Result<u32, Broken> {
         let header = *chain.readable.first().filter(|part| part.len == 16).ok_or(Broken)?;
         let word = |range| header.bytes(ram).map(|bytes| crate::map::from_le(&bytes[range]));
         let (kind, sector) = (word(0..4)?, word(8..16)?);
@@ -82,9 +77,8 @@ impl Block {
         let mut written = 1;
         let result = match kind {
             IN => {
-                let result = self.transfer(sector, data, |block, sector, part| {
-                    block.read(sector, part.bytes_mut(ram)?)
-                })?;
+                let result = self
+                    .transfer(sector, data, |block, sector, part| block.read(sector, part.bytes_mut(ram)?))?;
                 for part in data {
                     touched(part.address, part.len);
                     written += part.len as u32;

@@ -61,8 +61,10 @@ pub(crate) struct Chain {
     pub(crate) writable: Vec<Part>,
 }
 
-/// Serves one chain: yields how many bytes were written, and reports where to `touched`.
+/// Receives the address and length of each range that a device writes.
 pub(crate) type Touched<'a> = &'a mut dyn FnMut(u64, u64);
+/// Serves one chain, and yields how many bytes were written.
+type Serve<'a> = dyn FnMut(&mut [u8], &Chain, Touched) -> Result<u32, Broken> + 'a;
 
 fn read<const N: usize>(ram: &[u8], address: u64) -> Result<u64, Broken> {
     let bytes = Part { address, len: N as u64 }.bytes(ram)?;
@@ -99,7 +101,7 @@ impl Queue {
         &mut self,
         ram: &mut [u8],
         touched: Touched,
-        serve: &mut dyn FnMut(&mut [u8], &Chain, Touched) -> Result<u32, Broken>,
+        serve: &mut Serve,
     ) -> Result<bool, Broken> {
         if !self.ready || self.size == 0 {
             return Ok(false);
