@@ -17,6 +17,8 @@ pub struct ProgramLedger {
     stacks: Stacks,
     /// Runs of one function that its core did not get yet.
     runs: Vec<Pass>,
+    /// How many more cycles than instructions the guest's `mcycle` counts so far, if it counts the core's.
+    ahead: Option<i64>,
     /// The core.
     pub core: String,
     /// How well it is proven against its RTL, if it was compared.
@@ -35,10 +37,16 @@ impl ProgramLedger {
             by_function: Vec::new(),
             stacks: Stacks::new(profile.len()),
             runs: Vec::new(),
+            ahead: None,
             profile,
             core: core.name.clone(),
             proof: proof(core),
         })
+    }
+
+    /// Lets the guest's `mcycle` count the core's cycles; from the first instruction on.
+    pub(crate) fn with_guest_cycles(self) -> Self {
+        Self { ahead: Some(0), ..self }
     }
 
     /// Cycles so far.
@@ -113,6 +121,12 @@ impl Observer for ProgramLedger {
         self.clock.operands()
     }
 
+    fn run_ahead(&mut self, retired: u64) -> i64 {
+        let Some(before) = &mut self.ahead else { return 0 };
+        let ahead = self.clock.cycles() as i64 - retired as i64;
+        ahead - std::mem::replace(before, ahead)
+    }
+
     fn walk(&mut self, walk: &Walk) {
         self.clock.walk(walk);
     }
@@ -173,7 +187,7 @@ impl Observer for ProgramLedger {
 
 #[cfg(test)]
 mod tests {
-    use tollgate_riscv::{Config, Elf, Insn, Isa, Machine, Op, Operands, Xlen};
+    use tollgate_riscv::{Config, Elf, Insn, Isa, Machine, Op, Operands, Step, Xlen};
 
     use super::*;
     use crate::cycles::Clock;
@@ -303,6 +317,80 @@ mod tests {
         let cycles: Vec<_> = ledger.paths().0.iter().map(|path| path.cycles).collect();
         // A thousand calls of two instructions, and as many in the caller.
         assert_eq!(cycles, [2_000, 2_000]);
+    }
+
+    /// So much `mcycle` has to run ahead.
+    struct Ahead(i64);
+
+    impl Observer for Ahead {
+        fn run_ahead(&mut self, _: u64) -> i64 {
+            std::mem::take(&mut self.0)
+        }
+    }
+
+    /// Runs a program whose `mcycle` counts a core's cycles, from blocks and with `mcycle` set behind each step. Yields what
+    /// the guest wrote, and its `a0`.
+    fn with_guest_cycles(elf: &Elf, core: &str, steps: u64) -> (String, u64) {
+        let core = Core::preset(core).expect("a preset");
+        let booted = || {
+            let mut machine =
+                Machine::new(Config { ram_bytes: 8 << 20, ..Config::default() }).expect("a machine");
+            machine.load(elf).expect("it fits");
+            machine
+        };
+        let ledger = || ProgramLedger::new(Profile::new(elf, None), &core, &booted().code()).expect("a core");
+        let (mut stepped, mut plain, mut ahead) = (booted(), ledger(), Ahead(0));
+        for _ in 0..steps {
+            let before = plain.cycles() as i64 - stepped.instret() as i64;
+            if let Step::Stopped(_) = stepped.step(&mut (&mut plain, &mut ahead)) {
+                break;
+            }
+            ahead.0 += plain.cycles() as i64 - stepped.instret() as i64 - before;
+        }
+        let (mut machine, mut ledger) = (booted(), ledger().with_guest_cycles());
+        machine.run(steps, &mut ledger);
+        assert_eq!(machine.instret(), stepped.instret());
+        assert_eq!(ledger.cycles(), plain.cycles());
+        for register in 1..32 {
+            assert_eq!(machine.x(register), stepped.x(register), "x{register} on {}", core.name);
+        }
+        assert_eq!(machine.console(), stepped.console());
+        (String::from_utf8_lossy(machine.console()).into_owned(), machine.x(10))
+    }
+
+    #[test]
+    fn blocks_let_mcycle_count_what_single_steps_do() {
+        let op =
+            |op, rd, rs1, rs2, imm| Insn::encode(op, Operands { rd, rs1, rs2, imm, ..Operands::default() });
+        let mcycle = 0xb00;
+        // Mixes each reading into a0, and sets the counter to some of that.
+        let pass = [
+            op(Op::Csrrs, 5, 0, 0, mcycle),
+            op(Op::Mul, 10, 10, 11, 0),
+            op(Op::Add, 10, 10, 5, 0),
+            op(Op::Csrrs, 6, 0, 0, mcycle),
+            op(Op::Div, 7, 10, 6, 0),
+            op(Op::Add, 10, 10, 6, 0),
+            op(Op::Andi, 7, 10, 0, 8),
+            op(Op::Beq, 0, 7, 0, 8),
+            op(Op::Csrrw, 0, 10, 0, mcycle),
+            op(Op::Jal, 0, 0, 0, -36),
+        ];
+        let data: Vec<u8> = pass.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut elf = image("ctx_switch");
+        elf.segments.truncate(1);
+        let segment = &mut elf.segments[0];
+        (elf.entry, segment.memory_size, segment.data) = (segment.address, data.len() as u64, data);
+        elf.symbols.clear();
+        let mut seen = Vec::new();
+        for core in ["rocket", "cva6", "vexriscv", "ripes-5stage"] {
+            seen.push(with_guest_cycles(&elf, core, 20_000).1);
+            // Its traps come between two readings.
+            let (console, _) = with_guest_cycles(&image("ctx_switch"), core, 20_000);
+            assert_ne!(console, "getpid 1: 96 cycles\n");
+        }
+        seen.dedup();
+        assert_eq!(seen.len(), 4, "{seen:x?}");
     }
 
     #[test]

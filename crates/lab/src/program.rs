@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use tollgate_record::number::count;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
-    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Step, Stop, Xlen,
+    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Stop, Xlen,
 };
 
 use crate::ledger::ProgramLedger;
@@ -214,16 +214,13 @@ pub fn run(
             ending
         }
         Watch::Ledger(core, time) => {
-            let mut watch =
-                ProgramLedger::new(Profile::new(&program, kernel.as_ref()), &core, &machine.code())?;
-            let ending = match time {
-                GuestTime::Functional => {
-                    drive(&mut machine, job, &mut watch, SLICE, console, &mut |_: &mut ProgramLedger| Ok(()))?
-                }
-                GuestTime::Model => {
-                    drive(&mut InStep(&mut machine), job, &mut watch, SLICE, console, &mut |_| Ok(()))?
-                }
-            };
+            let profile = Profile::new(&program, kernel.as_ref());
+            let mut watch = ProgramLedger::new(profile, &core, &machine.code())?;
+            if time == GuestTime::Model {
+                watch = watch.with_guest_cycles();
+            }
+            let ending =
+                drive(&mut machine, job, &mut watch, SLICE, console, &mut |_: &mut ProgramLedger| Ok(()))?;
             watch.end();
             ledger = Some(watch);
             ending
@@ -245,46 +242,9 @@ fn spare(bytes: u64) -> Result<(), ProgramError> {
     }
 }
 
-/// How a machine runs: at full speed, or in step with a core.
-trait Runs<O> {
-    fn machine(&mut self) -> &mut Machine;
-    fn run(&mut self, budget: u64, watch: &mut O) -> Stop;
-}
-
-impl<O: Observer> Runs<O> for Machine {
-    fn machine(&mut self) -> &mut Machine {
-        self
-    }
-
-    fn run(&mut self, budget: u64, watch: &mut O) -> Stop {
-        Machine::run(self, budget, watch)
-    }
-}
-
-/// A machine whose `mcycle` follows the core's cycles.
-struct InStep<'a>(&'a mut Machine);
-
-impl Runs<ProgramLedger> for InStep<'_> {
-    fn machine(&mut self) -> &mut Machine {
-        self.0
-    }
-
-    fn run(&mut self, budget: u64, watch: &mut ProgramLedger) -> Stop {
-        for _ in 0..budget {
-            let before = (watch.cycles(), self.0.instret());
-            if let Step::Stopped(stop) = self.0.step(watch) {
-                return stop;
-            }
-            let cycles = watch.cycles() - before.0;
-            self.0.advance_cycles(cycles as i64 - (self.0.instret() - before.1) as i64);
-        }
-        Stop::Budget
-    }
-}
-
 /// Runs to the end, passing on what the program writes in between.
-fn drive<O: Observer, R: Runs<O>>(
-    machine: &mut R,
+fn drive<O: Observer>(
+    machine: &mut Machine,
     job: &Job,
     watch: &mut O,
     slice: u64,
@@ -293,17 +253,17 @@ fn drive<O: Observer, R: Runs<O>>(
 ) -> Result<Ending, ProgramError> {
     let mut left = job.max_instructions;
     loop {
-        let before = machine.machine().instret();
+        let before = machine.instret();
         let budget = slice.min(left);
         let stop = machine.run(budget, watch);
         between(watch)?;
-        let written = machine.machine().take_console();
+        let written = machine.take_console();
         if !written.is_empty() {
             console.write_all(&written)?;
             console.flush()?;
         }
         // A slice in which nothing retires, only traps, is used up all the same.
-        let retired = machine.machine().instret() - before;
+        let retired = machine.instret() - before;
         left -= budget;
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
@@ -311,7 +271,7 @@ fn drive<O: Observer, R: Runs<O>>(
                 return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
             }
             Stop::Budget if retired == 0 && budget > 0 => {
-                let pc = machine.machine().pc();
+                let pc = machine.pc();
                 return Ok(Ending::Stuck(format!("nothing but traps; the handler at {pc:#x} traps itself")));
             }
             Stop::Budget if left == 0 => return Ok(Ending::Budget),

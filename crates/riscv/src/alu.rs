@@ -37,3 +37,9 @@ pub(crate) fn divu32(a: u32, b: u32) -> u64 {
 pub(crate) fn remu32(a: u32, b: u32) -> u64 {
     sext32(u64::from(a.checked_rem(b).unwrap_or(a)))
 }
+
+/// `orc.b`: each byte becomes all ones unless it is zero.
+#[inline(always)]
+pub(crate) fn or_combine(v: u64) -> u64 {
+    u64::from_ne_bytes(v.to_ne_bytes().map(|byte| if byte == 0 { 0 } else { 0xff }))
+}

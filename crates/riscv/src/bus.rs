@@ -15,6 +15,9 @@ use crate::map::{
     VIRTIO_SOURCE, VIRTIO_STRIDE, from_le,
 };
 
+/// Bytes of a cache block, as the device tree says.
+pub(crate) const CACHE_BLOCK: u64 = 64;
+
 /// Everything that has a physical address.
 pub(crate) struct Bus {
     pub(crate) ram: Vec<u8>,

@@ -1,6 +1,6 @@
 //! What kind of machine to build.
 
-use crate::isa::Isa;
+use crate::isa::{Extension, Isa};
 use crate::map::MOST_HARTS;
 
 /// A memory map.
@@ -12,6 +12,17 @@ pub enum MachineKind {
     Spike,
     /// QEMU's `virt`: CLINT, PLIC, 16550 serial port, power-off and reset, real-time clock, eight virtio slots.
     Virt,
+}
+
+impl MachineKind {
+    /// The ISA with what this machine has without being asked: QEMU's sets accessed and dirty bits, unless `svade` says
+    /// not to.
+    pub(crate) fn completes(self, isa: Isa) -> Isa {
+        match self {
+            MachineKind::Virt if !isa.has(Extension::Svade) => isa.with(Extension::Svadu),
+            _ => isa,
+        }
+    }
 }
 
 fn unknown_machine(name: &str) -> ConfigError {
@@ -34,7 +45,8 @@ pub struct Config {
     pub machine: MachineKind,
     /// Size of RAM, which begins at 0x80000000; a multiple of 4096, at most 64 GiB (1 GiB on RV32).
     pub ram_bytes: u64,
-    /// Whether misaligned loads and stores are done (as QEMU does) rather than trap (as Spike does by default).
+    /// Whether misaligned loads and stores are done (as QEMU does) rather than trap (as Spike does by default); `zicclsm`
+    /// in the ISA string says so as well.
     pub misaligned: bool,
     /// Bits of the address space identifier in `satp`, at most 16; RV32 has at most 9 of them.
     pub asid_bits: u32,

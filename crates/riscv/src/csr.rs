@@ -3,7 +3,7 @@
 //! Section numbers are those of the privileged specification, version 20240411.
 
 use crate::custom::{MTOLLSP, STOLLSP, TOLLBANK};
-use crate::hart::{Hart, interrupt, status};
+use crate::hart::{Hart, environment, interrupt, status};
 use crate::isa::Extension;
 use crate::pmp;
 use crate::privilege::Privilege;
@@ -25,7 +25,8 @@ numbers! {
     FFLAGS = 0x001; FRM = 0x002; FCSR = 0x003;
     CYCLE = 0xc00; TIME = 0xc01; INSTRET = 0xc02; CYCLEH = 0xc80; TIMEH = 0xc81; INSTRETH = 0xc82;
     SSTATUS = 0x100; SIE = 0x104; STVEC = 0x105; SCOUNTEREN = 0x106; SENVCFG = 0x10a;
-    SSCRATCH = 0x140; SEPC = 0x141; SCAUSE = 0x142; STVAL = 0x143; SIP = 0x144; SATP = 0x180;
+    SSCRATCH = 0x140; SEPC = 0x141; SCAUSE = 0x142; STVAL = 0x143; SIP = 0x144; STIMECMP = 0x14d;
+    STIMECMPH = 0x15d; SATP = 0x180;
     MVENDORID = 0xf11; MARCHID = 0xf12; MIMPID = 0xf13; MHARTID = 0xf14; MCONFIGPTR = 0xf15;
     MSTATUS = 0x300; MISA = 0x301; MEDELEG = 0x302; MIDELEG = 0x303; MIE = 0x304; MTVEC = 0x305;
     MCOUNTEREN = 0x306; MENVCFG = 0x30a; MSTATUSH = 0x310; MENVCFGH = 0x31a; MCOUNTINHIBIT = 0x320;
@@ -67,6 +68,10 @@ pub(crate) enum Effect {
     Nothing,
     /// Physical memory protection: cached permissions are void.
     Protection,
+    /// `stimecmp`: interrupts may be pending now, or at another time.
+    Timer,
+    /// `menvcfg`: both of these.
+    Environment,
 }
 
 const MSTATUS_WRITABLE: u64 = status::SIE
@@ -101,6 +106,14 @@ impl Hart {
             FFLAGS | FRM | FCSR if !self.isa.has(Extension::F) || !self.fp_enabled() => return Err(Illegal),
             // 10.1.11: TVM makes satp illegal in S-mode.
             SATP if self.privilege == Privilege::Supervisor && self.mstatus & status::TVM != 0 => {
+                return Err(Illegal);
+            }
+            // Sstc, 2.3: TM of mcounteren and STCE of menvcfg permit it to S-mode.
+            STIMECMP | STIMECMPH
+                if !self.isa.has(Extension::Sstc)
+                    || self.privilege == Privilege::Supervisor
+                        && (self.mcounteren & 2 == 0 || !self.has_supervisor_timer()) =>
+            {
                 return Err(Illegal);
             }
             CYCLE..=0xc1f | CYCLEH..=0xc9f => {
@@ -147,6 +160,8 @@ impl Hart {
             STVEC => self.stvec,
             SCOUNTEREN => self.scounteren,
             SENVCFG => self.senvcfg,
+            STIMECMP => low_or_all(self.stimecmp),
+            STIMECMPH => high(self.stimecmp)?,
             SSCRATCH => self.sscratch,
             SEPC => self.sepc & !self.target_mask(),
             SCAUSE => self.scause,
@@ -162,8 +177,9 @@ impl Hart {
             MIP => self.mip,
             MTVEC => self.mtvec,
             MCOUNTEREN => self.mcounteren,
-            MENVCFG => self.menvcfg,
-            MSTATUSH | MENVCFGH if !rv64 => 0,
+            MENVCFG => low_or_all(self.menvcfg),
+            MENVCFGH => high(self.menvcfg)?,
+            MSTATUSH if !rv64 => 0,
             MCOUNTINHIBIT => 0,
             // The debug specification's way to say that there are no triggers.
             TSELECT | TDATA1 | TDATA2 | TDATA3 => 0,
@@ -226,7 +242,18 @@ impl Hart {
             }
             STVEC => self.stvec = v & !2,
             SCOUNTEREN => self.scounteren = counter32(v),
-            SENVCFG => self.senvcfg = v & 1,
+            SENVCFG => {
+                let kept = self.environment_bits() & 0xff;
+                self.senvcfg = self.environment(self.senvcfg, v & kept);
+            }
+            STIMECMP => {
+                self.stimecmp = low(self.stimecmp);
+                return Ok(Effect::Timer);
+            }
+            STIMECMPH if !rv64 => {
+                self.stimecmp = high(self.stimecmp);
+                return Ok(Effect::Timer);
+            }
             SSCRATCH => self.sscratch = v,
             SEPC => self.sepc = v & !1,
             SCAUSE => self.scause = v,
@@ -238,11 +265,23 @@ impl Hart {
             MEDELEG => self.medeleg = v & MEDELEG_WRITABLE,
             MIDELEG => self.mideleg = v & interrupt::SUPERVISOR,
             MIE => self.mie = v & interrupt::ALL,
-            MIP => self.mip = self.mip & !interrupt::SUPERVISOR | v & interrupt::SUPERVISOR,
+            MIP => {
+                // Sstc, 2.1: with a timer of its own, S-mode's timer interrupt is read-only.
+                let timer = if self.has_supervisor_timer() { interrupt::STI } else { 0 };
+                let writable = interrupt::SUPERVISOR & !timer;
+                self.mip = self.mip & !writable | v & writable;
+            }
             MTVEC => self.mtvec = v & !2,
             MCOUNTEREN => self.mcounteren = counter32(v),
-            MENVCFG => self.menvcfg = v & 1,
-            MSTATUSH | MENVCFGH if !rv64 => {}
+            MENVCFG => {
+                self.menvcfg = self.environment(self.menvcfg, low(self.menvcfg) & self.environment_bits());
+                return Ok(Effect::Environment);
+            }
+            MENVCFGH if !rv64 => {
+                self.menvcfg = high(self.menvcfg) & self.environment_bits();
+                return Ok(Effect::Environment);
+            }
+            MSTATUSH if !rv64 => {}
             MCOUNTINHIBIT | TSELECT | TDATA1 | TDATA2 | TDATA3 => {}
             MSCRATCH => self.mscratch = v,
             MEPC => self.mepc = v & !1,
@@ -265,6 +304,26 @@ impl Hart {
             _ => return Err(Illegal),
         }
         Ok(Effect::Nothing)
+    }
+
+    /// The fields of `menvcfg` that exist.
+    fn environment_bits(&self) -> u64 {
+        [
+            (Extension::Zicbom, environment::CBIE | environment::CBCFE),
+            (Extension::Zicboz, environment::CBZE),
+            (Extension::Svadu, environment::ADUE),
+            (Extension::Svpbmt, environment::PBMTE),
+            (Extension::Sstc, environment::STCE),
+        ]
+        .into_iter()
+        .filter(|(extension, _)| self.isa.has(*extension))
+        .fold(environment::FIOM, |bits, (_, field)| bits | field)
+    }
+
+    /// The new value of `menvcfg` or `senvcfg`: CBIE does not accept 2 (CMO specification, 2.3).
+    fn environment(&self, old: u64, new: u64) -> u64 {
+        let reserved = new & environment::CBIE == 2 << 4;
+        if reserved { new & !environment::CBIE | old & environment::CBIE } else { new }
     }
 
     /// `mstatus` or its view `sstatus`: SD summarizes FS (3.1.6.6).

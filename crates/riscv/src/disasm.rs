@@ -92,7 +92,8 @@ pub fn text(insn: &Insn) -> String {
         F2xn => format!("{m} {},{}", x(rd), f(rs1)),
         X2f => format!("{m} {},{}{rm}", f(rd), x(rs1)),
         X2fn => format!("{m} {},{}", f(rd), x(rs1)),
-        BankFrom | BankTo => format!("{m} {},{}", x(rd), x(rs1)),
+        Cbo => format!("{m} ({})", x(rs1)),
+        R1 | BankFrom | BankTo => format!("{m} {},{}", x(rd), x(rs1)),
     }
 }
 

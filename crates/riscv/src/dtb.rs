@@ -2,9 +2,11 @@
 
 use vm_fdt::{Error, FdtWriter};
 
+use crate::bus::CACHE_BLOCK;
 use crate::config::{Config, ConfigError, MachineKind};
 use crate::devices::finisher::{POWER_OFF, REBOOT};
 use crate::devices::plic::SOURCES;
+use crate::isa::Extension;
 use crate::map::{
     CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, RAM_BASE, RTC_BASE, RTC_SIZE,
     RTC_SOURCE, TIMEBASE_HZ, UART_BASE, UART_SIZE, UART_SOURCE, VIRTIO_BASE, VIRTIO_SOURCE, VIRTIO_STRIDE,
@@ -76,6 +78,13 @@ fn write(config: &Config, equipment: &Equipment) -> Result<Vec<u8>, Error> {
         fdt.property_string("compatible", "riscv")?;
         fdt.property_string("riscv,isa", &config.isa.to_string())?;
         fdt.property_string("mmu-type", if config.isa.is_rv64() { "riscv,sv48" } else { "riscv,sv32" })?;
+        for (extension, property) in
+            [(Extension::Zicbom, "riscv,cbom-block-size"), (Extension::Zicboz, "riscv,cboz-block-size")]
+        {
+            if config.isa.has(extension) {
+                fdt.property_u32(property, CACHE_BLOCK as u32)?;
+            }
+        }
         fdt.property_u32("riscv,pmpregions", 16)?;
         fdt.property_u32("riscv,pmpgranularity", 4)?;
         fdt.property_u32("clock-frequency", 1_000_000_000)?;

@@ -1,12 +1,15 @@
 //! The reference interpreter: what one instruction does, straight from the table.
 
-use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
+use crate::alu::{div, div32, divu32, or_combine, rem, rem32, remu32, sext32};
+use crate::bus::CACHE_BLOCK;
+use crate::csr::Effect;
 use crate::exception::{AccessType, Cause, Exception};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
-use crate::hart::{interrupt, status};
+use crate::hart::{environment, interrupt, status};
 use crate::insn::{Insn, Op};
+use crate::isa::Extension;
 use crate::machine::Machine;
-use crate::mmu::{self, PAGE};
+use crate::mmu::{self, Found, PAGE};
 use crate::observer::{Access, AccessKind, Observer};
 use crate::privilege::Privilege;
 use crate::table::instruction_table;
@@ -83,22 +86,22 @@ impl Machine {
         }
     }
 
-    /// The physical address of a page, whose page-table walk is reported to the observer; one walk does both.
+    /// The page of an address, whose page-table walk is reported to the observer; one walk does both.
     #[inline(always)]
-    pub(crate) fn translate_reporting_walk<O: Observer>(
+    pub(crate) fn find_page_reporting_walk<O: Observer>(
         &self,
         va: u64,
         access: AccessType,
         privilege: Privilege,
         obs: &mut O,
-    ) -> Outcome<u64> {
+    ) -> Outcome<Found> {
         if O::WALK
-            && let Some(way) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
+            && let Some((way, page)) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
         {
             obs.walk(&way);
-            return Ok(way.pa);
+            return Ok(page);
         }
-        mmu::translate_page(&self.hart, &self.bus, va, access, privilege)
+        mmu::find_page(&self.hart, &self.bus, va, access, privilege)
     }
 
     /// Reports the page-table walk for a page to the observer.
@@ -111,14 +114,14 @@ impl Machine {
         obs: &mut O,
     ) {
         if O::WALK
-            && let Some(way) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
+            && let Some((way, _)) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
         {
             obs.walk(&way);
         }
     }
 
-    fn translate_data(&self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
-        mmu::translate(&self.hart, &self.bus, va, size, access, self.hart.data_privilege())
+    fn translate_data(&mut self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
+        mmu::translate(&self.hart, &mut self.bus, va, size, access, self.hart.data_privilege())
     }
 
     /// A misaligned access, byte by byte, after both pages have been found in order. Only memory supports those.
@@ -129,7 +132,7 @@ impl Machine {
         access: AccessType,
         store: Option<u64>,
     ) -> Outcome<(u64, u64)> {
-        if !self.config.misaligned {
+        if !self.config.misaligned && !self.config.isa.has(Extension::Zicclsm) {
             return Err(access.misaligned(va));
         }
         let in_first = (PAGE - (va & (PAGE - 1))).min(size);
@@ -154,7 +157,7 @@ impl Machine {
     }
 
     /// The physical address of an atomic; those must be aligned.
-    fn atomic_address(&self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
+    fn atomic_address(&mut self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
         let va = self.hart.canonical(va);
         if va & (size - 1) != 0 {
             return Err(access.misaligned(va));
@@ -204,8 +207,13 @@ impl Machine {
         let old = self.hart.csr_read(number, self.mtime()).map_err(|_| self.illegal_now())?;
         if writes {
             match self.hart.csr_write(number, operation(old, operand)) {
-                Ok(crate::csr::Effect::Nothing) => {}
-                Ok(crate::csr::Effect::Protection) => self.engine.flush_translations(),
+                Ok(Effect::Nothing) => {}
+                Ok(Effect::Protection) => self.engine.flush_translations(),
+                Ok(Effect::Timer) => self.bus.device_written = true,
+                Ok(Effect::Environment) => {
+                    self.engine.flush_translations();
+                    self.bus.device_written = true;
+                }
                 Err(_) => return Err(self.illegal_now()),
             }
         }
@@ -408,6 +416,56 @@ impl Machine {
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TVM != 0;
         self.check_privileged(trapped)?;
         self.engine.flush_translations();
+        Ok(next)
+    }
+
+    /// The fences around `sinval.vma`, which does its work at once: they order nothing more.
+    fn system_sfence_inval<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        self.check_privileged(false)?;
+        Ok(next)
+    }
+
+    /// An error unless `menvcfg`, and for U-mode `senvcfg`, have one of the bits that permit a cache-block instruction
+    /// (CMO specification, 2.3).
+    fn check_environment(&self, bits: u64) -> Outcome<()> {
+        let menvcfg = self.hart.menvcfg & bits != 0;
+        let permitted = match self.hart.privilege {
+            Privilege::Machine => true,
+            Privilege::Supervisor => menvcfg,
+            Privilege::User => menvcfg && self.hart.senvcfg & bits != 0,
+        };
+        if permitted { Ok(()) } else { Err(self.illegal_now()) }
+    }
+
+    /// No cache here has contents of its own; so only the permission is left: to load or to store, and else it is a
+    /// store that faults (CMO specification, 2.5.2).
+    fn cache_block(&mut self, insn: &Insn, next: u64) -> Outcome<u64> {
+        let va = self.hart.canonical(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
+        let pa = match self.translate_data(va, CACHE_BLOCK, AccessType::Load) {
+            Ok(pa) => pa,
+            Err(_) => self.translate_data(va, CACHE_BLOCK, AccessType::Store)?,
+        };
+        self.bus.ram_slice(pa, CACHE_BLOCK).map(|_| next).ok_or_else(|| AccessType::Store.access_fault(va))
+    }
+
+    fn system_cbo_inval<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        self.check_environment(environment::CBIE)?;
+        self.cache_block(insn, next)
+    }
+
+    fn system_cbo_clean<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        self.check_environment(environment::CBCFE)?;
+        self.cache_block(insn, next)
+    }
+
+    fn system_cbo_zero<O: Observer>(&mut self, insn: &Insn, next: u64, obs: &mut O) -> Outcome<u64> {
+        self.check_environment(environment::CBZE)?;
+        let va = self.hart.canonical(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
+        let pa = self.translate_data(va, CACHE_BLOCK, AccessType::Store)?;
+        self.bus.ram_slice(pa, CACHE_BLOCK).ok_or_else(|| AccessType::Store.access_fault(va))?;
+        for offset in (0..CACHE_BLOCK).step_by(8) {
+            self.write_data(va + offset, 8, 0, AccessKind::Data, obs)?;
+        }
         Ok(next)
     }
 

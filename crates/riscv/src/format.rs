@@ -62,6 +62,10 @@ pub enum Format {
     X2f,
     /// `op fd, xs1`
     X2fn,
+    /// `op rd, rs1`
+    R1,
+    /// `op (rs1)`, a cache block
+    Cbo,
     /// `op rd, rs1` with `rs1` in the other bank
     BankFrom,
     /// `op rd, rs1` with `rd` in the other bank
@@ -113,7 +117,8 @@ impl Format {
             FR4 => 0x0600_007f,
             FR => 0xfe00_007f,
             F1 | F2x | X2f => 0xfff0_007f,
-            F2xn | X2fn | BankFrom | BankTo => 0xfff0_707f,
+            F2xn | X2fn | R1 | BankFrom | BankTo => 0xfff0_707f,
+            Cbo => 0xfff0_7fff,
         }
     }
 
@@ -121,7 +126,7 @@ impl Format {
     pub const fn rd(self) -> RegClass {
         use Format::*;
         match self {
-            Store | FStore | B | Fence | FenceI | Plain | Sfence | BankTo => RegClass::None,
+            Store | FStore | B | Fence | FenceI | Plain | Sfence | Cbo | BankTo => RegClass::None,
             FLoad | FR4 | FR | FRn | F1 | X2f | X2fn => RegClass::F,
             _ => RegClass::X,
         }
@@ -215,8 +220,9 @@ impl Format {
             B => rs1 | rs2 | (i & 0x1000) << 19 | (i & 0x800) >> 4 | (i & 0x7e0) << 20 | (i & 0x1e) << 7,
             FenceI | Plain => 0,
             Sfence => rs1 | rs2,
+            Cbo => rs1,
             Lr => rd | rs1 | (i & 3) << 25,
-            F2xn | X2fn | BankFrom | BankTo => rd | rs1,
+            F2xn | X2fn | R1 | BankFrom | BankTo => rd | rs1,
             FR4 => rd | rs1 | rs2 | rm | (o.rs3 as u32) << 27,
             FR => rd | rs1 | rs2 | rm,
             F1 | F2x | X2f => rd | rs1 | rm,

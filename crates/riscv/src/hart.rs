@@ -24,6 +24,17 @@ pub(crate) mod status {
     pub(crate) const XL64: u64 = 2 << 32 | 2 << 34;
 }
 
+/// Fields of `menvcfg`, and of `senvcfg` the lower ones.
+pub(crate) mod environment {
+    pub(crate) const FIOM: u64 = 1;
+    pub(crate) const CBIE: u64 = 3 << 4;
+    pub(crate) const CBCFE: u64 = 1 << 6;
+    pub(crate) const CBZE: u64 = 1 << 7;
+    pub(crate) const ADUE: u64 = 1 << 61;
+    pub(crate) const PBMTE: u64 = 1 << 62;
+    pub(crate) const STCE: u64 = 1 << 63;
+}
+
 /// Bits of `mip` and `mie`.
 pub(crate) mod interrupt {
     pub(crate) const SSI: u64 = 1 << 1;
@@ -85,6 +96,7 @@ pub(crate) struct Hart {
     pub(crate) stval: u64,
     pub(crate) scounteren: u64,
     pub(crate) senvcfg: u64,
+    pub(crate) stimecmp: u64,
     pub(crate) satp: u64,
     /// Its bits that exist.
     pub(crate) satp_kept: u64,
@@ -119,7 +131,12 @@ impl Hart {
             mcause: 0,
             mtval: 0,
             mcounteren: 0,
-            menvcfg: 0,
+            // As on QEMU's machines, these are on from reset.
+            menvcfg: if isa.has(Extension::Svadu) && !isa.has(Extension::Svade) {
+                environment::ADUE
+            } else {
+                0
+            } | if isa.has(Extension::Svpbmt) { environment::PBMTE } else { 0 },
             stvec: 0,
             sscratch: 0,
             sepc: 0,
@@ -127,6 +144,7 @@ impl Hart {
             stval: 0,
             scounteren: 0,
             senvcfg: 0,
+            stimecmp: u64::MAX,
             satp: 0,
             satp_kept: {
                 let (at, most) = if isa.is_rv64() { (44, 16) } else { (22, 9) };
@@ -154,6 +172,11 @@ impl Hart {
         if r != 0 {
             self.x[usize::from(r)] = v;
         }
+    }
+
+    /// Whether `stimecmp` raises S-mode's timer interrupt.
+    pub(crate) fn has_supervisor_timer(&self) -> bool {
+        self.menvcfg & environment::STCE != 0
     }
 
     /// The alignment that jump targets need, less one.

@@ -14,7 +14,7 @@ pub enum Xlen {
 
 /// What an instruction belongs to. `Priv` is the privileged architecture, which every machine here has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u16)]
+#[repr(u32)]
 pub enum Extension {
     /// Base integer instructions.
     I = 1 << 0,
@@ -38,6 +38,29 @@ pub enum Extension {
     XTollBank = 1 << 9,
     /// Ours: hardware stacking ([`crate::custom`]).
     XTollStack = 1 << 10,
+    /// Bit manipulation for addresses.
+    Zba = 1 << 11,
+    /// Basic bit manipulation.
+    Zbb = 1 << 12,
+    /// Single bits.
+    Zbs = 1 << 13,
+    /// Cache blocks are cleaned, flushed and invalidated.
+    Zicbom = 1 << 14,
+    /// Cache blocks are zeroed.
+    Zicboz = 1 << 15,
+    /// Misaligned loads and stores of memory are done.
+    Zicclsm = 1 << 16,
+    /// A timer for S-mode: `stimecmp`.
+    Sstc = 1 << 17,
+    /// A page whose A or D bit must be set faults. This holds without any extension, too; with the name it also is on a
+    /// machine that would set them.
+    Svade = 1 << 18,
+    /// The hardware sets the A and D bits of page table entries.
+    Svadu = 1 << 19,
+    /// Translations are invalidated without ordering each time.
+    Svinval = 1 << 20,
+    /// Page table entries name a memory type.
+    Svpbmt = 1 << 21,
 }
 
 /// A parsed ISA string: register width and extensions.
@@ -53,7 +76,7 @@ pub enum Extension {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Isa {
     xlen: Xlen,
-    extensions: u16,
+    extensions: u32,
 }
 
 /// Why an ISA string was refused.
@@ -66,12 +89,13 @@ pub enum IsaError {
     #[error("ISA string \"{isa}\" must continue with i or g after the width, not '{letter}'")]
     Base { isa: String, letter: char },
     #[error(
-        "unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c, and g for imafd"
+        "unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c b, and g for imafd"
     )]
     Letter { isa: String, letter: char },
     #[error(
-        "unknown extension \"{name}\" in ISA string \"{isa}\": after the letters come zicsr, zifencei, zicntr, \
-         zihpm, zmmul, xtollbank and xtollstack, each behind an underscore"
+        "unknown extension \"{name}\" in ISA string \"{isa}\": after the letters come {}, zicntr, zihpm and zmmul, each \
+         behind an underscore",
+        NAMES.iter().filter_map(|(_, name)| name.strip_prefix('_')).collect::<Vec<_>>().join(", ")
     )]
     Name { isa: String, name: String },
     #[error("ISA string \"{isa}\" has '{extension}' without '{needs}'")]
@@ -79,7 +103,7 @@ pub enum IsaError {
 }
 
 /// What an ISA string calls each extension, in the order of the string.
-const NAMES: [(Extension, &str); 10] = [
+const NAMES: [(Extension, &str); 21] = [
     (Extension::I, "i"),
     (Extension::M, "m"),
     (Extension::A, "a"),
@@ -88,6 +112,17 @@ const NAMES: [(Extension, &str); 10] = [
     (Extension::C, "c"),
     (Extension::Zicsr, "_zicsr"),
     (Extension::Zifencei, "_zifencei"),
+    (Extension::Zicbom, "_zicbom"),
+    (Extension::Zicboz, "_zicboz"),
+    (Extension::Zicclsm, "_zicclsm"),
+    (Extension::Zba, "_zba"),
+    (Extension::Zbb, "_zbb"),
+    (Extension::Zbs, "_zbs"),
+    (Extension::Sstc, "_sstc"),
+    (Extension::Svade, "_svade"),
+    (Extension::Svadu, "_svadu"),
+    (Extension::Svinval, "_svinval"),
+    (Extension::Svpbmt, "_svpbmt"),
     (Extension::XTollBank, "_xtollbank"),
     (Extension::XTollStack, "_xtollstack"),
 ];
@@ -105,13 +140,13 @@ impl Isa {
 
     /// Whether the machine has this extension.
     pub fn has(&self, extension: Extension) -> bool {
-        self.extensions & extension as u16 != 0
+        self.extensions & extension as u32 != 0
     }
 
     /// The same ISA with one more extension.
     #[must_use]
     pub fn with(mut self, extension: Extension) -> Self {
-        self.extensions |= extension as u16;
+        self.extensions |= extension as u32;
         self
     }
 
@@ -122,7 +157,7 @@ impl Isa {
     /// assert!(Isa::everything(Xlen::Rv32).has(Extension::XTollStack));
     /// ```
     pub fn everything(xlen: Xlen) -> Self {
-        Isa { xlen, extensions: 0x7ff }
+        Isa { xlen, extensions: (1 << 22) - 1 }
     }
 
     /// The `misa` register (privileged specification, 3.1.1).
@@ -141,6 +176,9 @@ impl Isa {
         }
         bit(b's');
         bit(b'u');
+        if [Extension::Zba, Extension::Zbb, Extension::Zbs].into_iter().all(|it| self.has(it)) {
+            bit(b'b');
+        }
         if self.has(Extension::XTollBank) || self.has(Extension::XTollStack) {
             bit(b'x');
         }
@@ -168,16 +206,16 @@ impl FromStr for Isa {
         let mut parts = rest.split('_');
         let letters = parts.next().unwrap_or("");
         // Control and status registers and fence.i are always there: no trap could be handled without them.
-        let mut extensions = Extension::I as u16
-            | Extension::Priv as u16
-            | Extension::Zicsr as u16
-            | Extension::Zifencei as u16;
+        let mut extensions = Extension::I as u32
+            | Extension::Priv as u32
+            | Extension::Zicsr as u32
+            | Extension::Zifencei as u32;
         let mut named = Vec::new();
         let mut base = true;
         let mut letters_of = |part: &str, named: &mut Vec<String>| -> Result<(), IsaError> {
             let mut rest = part;
             while let Some(letter) = rest.chars().next() {
-                if !base && matches!(letter, 'z' | 'x') {
+                if !base && (matches!(letter, 'z' | 'x') || letter == 's' && rest.len() > 1) {
                     named.push(rest.to_string());
                     return Ok(());
                 }
@@ -188,13 +226,14 @@ impl FromStr for Isa {
                 base = false;
                 extensions |= match letter {
                     'i' | 's' | 'u' => 0,
-                    'm' => Extension::M as u16,
-                    'a' => Extension::A as u16,
-                    'f' => Extension::F as u16,
-                    'd' => Extension::D as u16,
-                    'c' => Extension::C as u16,
+                    'm' => Extension::M as u32,
+                    'a' => Extension::A as u32,
+                    'f' => Extension::F as u32,
+                    'd' => Extension::D as u32,
+                    'c' => Extension::C as u32,
+                    'b' => Extension::Zba as u32 | Extension::Zbb as u32 | Extension::Zbs as u32,
                     'g' => {
-                        Extension::M as u16 | Extension::A as u16 | Extension::F as u16 | Extension::D as u16
+                        Extension::M as u32 | Extension::A as u32 | Extension::F as u32 | Extension::D as u32
                     }
                     letter => return Err(IsaError::Letter { isa: s.to_string(), letter }),
                 };
@@ -211,13 +250,15 @@ impl FromStr for Isa {
         for name in named {
             let bare = strip_version(&name);
             extensions |= match bare {
-                "zicsr" | "zifencei" | "zicntr" | "zihpm" => 0,
-                "zmmul" => Extension::M as u16,
-                "zaamo" | "zalrsc" => Extension::A as u16,
-                "zca" | "zcd" | "zcf" => Extension::C as u16,
-                "xtollbank" => Extension::XTollBank as u16,
-                "xtollstack" => Extension::XTollStack as u16,
-                _ => return Err(IsaError::Name { isa: s.to_string(), name: bare.to_string() }),
+                // A prefetch is a no-op in an encoding that every machine has.
+                "zicntr" | "zihpm" | "zicbop" => 0,
+                "zmmul" => Extension::M as u32,
+                "zaamo" | "zalrsc" => Extension::A as u32,
+                "zca" | "zcd" | "zcf" => Extension::C as u32,
+                _ => match NAMES.iter().find(|(_, name)| name.strip_prefix('_') == Some(bare)) {
+                    Some((extension, _)) => *extension as u32,
+                    None => return Err(IsaError::Name { isa: s.to_string(), name: bare.to_string() }),
+                },
             };
         }
         let isa = Isa { xlen, extensions };
@@ -293,8 +334,17 @@ mod tests {
     }
 
     #[test]
+    fn b_means_zba_zbb_and_zbs() {
+        let isa = parse("rv64gcb").unwrap();
+        assert_eq!(Ok(isa), parse("rv64gc_zba_zbb_zbs"));
+        // The B bit of misa says that all three are there (bit-manipulation specification, 1.1).
+        assert_eq!((isa.misa() >> 1 & 1, parse("rv64gc_zba_zbb").unwrap().misa() >> 1 & 1), (1, 0));
+    }
+
+    #[test]
     fn what_is_displayed_parses_to_the_same() {
-        for s in ["rv32i", "rv64gc", "rv32imac", "rv64imac_xtollbank", "rv32imafc_xtollstack"] {
+        let virt = "rv64gc_zicbom_zicboz_zicclsm_zba_zbb_zbs_sstc_svade_svadu_svinval_svpbmt";
+        for s in ["rv32i", "rv64gc", "rv32imac", "rv64imac_xtollbank", "rv32imafc_xtollstack", virt] {
             let isa = parse(s).unwrap();
             assert_eq!(parse(&isa.to_string()), Ok(isa));
         }
@@ -308,7 +358,9 @@ mod tests {
         assert!(matches!(parse(""), Err(IsaError::Width(_))));
         assert!(matches!(parse("rv64"), Err(IsaError::Base { .. })));
         assert!(matches!(parse("rv64imd"), Err(IsaError::Needs { extension: "d", .. })));
-        assert!(matches!(parse("rv64gc_zba"), Err(IsaError::Name { name, .. }) if name == "zba"));
+        assert!(matches!(parse("rv64gc_zbc"), Err(IsaError::Name { name, .. }) if name == "zbc"));
+        assert!(matches!(parse("rv64gc_svnapot"), Err(IsaError::Name { name, .. }) if name == "svnapot"));
+        assert!(parse("rv64gc_zbc").unwrap_err().to_string().contains("zba, zbb, zbs, sstc"));
         assert!(matches!(parse("rv64gc\u{e9}"), Err(IsaError::Letter { letter: '\u{e9}', .. })));
         assert!(matches!(parse("rv64gc_xtollbank_xtollstack"), Err(IsaError::Needs { .. })));
     }

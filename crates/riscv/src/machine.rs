@@ -19,7 +19,7 @@ use crate::exception::{AccessType, Cause, Exception};
 use crate::hart::{Hart, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
 use crate::htif::Htif;
-use crate::insn::Insn;
+use crate::insn::{Class, Insn};
 use crate::map::{RAM_BASE, ROM_BASE, ROM_SIZE, TICK_NS};
 use crate::mmu;
 use crate::observer::{Observer, Retired};
@@ -130,8 +130,9 @@ fn virt_devices() -> Box<Virt> {
 
 impl Machine {
     /// Builds a machine with empty memory, at reset.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check()?;
+        config.isa = config.machine.completes(config.isa);
         let virt = (config.machine == MachineKind::Virt).then(virt_devices);
         let slots = if virt.is_some() { vec![ENTROPY_SLOT] } else { Vec::new() };
         let rom = dtb::build(&config, &Equipment { slots, ..Equipment::default() }, ROM_SIZE as usize)?;
@@ -338,12 +339,6 @@ impl Machine {
         self.hart.mip |= if raised { interrupt::MEI } else { 0 };
     }
 
-    /// Lets `mcycle` run ahead of the instructions by so many more cycles (fewer if negative), as a timing model says. Otherwise it
-    /// counts instructions.
-    pub fn advance_cycles(&mut self, more: i64) {
-        self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(more);
-    }
-
     /// Lets pending interrupts wait although they are enabled, so that a caller decides behind which instruction they are
     /// taken.
     pub fn hold_interrupts(&mut self, held: bool) {
@@ -410,13 +405,17 @@ impl Machine {
         let (pc, privilege, instret) = (self.hart.pc, self.hart.privilege, self.hart.retired);
         let mut pa = 0;
         if O::RETIRE || O::BLOCKS {
-            let translated = mmu::translate_page(&self.hart, &self.bus, pc, AccessType::Fetch, privilege);
+            let translated = mmu::look_up(&self.hart, &self.bus, pc, AccessType::Fetch, privilege);
             pa = translated.unwrap_or_default();
             if (pc & 0xfff) + u64::from(insn.len) > mmu::PAGE {
                 self.report_walk(self.hart.canonical(pc.wrapping_add(2)), AccessType::Fetch, privilege, obs);
             }
         }
         self.taken = false;
+        if insn.row().class == Class::Csr {
+            let ahead = obs.run_ahead(instret);
+            self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(ahead);
+        }
         let mut operands = [0; 2];
         if (O::RETIRE || O::BLOCKS) && insn.op.by_operands() {
             operands = self.hart.operands(insn);
@@ -451,7 +450,7 @@ impl Machine {
     }
 
     /// Fetches and decodes the instruction at the pc.
-    fn fetch(&self) -> Result<(Insn, u32), Exception> {
+    fn fetch(&mut self) -> Result<(Insn, u32), Exception> {
         let word = self.fetch_word(self.hart.pc)?;
         match self.decoder.decode(word) {
             Some(insn) => Ok((insn, word)),
@@ -460,9 +459,11 @@ impl Machine {
     }
 
     /// Fetches one instruction's bits, in two halves, since each may be in a page of its own.
-    fn fetch_word(&self, pc: u64) -> Result<u32, Exception> {
-        let half = |va: u64| -> Result<u32, Exception> {
-            let pa = mmu::translate(&self.hart, &self.bus, va, 2, AccessType::Fetch, self.hart.privilege)?;
+    fn fetch_word(&mut self, pc: u64) -> Result<u32, Exception> {
+        let second = self.hart.canonical(pc.wrapping_add(2));
+        let mut half = |va: u64| -> Result<u32, Exception> {
+            let pa =
+                mmu::translate(&self.hart, &mut self.bus, va, 2, AccessType::Fetch, self.hart.privilege)?;
             match self.bus.ram_read(pa, 2) {
                 Some(v) => Ok(v as u32),
                 None => Err(AccessType::Fetch.access_fault(va)),
@@ -472,7 +473,7 @@ impl Machine {
         if low & 3 != 3 {
             return Ok(low);
         }
-        Ok(low | half(self.hart.canonical(pc.wrapping_add(2)))? << 16)
+        Ok(low | half(second)? << 16)
     }
 
     /// Clocks since reset: one for each retired instruction, and those spent waiting.
@@ -525,7 +526,7 @@ impl Machine {
         let (compare, msip) = (clint.mtimecmp[self.turns.current], clint.msip[self.turns.current]);
         let timer = compare <= time;
         // The built-in firmware passes its timer on to supervisor mode.
-        let timer_bit = if self.sbi { interrupt::STI } else { interrupt::MTI };
+        let timer_bit = if self.sbi && !self.hart.has_supervisor_timer() { interrupt::STI } else { interrupt::MTI };
         self.hart.mip &= !(interrupt::MSI | timer_bit);
         self.hart.mip |= if msip { interrupt::MSI } else { 0 } | if timer { timer_bit } else { 0 };
         self.pass_external_interrupts();
@@ -533,7 +534,13 @@ impl Machine {
         let at = |ticks_ahead: u64| {
             ticks_ahead.saturating_add(clock / CLOCKS_PER_TICK).saturating_mul(CLOCKS_PER_TICK)
         };
-        let timer_event = if timer { u64::MAX } else { at(compare - time) };
+        let event = |compare: u64| if compare <= time { u64::MAX } else { at(compare - time) };
+        let mut timer_event = event(compare);
+        if self.hart.has_supervisor_timer() {
+            self.hart.mip &= !interrupt::STI;
+            self.hart.mip |= if self.hart.stimecmp <= time { interrupt::STI } else { 0 };
+            timer_event = timer_event.min(event(self.hart.stimecmp));
+        }
         let htif_event = self.bus.htif.as_ref().and_then(|h| h.due).unwrap_or(u64::MAX);
         let alarm = self.bus.virt.as_ref().and_then(|virt| virt.rtc.due());
         let alarm_event = alarm.map_or(u64::MAX, |ns| at((ns.div_ceil(TICK_NS)).saturating_sub(time)));
@@ -557,9 +564,9 @@ impl Machine {
             self.waiting = false;
             return;
         }
-        let virt = self.bus.virt.is_some();
-        let timers = interrupt::MTI | if self.sbi { interrupt::STI } else { 0 };
-        let alarms = if virt { interrupt::MEI | interrupt::SEI } else { 0 };
+        let supervisor = self.sbi || self.hart.has_supervisor_timer();
+        let timers = interrupt::MTI | if supervisor { interrupt::STI } else { 0 };
+        let alarms = if self.bus.virt.is_some() { interrupt::MEI | interrupt::SEI } else { 0 };
         let can_come = self.hart.mie & (timers | alarms) != 0;
         let htif_is_due = self.bus.htif.as_ref().is_some_and(|h| h.due.is_some());
         let event = if can_come || htif_is_due { self.next_event } else { u64::MAX };
@@ -672,7 +679,7 @@ impl Machine {
     /// The physical address of a virtual one for a load in the current mode, if there is one.
     pub fn translate(&self, va: u64) -> Option<u64> {
         let va = self.hart.canonical(va);
-        mmu::translate_page(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
+        mmu::look_up(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
     }
 
     /// Whether floating point is on (`mstatus.FS`).

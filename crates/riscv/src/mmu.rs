@@ -1,11 +1,11 @@
 //! Address translation: Sv32, Sv39 and Sv48 (privileged specification, chapters 4.3 to 4.5).
 //!
-//! Accessed and dirty bits are not written by the machine: a page without A, or a store to one without D,
-//! faults, and software sets the bit (the specification's first scheme, 4.3.1; Svade).
+//! A page without A, or a store to one without D, faults, and software sets the bit (Svade), unless ADUE of `menvcfg`
+//! has the hardware set it (Svadu).
 
 use crate::bus::Bus;
 use crate::exception::{AccessType, Exception};
-use crate::hart::{Hart, status};
+use crate::hart::{Hart, environment, status};
 use crate::observer::Walk;
 use crate::pmp::Verdict;
 use crate::privilege::Privilege;
@@ -19,6 +19,9 @@ const X: u64 = 1 << 3;
 const U: u64 = 1 << 4;
 const A: u64 = 1 << 6;
 const D: u64 = 1 << 7;
+/// Svpbmt's memory types.
+const PBMT: u64 = 3 << 61;
+const PPN: u64 = (1 << 44) - 1;
 
 /// A translation scheme.
 struct Scheme {
@@ -50,33 +53,64 @@ fn scheme(hart: &Hart) -> Option<Scheme> {
     })
 }
 
-/// Translates the address of one access that does not cross a page, and checks that it may be done.
+/// Translates the address of one access that does not cross a page, checks that it may be done, and sets the accessed
+/// and dirty bits if the hardware does that.
 pub(crate) fn translate(
     hart: &Hart,
-    bus: &Bus,
+    bus: &mut Bus,
     va: u64,
     len: u64,
     access: AccessType,
     privilege: Privilege,
 ) -> Result<u64, Exception> {
-    let pa = translate_page(hart, bus, va, access, privilege)?;
-    match hart.pmp.check(pa, len, access, privilege) {
-        Verdict::Allowed => Ok(pa),
+    let page = find_page(hart, bus, va, access, privilege)?;
+    match hart.pmp.check(page.pa, len, access, privilege) {
+        Verdict::Allowed => Ok(page.mark(bus)),
         _ => Err(access.access_fault(va)),
     }
 }
 
-/// Translation without the check of the resulting address against PMP.
-pub(crate) fn translate_page(
+/// Translation without the check of the resulting address against PMP, which leaves the page tables as they are.
+pub(crate) fn look_up(
     hart: &Hart,
     bus: &Bus,
     va: u64,
     access: AccessType,
     privilege: Privilege,
 ) -> Result<u64, Exception> {
+    find_page(hart, bus, va, access, privilege).map(|page| page.pa)
+}
+
+/// Where an address is.
+pub(crate) struct Found {
+    pub(crate) pa: u64,
+    /// The size of the page as a power of two.
+    shift: u32,
+    /// The address of the entry that an access has to change, its new value, and how many bytes it has.
+    update: Option<(u64, u64, u64)>,
+}
+
+impl Found {
+    /// Writes the entry's accessed and dirty bits, as an access does; yields the address.
+    pub(crate) fn mark(self, bus: &mut Bus) -> u64 {
+        if let Some((at, pte, size)) = self.update {
+            bus.ram_write(at, size, pte);
+        }
+        self.pa
+    }
+}
+
+/// The page of an address, for an access that is permitted by the page tables.
+pub(crate) fn find_page(
+    hart: &Hart,
+    bus: &Bus,
+    va: u64,
+    access: AccessType,
+    privilege: Privilege,
+) -> Result<Found, Exception> {
     match scheme_of(hart, privilege) {
-        None => Ok(hart.outside(va)),
-        Some(s) => walk(hart, bus, &s, va, access, privilege, |_| {}).map(|(pa, _)| pa),
+        None => Ok(Found { pa: hart.outside(va), shift: 0, update: None }),
+        Some(s) => walk(hart, bus, &s, va, access, privilege, |_| {}),
     }
 }
 
@@ -87,14 +121,15 @@ pub(crate) fn walk_to_page(
     va: u64,
     access: AccessType,
     privilege: Privilege,
-) -> Option<Walk> {
+) -> Option<(Walk, Found)> {
     let (mut tables, mut levels) = ([0; 4], 0_u8);
     let note = |at: u64| {
         tables[usize::from(levels) & 3] = at;
         levels += 1;
     };
-    let (pa, shift) = walk(hart, bus, &scheme_of(hart, privilege)?, va, access, privilege, note).ok()?;
-    Some(Walk { va: hart.outside(va), pa, tables, levels, shift })
+    let found = walk(hart, bus, &scheme_of(hart, privilege)?, va, access, privilege, note).ok()?;
+    let walk = Walk { va: hart.outside(va), pa: found.pa, tables, levels, shift: found.shift };
+    Some((walk, found))
 }
 
 fn scheme_of(hart: &Hart, privilege: Privilege) -> Option<Scheme> {
@@ -104,7 +139,7 @@ fn scheme_of(hart: &Hart, privilege: Privilege) -> Option<Scheme> {
     }
 }
 
-/// The physical address and the size of the page as a power of two; `note` receives the address of each entry.
+/// The page of an address, for an access that is permitted; `note` receives the address of each entry.
 /// (Recording them in every walk would slow a program that misses the machine's TLB by a fifth.)
 fn walk(
     hart: &Hart,
@@ -114,7 +149,7 @@ fn walk(
     access: AccessType,
     privilege: Privilege,
     mut note: impl FnMut(u64),
-) -> Result<(u64, u32), Exception> {
+) -> Result<Found, Exception> {
     let fault = || access.page_fault(va);
     // The bits above the virtual address must all equal its top bit. (Sv32 uses every bit of a register.)
     let unused = 64 - s.va_bits;
@@ -132,22 +167,22 @@ fn walk(
             return Err(access.access_fault(va));
         }
         let pte = bus.ram_read(at, s.pte_size).ok_or_else(|| access.access_fault(va))?;
-        // Reserved bits, Svpbmt's and Svnapot's among them, must be zero.
-        if pte & V == 0 || pte & (R | W) == W || s.pte_size == 8 && pte >> 54 != 0 {
+        // Reserved bits, Svnapot's among them, must be zero; Svpbmt's have one value that is reserved.
+        let types = if hart.menvcfg & environment::PBMTE != 0 && pte & PBMT != PBMT { PBMT } else { 0 };
+        if pte & V == 0 || pte & (R | W) == W || s.pte_size == 8 && (pte & !types) >> 54 != 0 {
             return Err(fault());
         }
-        let ppn = pte >> 10;
+        let ppn = pte >> 10 & PPN;
         if pte & (R | X) == 0 {
-            if pte & (A | D | U) != 0 {
+            if pte & (A | D | U | PBMT) != 0 {
                 return Err(fault());
             }
             table = ppn * PAGE;
             continue;
         }
-        if !permitted(hart, pte, access, privilege)
-            || pte & A == 0
-            || access == AccessType::Store && pte & D == 0
-        {
+        let marked = pte | A | if access == AccessType::Store { D } else { 0 };
+        let by_hardware = hart.menvcfg & environment::ADUE != 0;
+        if !permitted(hart, pte, access, privilege) || marked != pte && !by_hardware {
             return Err(fault());
         }
         let offset_mask = (1u64 << shift) - 1;
@@ -156,7 +191,14 @@ fn walk(
             // A superpage that is not aligned to its size.
             return Err(fault());
         }
-        return Ok((base | va & offset_mask, shift));
+        let update = (marked != pte).then_some((at, marked, s.pte_size));
+        // Svadu, 2: the hardware's store to the entry needs permission, too.
+        if update.is_some()
+            && hart.pmp.check(at, s.pte_size, AccessType::Store, Privilege::Supervisor) != Verdict::Allowed
+        {
+            return Err(access.access_fault(va));
+        }
+        return Ok(Found { pa: base | va & offset_mask, shift, update });
     }
     Err(fault())
 }

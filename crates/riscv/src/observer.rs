@@ -269,6 +269,14 @@ pub trait Observer {
         false
     }
 
+    /// How many more cycles than instructions have passed since this was asked last; so many instructions have retired
+    /// since reset. The machine asks before each instruction that accesses a control and status register, and lets
+    /// `mcycle` run ahead by that. The default is 0: `mcycle` counts instructions.
+    #[inline(always)]
+    fn run_ahead(&mut self, _retired: u64) -> i64 {
+        0
+    }
+
     /// An instruction retired.
     #[inline(always)]
     fn retire(&mut self, _retired: &Retired) {}
@@ -317,6 +325,10 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     #[inline(always)]
     fn operands(&self) -> bool {
         self.0.operands() || self.1.operands()
+    }
+    #[inline(always)]
+    fn run_ahead(&mut self, retired: u64) -> i64 {
+        self.0.run_ahead(retired) + self.1.run_ahead(retired)
     }
     #[inline(always)]
     fn retire(&mut self, retired: &Retired) {

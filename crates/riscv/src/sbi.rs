@@ -114,7 +114,10 @@ impl Machine {
 
     /// Chapter 6.
     fn set_timer(&mut self, time: u64) -> Answer {
-        self.bus.clint.mtimecmp[self.turns.current] = time;
+        match self.hart.has_supervisor_timer() {
+            true => self.hart.stimecmp = time,
+            false => self.bus.clint.mtimecmp[self.turns.current] = time,
+        }
         self.bus.device_written = true;
         Ok(0)
     }

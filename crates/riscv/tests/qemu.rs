@@ -11,8 +11,8 @@ use random::{BASE, Mode};
 use tollgate_riscv::{Config, Elf, Isa, Machine, MachineKind, Op, Stop};
 
 /// Switches off what QEMU's processor supports and ours does not.
-const RV64: (&str, &str) = ("qemu-system-riscv64", "rv64,zba=off,zbb=off,zbc=off,zbs=off,h=off");
-const RV32: (&str, &str) = ("qemu-system-riscv32", "rv32,zba=off,zbb=off,zbc=off,zbs=off,h=off");
+const RV64: (&str, &str) = ("qemu-system-riscv64", "rv64,zbc=off,h=off");
+const RV32: (&str, &str) = ("qemu-system-riscv32", "rv32,zbc=off,h=off");
 
 fn present(program: &str) -> bool {
     let status = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -54,7 +54,8 @@ fn place(rv64: bool, offset: usize) -> String {
 
 fn compare(isa: Isa, qemu: (&str, &str), mode: Mode, seed: u64, length: usize) {
     let mut rng = Rng(seed);
-    let image = random::program(&mut rng, isa, mode, length);
+    // QEMU before 8.0 looks for the lowest bit of all 64 (its commit "target/riscv: fix ctzw behavior").
+    let image = random::program_without(&[Op::Ctzw], &mut rng, isa, mode, length);
     let elf = common::elf(isa.is_rv64(), BASE, &image);
     let (ours, _) = run_here(isa, &elf);
     let path = std::env::temp_dir().join(format!("tollgate-fuzz-{}-{seed:x}", std::process::id()));
@@ -165,8 +166,8 @@ fn random_programs_end_as_in_qemu() {
         eprintln!("skipped: {} and {} are not both there; install qemu-system-misc", RV64.0, RV32.0);
         return;
     }
-    let rv64: Isa = "rv64gc".parse().unwrap();
-    let rv32: Isa = "rv32gc".parse().unwrap();
+    let rv64: Isa = "rv64gcb".parse().unwrap();
+    let rv32: Isa = "rv32gcb".parse().unwrap();
     // The number of rounds is fixed unless a time is given: how many fit into a time is not a test result.
     let deadline = common::fuzz_seconds().map(|s| Instant::now() + Duration::from_secs(s));
     let mut seed = if deadline.is_some() { u64::from(std::process::id()) << 32 } else { 0x1000 };

@@ -37,7 +37,7 @@ pub struct BootRequest<'a> {
 }
 
 /// The instructions of QEMU's `virt`, as far as they are here.
-pub const BOOT_ISA: &str = "rv64gc";
+pub const BOOT_ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
 
 /// The largest kernel, firmware or initial RAM disk that is read.
 const LARGEST: u64 = 1 << 30;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tollgate_record::family::ProgramAsked;
-use tollgate_riscv::{ConfigError, LoadError};
+use tollgate_riscv::{ConfigError, Extension, LoadError};
 
 use super::options::{PlanError, check_budget, core, isa, read};
 use crate::program::{GuestTime, Job, ProgramError, Watch};
@@ -18,6 +18,8 @@ pub struct ProgramRequest<'a> {
     pub arguments: &'a [String],
     /// The machine's instructions.
     pub isa: &'a str,
+    /// Whether misaligned accesses of memory are done, whatever the ISA string says.
+    pub misaligned: bool,
     /// The machine's memory map.
     pub machine: &'a str,
     /// RAM in MiB.
@@ -73,7 +75,11 @@ impl<'a> ProgramPlan<'a> {
         let files = allowed.collect::<Result<_, PlanError>>()?;
         let name = request.elf.to_string_lossy().into_owned();
         let job = Job {
-            isa: isa(request.isa)?,
+            isa: if request.misaligned {
+                isa(request.isa)?.with(Extension::Zicclsm)
+            } else {
+                isa(request.isa)?
+            },
             machine: request.machine.parse().map_err(|error| PlanError::option("--machine", error))?,
             ram_bytes: request.memory.saturating_mul(1 << 20),
             bootargs: request.bootargs.to_owned(),
@@ -130,6 +136,7 @@ mod tests {
             elf: Path::new(ELF),
             arguments: &[],
             isa: "rv64gc",
+            misaligned: false,
             machine: "spike",
             memory: 1,
             bootargs: "",
@@ -146,6 +153,15 @@ mod tests {
         let plan = ProgramPlan::new(request).unwrap();
         assert_eq!(plan.job.arguments, [ELF, "-v"]);
         assert_eq!(plan.job.ram_bytes, 1 << 20);
+    }
+
+    #[test]
+    fn misaligned_is_an_extension_of_the_machine() {
+        let has = |misaligned| {
+            let plan = ProgramPlan::new(ProgramRequest { misaligned, ..request() }).unwrap();
+            plan.job.isa.has(Extension::Zicclsm)
+        };
+        assert_eq!([has(false), has(true)], [false, true]);
     }
 
     #[test]

@@ -32,12 +32,13 @@ use crate::pmp::Verdict;
 impl Machine {
     /// The block at an address, built if need be; `None` when the reference interpreter has to fetch there.
     fn find_block<O: Observer>(&mut self, pc: u64, context: Context, id: u32, obs: &mut O) -> Option<u16> {
-        let pa = self.translate_reporting_walk(pc, AccessType::Fetch, context.privilege, obs).ok()?;
-        let page = pa & !(PAGE - 1);
+        let found = self.find_page_reporting_walk(pc, AccessType::Fetch, context.privilege, obs).ok()?;
+        let page = found.pa & !(PAGE - 1);
         if self.hart.pmp.check(page, PAGE, AccessType::Fetch, context.privilege) != Verdict::Allowed {
             return None;
         }
         self.bus.ram_slice(page, PAGE)?;
+        found.mark(&mut self.bus);
         let key = (pc, page | u64::from(context.fp));
         let start = match self.engine.blocks.get(&key) {
             Some(&start) => start,
@@ -61,8 +62,8 @@ impl Machine {
         if self.hart.canonical(va) != va {
             return false;
         }
-        let Ok(pa) = self.translate_reporting_walk(va, access, privilege, obs) else { return false };
-        let pa = pa & !(PAGE - 1);
+        let Ok(found) = self.find_page_reporting_walk(va, access, privilege, obs) else { return false };
+        let pa = found.pa & !(PAGE - 1);
         if self.hart.pmp.check(pa, PAGE, access, privilege) != Verdict::Allowed
             || self.bus.ram_slice(pa, PAGE).is_none()
             || store && self.bus.htif.as_ref().is_some_and(|h| h.watches(pa))
@@ -70,6 +71,7 @@ impl Machine {
         {
             return false;
         }
+        found.mark(&mut self.bus);
         let Some(arena) = &mut self.engine.arena else { return false };
         let va_page = va & !(PAGE - 1);
         let addend = (pa - RAM_BASE).wrapping_sub(va_page);

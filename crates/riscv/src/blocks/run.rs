@@ -1,6 +1,6 @@
 //! Running superblocks.
 
-use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
+use crate::alu::{div, div32, divu32, or_combine, rem, rem32, remu32, sext32};
 use crate::bus::RAM_BASE;
 use crate::engine::{
     ARENA, Arena, CONTEXTS, Code, Context, JUMP_ENTRIES, Jump, LOG, LOG_FULL, LONGEST_BLOCK, MicroOp, NO_TAG,

@@ -156,6 +156,16 @@ impl Targets {
         }
     }
 
+    /// In which half of a word the jump ends whose target is known, if there is one.
+    pub(super) fn half(&self, word: u64) -> Option<bool> {
+        self.entries.iter().find(|entry| entry.pc & !3 == word).map(|entry| entry.pc & 2 != 0)
+    }
+
+    /// Forgets all targets.
+    pub(super) fn flush(&mut self) {
+        self.entries.fill(Target { pc: NOWHERE, target: 0, used: 0 });
+    }
+
     /// The target of a jump, if it is known.
     pub(super) fn find(&self, pc: u64) -> Option<u64> {
         self.entries.iter().find(|entry| entry.pc == pc).map(|entry| entry.target)

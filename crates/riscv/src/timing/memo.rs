@@ -131,6 +131,8 @@ pub(super) struct Memo {
     /// The state and the last commit. While it is `NOTHING` the model's scoreboard is what counts.
     state: u32,
     base: i64,
+    /// The segment that was executed last, behind which the scoreboard is in that state.
+    last: u32,
     /// Of the segment that is being executed.
     accesses: Vec<Data>,
     misses: Vec<(u8, Waits)>,
@@ -164,6 +166,7 @@ impl Memo {
             questions: Vec::new(),
             state: NOTHING,
             base: 0,
+            last: NOTHING,
             accesses: Vec::new(),
             misses: Vec::new(),
             given: Vec::new(),
@@ -184,6 +187,7 @@ impl Memo {
             && let Some(board) = &mut model.board
         {
             restore(board, &self.states[self.state as usize], self.base);
+            board.last = self.segments.get(self.last as usize).map(|segment| segment.last);
             model.pipe.set_write(self.base, board.redirected());
             self.state = NOTHING;
         }
@@ -301,6 +305,7 @@ impl Memo {
             return;
         }
         model.instructions += segment.works.len() as u64;
+        self.last = number as u32;
         self.accesses.clear();
         self.misses.clear();
         for place in &segment.memory {

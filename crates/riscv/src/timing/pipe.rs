@@ -207,6 +207,12 @@ impl Pipe {
         self.redirect.map_or(next, |r| next.max(r.at)) + i64::from(number)
     }
 
+    /// When the word behind the last one is seen in ID although there was no space to request it, if so.
+    pub(super) fn is_full(&self) -> Option<i64> {
+        let queue = self.queue.as_ref().filter(|queue| self.redirect.is_none() && queue.is_full())?;
+        Some(queue.fetch() + 2)
+    }
+
     /// The line that is being filled.
     #[inline(always)]
     pub(super) fn filling(&self) -> Option<u64> {

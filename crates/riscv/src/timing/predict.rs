@@ -78,6 +78,11 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// The front end takes what it sees from now on for a wrong path.
+    pub(super) fn lose(&mut self) {
+        self.wrong = true;
+    }
+
     fn push(&mut self, address: u64) {
         if !self.wrong {
             self.returns.push(address);
@@ -333,6 +338,23 @@ impl Predict {
         self.bubbles(turn, code) > 0 && self.found(turn, code) != Stage::Fetch
     }
 
+    /// A word that found no space is looked up in the target buffer all the same, and what is known of it is compared with the
+    /// data of the word before. If the jump would end where that has the beginning of an instruction of four bytes, the
+    /// front end empties the target buffer, and takes what follows for a wrong path. `partial` says whether an instruction
+    /// goes on from the word before, `long` which halves of that look like such a beginning.
+    pub(super) fn misreads(&mut self, word: u64, partial: bool, long: [bool; 2]) -> bool {
+        let Some(targets) = &mut self.targets else { return false };
+        let wrong = match targets.half(word) {
+            None => false,
+            Some(false) => !partial && long[0],
+            Some(true) => (partial || !long[0]) && long[1],
+        };
+        if wrong {
+            targets.flush();
+        }
+        wrong
+    }
+
     /// What the front end has seen of calls and branches, before a redirection because it has `mispredicted`, or another one.
     pub(super) fn seen(&self, mispredicted: bool) -> Seen {
         Seen {
@@ -519,6 +541,40 @@ mod tests {
         assert_eq!(predict.returns_to(), Some(0x104));
         predict.keep(seen);
         assert_eq!(predict.returns_to(), None);
+    }
+
+    #[test]
+    fn a_word_without_space_that_is_misread_empties_the_target_buffer() {
+        // rtl: Rocket, caller. A jump of two bytes in the lower half of 100 (ends in its lower half), and in the upper half of
+        // 200. What is misread begins in the same half of the word before; an instruction that goes on from there has its
+        // beginning in the upper half.
+        let core = "[branch]\npredictor = 'history'\ncounters = 8\nbtb = 4\nbtb-associative = true";
+        let core = Core::from_toml(core).unwrap();
+        for (word, partial, long, misread) in [
+            (0x100, false, [true, false], true),
+            (0x100, false, [false, false], false),
+            (0x100, true, [true, true], false),
+            (0x200, true, [false, true], true),
+            (0x200, false, [true, true], false),
+            (0x200, false, [false, true], true),
+            (0x200, false, [false, false], false),
+            (0x300, false, [true, true], false),
+        ] {
+            let mut predict = Predict::new(&core);
+            for pc in [0x100, 0x202] {
+                let insn = Insn { len: 2, ..jump_to(8) };
+                let turn = predict.turn(pc, &insn).unwrap();
+                predict.foresee(&turn, pc + 8, false);
+            }
+            assert_eq!(predict.misreads(word, partial, long), misread, "{word:x} {partial} {long:?}");
+            let known = [0x100, 0x202].map(|pc| predict.targets.as_ref().unwrap().find(pc).is_some());
+            assert_eq!(known, [!misread; 2]);
+        }
+    }
+
+    fn jump_to(imm: i64) -> Insn {
+        let word = Insn::encode(Op::Jal, Operands { imm, ..Default::default() });
+        crate::Decoder::new("rv64gc".parse().unwrap()).decode(word).unwrap()
     }
 
     #[test]

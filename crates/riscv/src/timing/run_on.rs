@@ -97,6 +97,15 @@ impl Model {
             let (second, at_hand) = super::timed::second_fetches(width, pipe.fresh, path.pc, insn.len);
             let end = u64::from(insn.len) - 1;
             let words = if at_hand { 0 } else { 1 + second };
+            // In sequence; where nothing is fetched in the end, the front end finds out in ID.
+            if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect.at) {
+                let partial = path.pc & 2 != 0;
+                let (word, pa) = ((path.pc + 2) & !3, (path.pa + 2) & !3);
+                let long = [pa - 4, pa - 2].map(|pa| ahead.len(pa) == 4);
+                if self.predict.misreads(word, partial, long) {
+                    seen.lose();
+                }
+            }
             for word in (0..words).rev() {
                 // The last word has the last byte.
                 let behind = if word == 0 { end } else { 0 };

@@ -38,7 +38,8 @@ pub(super) struct Scoreboard {
     pub(super) front: Frontend,
     pub(super) back: Backend,
     pub(super) stores: Stores,
-    last: Option<Place>,
+    /// The last instruction.
+    pub(super) last: Option<Place>,
 }
 
 impl Scoreboard {
@@ -195,7 +196,7 @@ impl Scoreboard {
                 // A cache that is not being read begins a cycle earlier.
                 self.front.hold(commit + i64::from(self.system.fence_i) - i64::from(full));
             }
-            Op::SfenceVma => memory.flush_translations(),
+            Op::SfenceVma | Op::SinvalVma => memory.flush_translations(),
             Op::Mret | Op::Sret if self.return_fault > 0 => {
                 self.front.hold(commit + 1 + self.return_fault);
             }

@@ -340,7 +340,7 @@ impl Model {
                     self.memory.flush_instructions();
                     self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
                 }
-                Op::SfenceVma => {
+                Op::SfenceVma | Op::SinvalVma => {
                     self.memory.flush_translations();
                     self.pipe.redirect_from_write(s.sfence_vma, Cause::Csr, Flush::System);
                 }

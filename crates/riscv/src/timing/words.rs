@@ -35,6 +35,13 @@ impl Words {
         self.waiting(cycle) + on_their_way < self.most
     }
 
+    /// Whether the next word finds no space when it is first requested.
+    fn is_full(&self) -> bool {
+        let last = self.fetch();
+        let two = self.most > 1 && self.fetched[self.most - 2] == last - 1;
+        !self.has_space(last, 1 + usize::from(two))
+    }
+
     /// When the first of so many further words can be in IF; without any, when the last one was there. A word that finds no
     /// space is requested again when it would have been in ID.
     fn next(&self, words: u32) -> i64 {
@@ -42,8 +49,7 @@ impl Words {
         if words == 0 {
             return last;
         }
-        let two = self.most > 1 && self.fetched[self.most - 2] == last - 1;
-        if self.has_space(last, 1 + usize::from(two)) {
+        if !self.is_full() {
             return last + 1;
         }
         let wasted = self.has_space(last + 1, 1);
@@ -124,6 +130,11 @@ impl Queue {
     /// When the last word was in IF.
     pub(super) fn fetch(&self) -> i64 {
         self.words.fetch()
+    }
+
+    /// Whether the next word finds no space when it is first requested.
+    pub(super) fn is_full(&self) -> bool {
+        self.words.is_full()
     }
 
     /// When the first of so many further words can be in IF; without any, when the last one was there.

@@ -68,6 +68,11 @@ impl Item {
 
 /// A random program as the image of memory from [`BASE`].
 pub(crate) fn program(rng: &mut Rng, isa: Isa, mode: Mode, length: usize) -> Vec<u8> {
+    program_without(&[], rng, isa, mode, length)
+}
+
+/// The same without some instructions.
+pub(crate) fn program_without(avoided: &[Op], rng: &mut Rng, isa: Isa, mode: Mode, length: usize) -> Vec<u8> {
     let rv64 = isa.is_rv64();
     let (load, store, word) = if rv64 { (Op::Ld, Op::Sd, 8) } else { (Op::Lw, Op::Sw, 4) };
     let mut a = Asm::default();
@@ -121,7 +126,7 @@ pub(crate) fn program(rng: &mut Rng, isa: Isa, mode: Mode, length: usize) -> Vec
     handler(&mut a, load, store, word);
     assert!(a.here() <= 0x500);
     a.0.resize(0x500, 0);
-    let body = body(rng, isa, length);
+    let body = body(rng, isa, length, avoided);
     a.0.extend(layout(&body));
     // Three times.
     a.op(Op::Addi, 29, 29, 0, -1);
@@ -204,9 +209,9 @@ fn tables(mode: Mode) -> Vec<u8> {
     }
 }
 
-fn body(rng: &mut Rng, isa: Isa, length: usize) -> Vec<Item> {
+fn body(rng: &mut Rng, isa: Isa, length: usize, avoided: &[Op]) -> Vec<Item> {
     let decoder = Decoder::new(isa);
-    let rows: Vec<_> = INSTRUCTIONS.iter().filter(|r| r.in_isa(&isa)).collect();
+    let rows: Vec<_> = INSTRUCTIONS.iter().filter(|r| r.in_isa(&isa) && !avoided.contains(&r.op)).collect();
     let mut items = Vec::new();
     while items.len() < length {
         if rng.below(4) == 0 {

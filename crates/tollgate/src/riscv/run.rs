@@ -28,6 +28,10 @@ struct ProgramArgs {
     #[arg(long, default_value = "rv64gc", value_name = "ISA")]
     isa: String,
 
+    /// Do misaligned loads and stores instead of trapping, as 'zicclsm' in --isa says, too
+    #[arg(long)]
+    misaligned: bool,
+
     /// Memory map and devices: spike or virt
     #[arg(long, default_value = "spike", value_name = "MACHINE")]
     machine: String,
@@ -128,6 +132,7 @@ fn start(
         elf: &args.elf,
         arguments: &args.args,
         isa: &args.isa,
+        misaligned: args.misaligned,
         machine: &args.machine,
         memory: args.memory,
         bootargs: &args.bootargs,
