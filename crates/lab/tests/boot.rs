@@ -18,7 +18,7 @@ fn request(kernel: &Path) -> BootRequest<'_> {
         append: "",
         isa: BOOT_ISA,
         harts: 1,
-        memory: 4,
+        memory: 8,
         max_instructions: 10_000_000,
     }
 }
@@ -108,16 +108,16 @@ fn what_is_wrong_names_its_option_or_file() {
     let kernel = file("Image", &image(&[]));
     let text = file("text", b"#!/bin/sh\n");
     let odd = file("odd", &[0; 1000]);
-    let large = file("large", &[0; 8 << 20]);
+    let large = file("large", &vec![0; 16 << 20]);
     let cases = [
         (BootRequest { kernel: &text, ..request(&kernel) }, "text: as the kernel: neither an ELF file nor"),
         (BootRequest { kernel: dir.path(), ..request(&kernel) }, "not a regular file"),
         (BootRequest { isa: "rv32gc", ..request(&kernel) }, "an image for Rv64, the machine is Rv32"),
         (
             BootRequest { initrd: Some(&large), ..request(&kernel) },
-            "large: as the initial RAM disk: 8388608 bytes",
+            "large: as the initial RAM disk: 16777216 bytes",
         ),
-        (BootRequest { initrd: Some(&large), ..request(&kernel) }, "--memory 8 gives it room"),
+        (BootRequest { initrd: Some(&large), ..request(&kernel) }, "--memory 16 gives it room"),
         (BootRequest { drive: Some(&odd), ..request(&kernel) }, "odd: as the drive: 1000 bytes"),
         (BootRequest { bios: Some(&large), ..request(&kernel) }, "large: as firmware: "),
         (BootRequest { harts: 0, ..request(&kernel) }, "--harts 0: give a number from 1 to 8"),

@@ -304,7 +304,8 @@ impl Machine {
             if left == 0 || self.turns.over {
                 break None;
             }
-            let quiet = !self.waiting && self.hart.mip & self.hart.mie == 0;
+            // A masked interrupt waits for an instruction that only the reference interpreter does.
+            let quiet = !self.waiting && trap::pending(&self.hart).is_none();
             let horizon = left.min(self.next_event - self.clock());
             if quiet && horizon > LONGEST_BLOCK {
                 let before = self.hart.retired;
@@ -526,7 +527,8 @@ impl Machine {
         let (compare, msip) = (clint.mtimecmp[self.turns.current], clint.msip[self.turns.current]);
         let timer = compare <= time;
         // The built-in firmware passes its timer on to supervisor mode.
-        let timer_bit = if self.sbi && !self.hart.has_supervisor_timer() { interrupt::STI } else { interrupt::MTI };
+        let timer_bit =
+            if self.sbi && !self.hart.has_supervisor_timer() { interrupt::STI } else { interrupt::MTI };
         self.hart.mip &= !(interrupt::MSI | timer_bit);
         self.hart.mip |= if msip { interrupt::MSI } else { 0 } | if timer { timer_bit } else { 0 };
         self.pass_external_interrupts();
