@@ -5,7 +5,7 @@
 
 mod bill;
 mod clock;
-mod filtered;
+pub(crate) mod filtered;
 mod signal;
 mod state;
 

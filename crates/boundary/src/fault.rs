@@ -31,6 +31,7 @@ pub(crate) use parts::{
 };
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 pub(crate) use protection_parts::{PROTECTION_PARTS, PROTECTION_TRACEPOINT};
+pub(crate) use user::{OTHER_CPU as USER_OTHER_CPU, SAME_CPU as USER_SAME_CPU};
 pub(crate) use {anonymous::ANONYMOUS, protection::PROTECTION};
 
 use tollgate_measure::Probe;

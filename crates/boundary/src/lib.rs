@@ -7,6 +7,7 @@ mod call;
 pub mod crossing;
 pub mod fault;
 mod fiber;
+mod interpose;
 mod map;
 mod mechanism;
 mod null;
@@ -14,6 +15,7 @@ mod other_core;
 mod process;
 pub mod ring;
 mod select;
+mod servant;
 mod signal;
 mod spawn;
 mod syscall;
@@ -23,6 +25,7 @@ mod testing;
 mod thread;
 mod vdso;
 mod vm;
+mod wake;
 
 pub use crossing::CROSSINGS;
 pub use fault::FAULT_KINDS;
@@ -30,8 +33,15 @@ pub use select::{UnknownProbe, select, select_among};
 
 use tollgate_measure::Probe;
 
-/// Every probe, in the order of the ladder's families.
-pub static PROBES: &[&dyn Probe] = &[
+/// Every probe: those of the ladder, then the families that are measured when they are named.
+pub static PROBES: &[&dyn Probe] = &joined::<{ LADDER.len() + wake::ROWS.len() + interpose::ROWS.len() }>(&[
+    LADDER,
+    wake::ROWS,
+    interpose::ROWS,
+]);
+
+/// The probes that are measured when none is named, in the order of the ladder's families.
+pub const LADDER: &[&dyn Probe] = &[
     &null::NULL,
     &call::DIRECT,
     &call::INDIRECT,
@@ -71,3 +81,19 @@ pub static PROBES: &[&dyn Probe] = &[
     &spawn::POSIX_SPAWN,
     &vm::CPUID,
 ];
+
+/// One list of several, of `N` probes together.
+const fn joined<const N: usize>(lists: &[&[&'static dyn Probe]]) -> [&'static dyn Probe; N] {
+    let mut all = [LADDER[0]; N];
+    let (mut list, mut at) = (0, 0);
+    while list < lists.len() {
+        let mut place = 0;
+        while place < lists[list].len() {
+            all[at] = lists[list][place];
+            (place, at) = (place + 1, at + 1);
+        }
+        list += 1;
+    }
+    assert!(at == N);
+    all
+}

@@ -1,6 +1,6 @@
 //! Selects probes by id, family or pattern.
 
-use crate::PROBES;
+use crate::{LADDER, PROBES};
 use tollgate_record::text::{self, suggestion};
 use wildmatch::WildMatch;
 
@@ -15,18 +15,22 @@ pub struct UnknownProbe {
 }
 
 /// The places in [`PROBES`] that the patterns name, in the order of the list and each once. No pattern
-/// names all. A pattern is a probe's id, a family (`thread`), or either with `*` and `?`.
+/// names the [`LADDER`]. A pattern is a probe's id, a family (`thread`), or either with `*` and `?`.
 ///
 /// # Errors
 /// [`UnknownProbe`] for the first pattern that names nothing.
 ///
 /// ```
-/// use tollgate_boundary::{PROBES, select};
-/// assert_eq!(select(&[]).unwrap().len(), PROBES.len());
+/// use tollgate_boundary::{LADDER, PROBES, select};
+/// assert_eq!(select(&[]).unwrap().len(), LADDER.len());
+/// assert_eq!(select(&["*".into()]).unwrap().len(), PROBES.len());
 /// assert_eq!(select(&["null".into()]).unwrap(), [0]);
 /// assert_eq!(select(&["nul".into()]).unwrap_err().nearest.as_deref(), Some("null"));
 /// ```
 pub fn select(patterns: &[String]) -> Result<Vec<usize>, UnknownProbe> {
+    if patterns.is_empty() {
+        return Ok((0..LADDER.len()).collect());
+    }
     let ids: Vec<&str> = PROBES.iter().map(|probe| probe.meta().id).collect();
     select_among(&ids, patterns)
 }

@@ -12,7 +12,7 @@ pub(crate) use clock_gettime::{CLOCK_GETTIME, META as CLOCK_META};
 pub(crate) use getppid::GETPPID;
 pub(crate) use int80::{INT80, available as int80_available, call as int80};
 pub(crate) use invalid::{INVALID, NUMBER as INVALID_NUMBER};
-pub(crate) use io_uring_nop::IO_URING_NOP;
+pub(crate) use io_uring_nop::{IO_URING_NOP, refusal_here as io_uring_refusal};
 pub(crate) use read::READ;
 
 use crate::mechanism;

@@ -28,4 +28,4 @@ pub use work::Work;
 pub(crate) use on_call::{OnCall, give_way};
 pub(crate) use ping_pong::{PingPong, Proof, no_peer_cpu};
 pub(crate) use refusal::{refusal, task_refusal};
-pub(crate) use signals::Handler;
+pub(crate) use signals::{Blocked, Handler, only};

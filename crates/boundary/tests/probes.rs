@@ -10,7 +10,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tollgate_boundary::{CROSSINGS, FAULT_KINDS, PROBES};
+use tollgate_boundary::{CROSSINGS, FAULT_KINDS, LADDER, PROBES, select};
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site, placement};
 
 static TURN: Mutex<()> = Mutex::new(());
@@ -57,6 +57,22 @@ fn one_id_is_one_experiment() {
     let again: &dyn Probe = Box::leak(Box::new(Another(*PROBES[0].meta())));
     assert_eq!(duplicates(&[PROBES, &[again]]), ["null"]);
     assert_eq!(duplicates(&[&[PROBES[0], PROBES[0]]]), ["null"]);
+}
+
+/// The ladder is what fits into a minute and one screen; the other families are measured when they are named.
+#[test]
+fn the_ladder_is_short_and_other_families_must_be_named() {
+    assert!(LADDER.len() <= 45, "{}", LADDER.len());
+    let ids = |places: Vec<usize>| places.into_iter().map(|at| PROBES[at].meta().id).collect::<Vec<_>>();
+    let ladder = ids(select(&[]).expect("without a pattern"));
+    assert_eq!(ladder, LADDER.iter().map(|probe| probe.meta().id).collect::<Vec<_>>());
+    let families: &[(&str, usize)] = &[("wake", 50), ("interpose", 19)];
+    for &(family, least) in families {
+        let of_it = |id: &&str| id.starts_with(&format!("{family}/"));
+        assert!(!ladder.iter().any(of_it), "{family} is in the ladder");
+        let named = ids(select(&[family.into()]).expect("the family exists"));
+        assert!(named.len() >= least && named.iter().all(of_it), "{named:?}");
+    }
 }
 
 fn turn() -> MutexGuard<'static, ()> {

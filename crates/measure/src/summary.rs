@@ -20,7 +20,7 @@ use crate::arch;
 use crate::clock::{Scale, Source};
 use crate::dissection::Term;
 use crate::host::is_translated;
-use crate::probe::{Claim, Meta};
+use crate::probe::{Claim, CounterReading, Meta};
 use crate::samples::{EpochSamples, ProbeSamples, ProbeState, RunSamples};
 use crate::stats::{self, FEWEST_GROUPS, median, median_interval};
 use bill::{Bill, bill, stamped};
@@ -98,11 +98,29 @@ pub fn measurement(meta: &Meta, probe: &ProbeSamples, units: &Units) -> Measurem
     let mut result = Measurement::empty(meta.id, "host", meta.per, Status::Measured);
     result.asked = probe.facts.asked.clone();
     result.found = probe.facts.found.clone();
+    if probe.state == ProbeState::Active {
+        counters(&mut result, probe);
+    }
     match &probe.state {
         ProbeState::Active => measured(result, meta, probe, units),
         ProbeState::NotAsked => skipped(result, "it was not asked for", None),
         ProbeState::Skipped { reason, enable } => skipped(result, reason, Some(enable)),
         ProbeState::Failed(reason) => failed(result, reason),
+    }
+}
+
+/// The events that the probe counted when it was opened.
+fn counters(result: &mut Measurement, probe: &ProbeSamples) {
+    for CounterReading { name, per_crossing } in &probe.facts.counted {
+        match per_crossing {
+            Ok(events) => {
+                result.counters.insert(name.clone(), *events);
+            }
+            Err(reason) => {
+                let text = format!("{name} could not be counted: {reason}");
+                result.warnings.push(Warning::new(warning::COUNTERS_ABSENT, text));
+            }
+        }
     }
 }
 
@@ -272,6 +290,19 @@ fn write_figures(
 mod tests {
     use super::*;
     use tollgate_record::Per;
+
+    #[test]
+    fn events_that_were_counted_are_in_the_record_and_others_are_a_warning() {
+        let reading = |name: &str, per_crossing| CounterReading { name: name.into(), per_crossing };
+        let mut probe = ProbeSamples::default();
+        probe.facts.counted =
+            vec![reading("cpu-time", Ok(1_500.0)), reading("cycles", Err("no counters here".into()))];
+        let mut result = Measurement::empty("wake/x", "host", Per::Message, Status::Measured);
+        counters(&mut result, &probe);
+        assert_eq!(result.counters.into_iter().collect::<Vec<_>>(), [("cpu-time".to_owned(), 1_500.0)]);
+        assert_eq!(result.warnings.len(), 1);
+        assert!(result.warnings[0].text.contains("no counters here"));
+    }
 
     #[test]
     fn what_an_emulator_left_undone_has_no_figure() {

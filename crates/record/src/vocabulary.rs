@@ -123,6 +123,7 @@ names! {
     CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
     CPU_SECONDS = "cpu_s", "Seconds of CPU time of the whole program.";
     CPU_SHARE = "cpu_share", "CPU time divided by elapsed time.";
+    CPU_TIME = "cpu-time", "Nanoseconds of CPU time of both sides together.";
     CYCLES = "cycles", "Cycles.";
     CYCLES_BY_MODE = "cycles:*", "Core cycles in one mode, counted by the processor.";
     DIRECT_READ = "direct_read_p50_ns", "Median time of a direct read of one page from the device, in nanoseconds.";
@@ -215,6 +216,7 @@ names! {
     MAPPING = "mapping", "Entering further pages into the page table.";
     OTHER = "other", "Kernel code that belongs to no crossing; zero unless something is wrong.";
     PAGE_AND_MAPPING = "page and mapping", "Finding a page, clearing it and mapping it.";
+    PLAIN = "plain", "The same crossing with nothing in its way.";
     REFILL = "refill", "Fetching again what others replaced in the caches and TLBs.";
     REGISTER_RESTORE = "register-restore", "Registers from memory.";
     REGISTER_SAVE = "register-save", "Registers to memory.";
@@ -224,6 +226,7 @@ names! {
     SIGRETURN = "sigreturn", "From the signal handler's first instruction to the end of the touch that caused the signal.";
     STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
     SYSTEM = "system", "CPU time in the kernel.";
+    TAX = "tax", "What the interposition adds to a crossing: with it minus without.";
     TOLL = "toll", "The way into the kernel and back out, without the work behind it.";
     UNATTRIBUTED = "unattributed", "What the named parts leave of the total.";
     USER = "user", "CPU time in user mode.";

@@ -9,7 +9,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, wrap};
 use crate::words;
-use row::Rung;
+use row::{EXTRAS, Rung};
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::{Measurement, Per, Run, Status};
 
@@ -33,10 +33,13 @@ pub(crate) fn ladder(run: &Run, style: &Style) -> String {
     if families.is_empty() {
         text.extend(wrap(nothing(run), style.prose(), ""));
     }
-    let mut table = columns(style);
+    let has =
+        |at: &usize| families.iter().flat_map(|family| &family.rows).any(|row| !row.extras[*at].is_empty());
+    let extras: Vec<usize> = (0..EXTRAS.len()).filter(has).collect();
+    let mut table = columns(&extras, style);
     for family in &families {
         table.heading(family.title.as_str(), Paint::Bold);
-        family.rows.iter().for_each(|row| add(&mut table, row, *style));
+        family.rows.iter().for_each(|row| add(&mut table, row, &extras, *style));
     }
     text.extend(table.lines(style));
     text.push(String::new());
@@ -49,22 +52,29 @@ pub(crate) fn ladder(run: &Run, style: &Style) -> String {
 
 /// In a narrow terminal the bar gives way first, then names are shortened, then p99 and the cycles are dropped; the
 /// figure, its interval and the proof stay.
-fn columns(style: &Style) -> TextTable {
+fn columns(extras: &[usize], style: &Style) -> TextTable {
     let style = *style;
     let axis = TextCell::drawn(move |columns| format!(" {}", bar::axis(columns - 2, &style)));
-    let columns = [
+    let figures = [
         Column::left("").least(NAME),
         Column::right("ns"),
         Column::right("cycles").rank(1),
         Column::right(style.plus_minus()),
         Column::right("p99").rank(2),
+    ];
+    let extras = extras.iter().map(|&at| Column::right(EXTRAS[at].title));
+    let last = [
         Column::left(axis).most(bar::LONGEST + 2).least(bar::SHORTEST + 2).rank(3),
         Column::left("proof").most(style.columns() * 2 / 7).least(PROOF),
     ];
-    TextTable::new(columns).indent(2).gap(if row::is_narrow(&style) { 1 } else { 2 })
+    TextTable::new(figures.into_iter().chain(extras).chain(last)).indent(2).gap(if row::is_narrow(&style) {
+        1
+    } else {
+        2
+    })
 }
 
-fn add(table: &mut TextTable, row: &Rung, style: Style) {
+fn add(table: &mut TextTable, row: &Rung, extras: &[usize], style: Style) {
     if let Some(failure) = &row.failure {
         return table.prose([row.name.as_str()], failure.as_str(), Paint::Bad);
     }
@@ -75,7 +85,8 @@ fn add(table: &mut TextTable, row: &Rung, style: Style) {
     });
     let proof = TextCell::from(row.proof.as_str());
     let proof = if row.disagrees { proof.tail(" (!)").paint(Paint::Warn) } else { proof };
-    let figures = row.figures.iter().map(|figure| TextCell::from(figure.as_str()));
+    let extras = extras.iter().map(|&at| &row.extras[at]);
+    let figures = row.figures.iter().chain(extras).map(|figure| TextCell::from(figure.as_str()));
     let cells =
         std::iter::once(row.name.as_str().into()).chain(figures).chain([drawn.paint(Paint::Bar), proof]);
     table.row(cells);

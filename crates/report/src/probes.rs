@@ -18,13 +18,21 @@ pub struct ProbeRow {
     pub what: String,
     /// What one figure stands for.
     pub per: Per,
+    /// Whether it is measured when no probe is named.
+    pub in_ladder: bool,
     /// Why it cannot run here, a clause without a full stop; `None` when it can.
     pub reason: Option<String>,
     /// What would make it measurable.
     pub enable: Option<String>,
 }
 
-/// The list; with `why`, below each probe that cannot run here, the reason and what enables it.
+impl ProbeRow {
+    fn family(&self) -> &str {
+        self.id.split('/').next().unwrap_or_default()
+    }
+}
+
+/// The list by family; with `why`, below each probe that cannot run here, the reason and what enables it.
 pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
     let mut table = TextTable::new([
         Column::left("probe").most(28).least(13),
@@ -32,7 +40,10 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
         Column::left("here"),
         Column::left("what").reserved(16),
     ]);
-    for row in rows {
+    for (at, row) in rows.iter().enumerate() {
+        if at == 0 || rows[at - 1].family() != row.family() {
+            table.heading(heading(row, style), Paint::Bold);
+        }
         let here = if row.reason.is_none() { "yes" } else { "no" };
         let or = |text: String, other: &str| if text.is_empty() { other.into() } else { text };
         let what = or(clean(&row.what, style), "-");
@@ -55,6 +66,13 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
     }
     text.extend(wrap(&summary(rows, why), style.columns(), ""));
     lines(text)
+}
+
+/// What a family crosses, and how it is measured if the ladder does not contain it.
+fn heading(row: &ProbeRow, style: &Style) -> String {
+    let name = clean(row.family(), style);
+    let title = words::family(row.family()).map_or_else(|| name.clone(), |(title, _)| title.to_owned());
+    if row.in_ladder { title } else { format!("{title} (tollgate run {name})") }
 }
 
 fn summary(rows: &[ProbeRow], why: bool) -> String {

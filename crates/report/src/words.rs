@@ -32,6 +32,8 @@ pub(crate) fn family(family: &str) -> Option<(&'static str, Per)> {
         "core" => ("message to another core, one way", Per::Message),
         "spawn" => ("task made, run and collected", Per::Task),
         "vm" => ("VM exit and return", Per::Exit),
+        "interpose" => ("crossing with something in its way", Per::Syscall),
+        "wake" => ("wake-up by a message, one way", Per::Message),
         _ => return None,
     })
 }

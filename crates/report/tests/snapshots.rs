@@ -5,7 +5,7 @@ mod fixture;
 
 use fixture::{ASCII, COLOR, UNICODE};
 use insta::assert_snapshot;
-use tollgate_record::{Measurement, Per, Run, warning};
+use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Run, Status, counter, phase, warning};
 use tollgate_report::{Style, findings, probes, runs, view};
 
 /// Colors as text, so that the snapshots can be read.
@@ -121,4 +121,31 @@ fn what_an_emulator_made_stands_below_the_ladder() {
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in\n{text}"));
     let heading = place("Emulated by qemu-tcg, not this machine's hardware");
     assert!(heading > place("iretq") && heading > place("direct") && heading < place("pair"), "{text}");
+}
+
+#[test]
+fn a_ladder_has_the_columns_that_its_rows_have() {
+    let figure = |x: f64| Some(Estimate::within(x, [x - 4.0, x + 4.0]));
+    let row = |probe: &str| Measurement {
+        ns: figure(300.0),
+        ..Measurement::empty(probe, "host", Per::Syscall, Status::Measured)
+    };
+    let taxed = |tax: f64| Measurement {
+        phases: [(phase::PLAIN, 100.0), (phase::TAX, tax)]
+            .map(|(name, ns)| Phase { ns: figure(ns), ..Phase::new(name, Evidence::Difference) })
+            .into(),
+        ..row("interpose/x")
+    };
+    let mut woken = row("wake/x");
+    woken.count(counter::CPU_TIME, 1234.0);
+    let of = |rows: Vec<Measurement>| view(&fixture::run(rows), &ASCII);
+    let plain = of(vec![row("syscall/x")]);
+    assert!(!plain.contains("tax") && !plain.contains("CPU ns"), "{plain}");
+    let interposed = of(vec![taxed(200.0)]);
+    assert!(interposed.contains("plain") && interposed.contains("200 +-4"), "{interposed}");
+    assert!(!interposed.contains("CPU ns"), "{interposed}");
+    assert!(of(vec![taxed(-200.0)]).contains("-200 +-4"), "a tax has a sign");
+    assert!(of(vec![taxed(1.0)]).contains("<= 5"), "a tax that may be zero is a bound");
+    let woken = of(vec![woken]);
+    assert!(woken.contains("CPU ns") && woken.contains("1,234") && !woken.contains("tax"), "{woken}");
 }

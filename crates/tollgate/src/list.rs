@@ -5,7 +5,7 @@ use crate::output::Sink;
 use crate::worker::{self, List};
 use anyhow::anyhow;
 use std::process::ExitCode;
-use tollgate_boundary::PROBES;
+use tollgate_boundary::{LADDER, PROBES};
 use tollgate_measure::bench::{Bench, Lost, Reply, Request};
 use tollgate_measure::clock::Source;
 use tollgate_measure::host;
@@ -46,7 +46,8 @@ pub(crate) fn list(args: &Args) -> anyhow::Result<ExitCode> {
             ProbeState::Skipped { reason, enable } => (Some(reason), Some(enable)),
             ProbeState::Failed(reason) => (Some(reason), None),
         };
-        rows.push(ProbeRow { id: meta.id.into(), what: meta.what.into(), per: meta.per, reason, enable });
+        let (id, what, in_ladder) = (meta.id.into(), meta.what.into(), probe < LADDER.len());
+        rows.push(ProbeRow { id, what, per: meta.per, in_ladder, reason, enable });
     }
     let document = serde_json::to_value(&rows)?;
     sink.deliver_either(&document, |style| tollgate_report::probes(&rows, args.why, style))

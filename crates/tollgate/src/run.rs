@@ -17,7 +17,7 @@ use tollgate_record::parse::share;
                   tollgate run thread --against ./tollgate-before --until 3%"
 )]
 pub(crate) struct Args {
-    /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); all when none is given
+    /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); the ladder when none is given
     #[arg(value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
     #[command(flatten)]

@@ -52,8 +52,9 @@ fn commands(page: &str) -> Vec<&str> {
     commands
 }
 
-static ID: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"\bid: "([a-z0-9_/-]+)""#).expect("a valid pattern"));
+static ID: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?:\bid: |::(?:here|apart|row)\(\s*)"([a-z0-9_/-]+)""#).expect("a valid pattern")
+});
 
 /// The ids in the sources of the static list.
 fn probes(tree: &Tree) -> BTreeSet<&str> {
@@ -234,6 +235,8 @@ mod tests {
             );
         }
         assert_eq!(probe_pages(&Tree::of(&[PROBE])).len(), 2);
+        let called = ("crates/boundary/src/wake.rs", "&Wake::<Futex>::here(\n    \"wake/futex\", \"\")");
+        assert_eq!(probe_pages(&Tree::of(&[called])).len(), 2, "an id that is an argument counts, too");
     }
 
     fn found(page: &str) -> usize {

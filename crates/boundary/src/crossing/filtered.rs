@@ -1,25 +1,29 @@
 //! `getppid` under a seccomp filter. A filter binds its thread for good, so a thread of the probe makes the calls.
-//! The sampler subtracts the cost of asking that thread as the empty batch.
 
 use crate::mechanism::{Mechanism, Opened};
+use crate::servant::{Servant, give_up_privileges};
 use crate::syscall::{ROW, raw};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{self, JoinHandle};
-use std::{io, mem};
-use tollgate_measure::{Crossing, Facts, Meta, Refusal};
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+use tollgate_measure::{Facts, Meta, Refusal};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
 
 /// One instruction of a filter (linux/filter.h).
-const fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+pub(crate) const fn op(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt, jf, k }
 }
 
-const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-const IS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-const ALLOW: libc::sock_filter = op(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW);
+pub(crate) const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+pub(crate) const IS: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+pub(crate) const ALLOW: libc::sock_filter = answer(libc::SECCOMP_RET_ALLOW);
 /// Offsets in `struct seccomp_data`: the number, the first argument's low half.
-const NUMBER: u32 = 0;
-const ARGUMENT: u32 = 16;
+pub(crate) const NUMBER: u32 = 0;
+pub(crate) const ARGUMENT: u32 = 16;
+
+/// The end of a filter, with what it decides.
+pub(crate) const fn answer(decision: u32) -> libc::sock_filter {
+    op(libc::BPF_RET | libc::BPF_K, 0, 0, decision)
+}
 
 /// Allows by the number: the kernel computes the answer once and caches it (since Linux 5.11).
 pub(crate) static BY_NUMBER: Mechanism = Mechanism {
@@ -28,9 +32,7 @@ pub(crate) static BY_NUMBER: Mechanism = Mechanism {
         what: "getppid under a seccomp filter that allows it by its number",
         ..ROW
     },
-    open: |_, _| {
-        open(const { &[op(LOAD, 0, 0, NUMBER), op(IS, 0, 1, libc::SYS_getppid as u32), ALLOW, ALLOW] })
-    },
+    open: |_, _| open(vec![op(LOAD, 0, 0, NUMBER), op(IS, 0, 1, libc::SYS_getppid as u32), ALLOW, ALLOW]),
 };
 
 /// Reads an argument, so the filter runs at each call.
@@ -40,104 +42,46 @@ pub(crate) static BY_ARGUMENT: Mechanism = Mechanism {
         what: "getppid under a seccomp filter that runs at each call",
         ..ROW
     },
-    open: |_, _| open(const { &[op(LOAD, 0, 0, ARGUMENT), op(IS, 1, 0, 0x7fff_0001), ALLOW, ALLOW] }),
+    open: |_, _| open(vec![op(LOAD, 0, 0, ARGUMENT), op(IS, 1, 0, 0x7fff_0001), ALLOW, ALLOW]),
 };
 
-/// The thread's answer: how many calls returned the right result, or the error that refused the filter.
-type Answer = Result<u64, i32>;
-
-fn open(filter: &'static [libc::sock_filter]) -> Opened {
-    let (orders, to_do) = channel();
-    let (tell, answers) = channel();
-    // The thread inherits the pin of the measuring thread.
-    let run = move || serve(filter, &to_do, &tell);
-    let made = thread::Builder::new().name("filtered".into()).stack_size(64 << 10).spawn(run);
-    let thread = made.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
-    let mut open = FilteredThread { orders: Some(orders), answers, thread: Some(thread), right: 0 };
-    open.ask(0)?;
-    Ok(Box::new(open))
-}
-
-/// The thread: installs the filter, then makes calls until the channel is closed.
-fn serve(filter: &[libc::sock_filter], to_do: &Receiver<u64>, tell: &Sender<Answer>) {
-    let mut installed = None;
-    while let Ok(passes) = to_do.recv() {
-        let outcome = *installed.get_or_insert_with(|| install(filter));
+/// A thread that calls getppid under the filter.
+pub(crate) fn open(filter: Vec<libc::sock_filter>) -> Opened {
+    let asked = ProbeAsked { seccomp: Some("filter".into()), ..ProbeAsked::default() };
+    let servant = Servant::open(Facts::of_probe(asked, ProbeFound::default()), move || {
+        install(&filter, 0)?;
         // SAFETY: getppid has no arguments and changes nothing.
         let parent = unsafe { libc::getppid() } as isize;
-        let mut right = 0;
-        if outcome.is_ok() {
-            for _ in 0..passes {
-                // SAFETY: as above.
-                right += u64::from(unsafe { raw::call0(libc::SYS_getppid) } == parent);
-            }
-        }
-        if tell.send(outcome.map(|()| right)).is_err() {
-            return;
-        }
-    }
+        // The argument is one that the filters do not look for.
+        // SAFETY: as above.
+        let call = move |_| u64::from(unsafe { raw::call2(libc::SYS_getppid, 0, 0) } == parent);
+        Ok(move |passes: u64| (0..passes).map(call).sum())
+    })?;
+    Ok(Box::new(servant))
 }
 
-/// Installs the filter on the calling thread. The error is the system's number.
-fn install(filter: &[libc::sock_filter]) -> Result<(), i32> {
+/// Installs the filter on the calling thread; the descriptor that the flags ask for.
+pub(crate) fn install(
+    filter: &[libc::sock_filter],
+    flags: libc::c_ulong,
+) -> Result<Option<OwnedFd>, Refusal> {
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-    // SAFETY: the program is valid for its length, and the kernel only reads it. Both calls concern the
-    // calling thread only.
-    let done = unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-            && libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &program) == 0
-    };
-    if done { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
-}
-
-struct FilteredThread {
-    orders: Option<Sender<u64>>,
-    answers: Receiver<Answer>,
-    thread: Option<JoinHandle<()>>,
-    right: u64,
-}
-
-impl FilteredThread {
-    /// Asks the thread for these calls and sleeps until they are made.
-    fn ask(&mut self, passes: u64) -> Result<(), Refusal> {
-        let gone = || Refusal::Failed("the thread under the filter is gone".into());
-        self.orders.as_ref().and_then(|orders| orders.send(passes).ok()).ok_or_else(gone)?;
-        match self.answers.recv() {
-            Ok(Ok(right)) => {
-                self.right += right;
-                Ok(())
-            }
-            Ok(Err(errno)) => Err(Refusal::skip(
-                format!("a seccomp filter cannot be installed: {}", io::Error::from_raw_os_error(errno)),
-                "a kernel with CONFIG_SECCOMP_FILTER, outside a sandbox that refuses further filters",
-            )),
-            Err(_) => Err(gone()),
+    let installed = give_up_privileges().and_then(|()| {
+        let mode = libc::SECCOMP_SET_MODE_FILTER;
+        // SAFETY: the program is valid for its length, and the kernel only reads it. It binds the calling thread only.
+        match unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &program) } {
+            0 => Ok(None),
+            // SAFETY: the descriptor is new and nobody else's.
+            listener @ 1.. => Ok(Some(unsafe { OwnedFd::from_raw_fd(listener as i32) })),
+            _ => Err(io::Error::last_os_error()),
         }
-    }
-}
-
-impl Drop for FilteredThread {
-    fn drop(&mut self) {
-        drop(self.orders.take());
-        // A thread that panicked has already been reported by the panic itself.
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
-impl Crossing for FilteredThread {
-    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
-        self.ask(passes)
-    }
-
-    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
-        counts[0] = Some(mem::take(&mut self.right));
-        Ok(())
-    }
-
-    fn facts(&self) -> Facts {
-        let asked = ProbeAsked { seccomp: Some("filter".into()), ..ProbeAsked::default() };
-        Facts::of_probe(asked, ProbeFound::default())
-    }
+    });
+    installed.map_err(|error| {
+        Refusal::skip(
+            format!("a seccomp filter cannot be installed: {error}"),
+            "a kernel with CONFIG_SECCOMP_FILTER, outside a sandbox that refuses further filters",
+        )
+    })
 }
 
 #[cfg(test)]

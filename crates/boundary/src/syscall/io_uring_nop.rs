@@ -23,15 +23,20 @@ pub(crate) static IO_URING_NOP: Mechanism = Mechanism {
 };
 
 fn open(_: &'static Meta, _: &Site) -> Opened {
-    let sysctl = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
-    let ring = IoUring::new(ENTRIES).map_err(|error| refusal(&error, sysctl.trim()))?;
+    let ring = IoUring::new(ENTRIES).map_err(|error| refusal_here(&error))?;
     let mut open = NopRing { ring, submitted: 1, completed: 0 };
     // A filter may allow the set-up and refuse the use.
     match open.operate(0) {
         Ok(true) => Ok(Box::new(open)),
         Ok(false) => Err(Refusal::Failed("the first no-operation did not complete".into())),
-        Err(error) => Err(refusal(&error, sysctl.trim())),
+        Err(error) => Err(refusal_here(&error)),
     }
+}
+
+/// Why the kernel gave no ring.
+pub(crate) fn refusal_here(error: &io::Error) -> Refusal {
+    let sysctl = fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
+    refusal(error, sysctl.trim())
 }
 
 /// Why the kernel gave no ring, from its error and `kernel.io_uring_disabled`.

@@ -82,6 +82,26 @@ impl<M: Medium> Ring<M> {
         }
     }
 
+    /// Sends the token, which [`Ring::receive`] waits for.
+    ///
+    /// # Errors
+    /// As [`Ring::laps`].
+    #[inline]
+    pub(crate) fn send(&mut self) -> Result<(), Refusal> {
+        if let Some(refusal) = &self.broken {
+            return Err(refusal.clone());
+        }
+        self.own.give.give().map_err(|errno| self.break_off(errno))
+    }
+
+    /// Waits until the token is back.
+    ///
+    /// # Errors
+    /// As [`Ring::laps`].
+    pub(crate) fn receive(&mut self) -> Result<(), Refusal> {
+        self.take().map_err(|errno| self.break_off(errno))
+    }
+
     #[inline]
     fn take(&mut self) -> Passed {
         loop {

@@ -18,6 +18,7 @@ static PAGES: &[(&str, &str)] = &[
     ("fault", include_str!("../../../../docs/reference/probes/fault.md")),
     ("fiber", include_str!("../../../../docs/reference/probes/fiber.md")),
     ("hardware", include_str!("../../../../docs/reference/probes/hardware.md")),
+    ("interpose", include_str!("../../../../docs/reference/probes/interpose.md")),
     ("null", include_str!("../../../../docs/reference/probes/null.md")),
     ("process", include_str!("../../../../docs/reference/probes/process.md")),
     ("ring", include_str!("../../../../docs/reference/probes/ring.md")),
@@ -28,6 +29,7 @@ static PAGES: &[(&str, &str)] = &[
     ("thread", include_str!("../../../../docs/reference/probes/thread.md")),
     ("vdso", include_str!("../../../../docs/reference/probes/vdso.md")),
     ("vm", include_str!("../../../../docs/reference/probes/vm.md")),
+    ("wake", include_str!("../../../../docs/reference/probes/wake.md")),
 ];
 
 /// The heading under which every page ends.

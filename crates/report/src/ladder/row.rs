@@ -5,13 +5,42 @@ use crate::style::Style;
 use crate::text::clean;
 use crate::words;
 use std::collections::BTreeSet;
-use tollgate_record::{Estimate, Measurement, Per, Single, Status, WarningKind, number, warning};
+use tollgate_record::{
+    Estimate, Measurement, Per, PhaseName, Single, Status, WarningKind, counter, number, phase, warning,
+};
 
 /// Warnings that the proof column itself shows.
 const PROOF: [WarningKind; 2] = [warning::PROOF_DISAGREES, warning::PER_COUNTED];
 
 /// More than this of proof is abbreviated, however wide the terminal.
 const MOST_PROOF: usize = 30;
+
+/// What only some families have; a table has the columns of those that its rows have.
+pub(super) static EXTRAS: [Extra; 3] = [
+    Extra { title: "plain", of: |result, style| part(result, phase::PLAIN, style) },
+    Extra { title: "tax", of: |result, style| part(result, phase::TAX, style) },
+    Extra {
+        title: "CPU ns",
+        of: |result, style| Some(number::fit(result.counter(counter::CPU_TIME)?, digits(style))),
+    },
+];
+
+/// A column for what only some families have.
+pub(super) struct Extra {
+    pub(super) title: &'static str,
+    pub(super) of: fn(&Measurement, &Style) -> Option<String>,
+}
+
+/// A part of the bill, with half of its interval in nanoseconds.
+fn part(result: &Measurement, name: PhaseName, style: &Style) -> Option<String> {
+    let ns = result.phase(name)?.ns?;
+    let (text, _) = headline(Some(&ns), style);
+    if ns.is_zero_within_error() {
+        return Some(text);
+    }
+    let half = (ns.ci[1] - ns.ci[0]) / 2.0;
+    Some(format!("{text} {}{}", style.plus_minus(), number::fit(half, number::SHORT)))
+}
 
 pub(crate) struct Rung {
     /// What the rows are sorted by: the headline in nanoseconds, failed rows after all others.
@@ -21,6 +50,8 @@ pub(crate) struct Rung {
     pub(crate) failure: Option<String>,
     /// ns, cycles, half interval, p99.
     pub(crate) figures: [String; 4],
+    /// Those of [`EXTRAS`], empty where it has none.
+    pub(crate) extras: [String; 3],
     pub(crate) bar: Bar,
     pub(crate) proof: String,
     /// Whether the proof disagrees with the claim.
@@ -65,7 +96,18 @@ impl Rung {
             None => result.ns.map_or(f64::INFINITY, |ns| ns.estimate).min(f64::INFINITY),
         };
         let figures = [ns, cycles, half_interval(result), p99];
-        Self { order, name, failure, figures, bar, proof: proof(result, disagrees, style), disagrees, noted }
+        let extras = EXTRAS.each_ref().map(|extra| (extra.of)(result, style).unwrap_or_default());
+        Self {
+            order,
+            name,
+            failure,
+            figures,
+            extras,
+            bar,
+            proof: proof(result, disagrees, style),
+            disagrees,
+            noted,
+        }
     }
 }
 

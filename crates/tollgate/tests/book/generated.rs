@@ -4,7 +4,7 @@ use crate::{PROGRAM, root, shell};
 use serde_json::Value;
 use std::fmt::Write;
 use std::process::Command;
-use tollgate_boundary::{CROSSINGS, FAULT_KINDS, PROBES};
+use tollgate_boundary::{CROSSINGS, FAULT_KINDS, LADDER, PROBES};
 use tollgate_measure::Probe;
 use tollgate_record::schema;
 use tollgate_record::vocabulary::{cause, counter, phase, warning};
@@ -61,12 +61,15 @@ fn probes(of: &[&dyn Probe]) -> String {
 fn lists_of_probes() {
     let list = format!(
         "## The ladder\n\n`tollgate` and `tollgate run` measure these.\n\n{}\n\
+         ## Families that are measured when they are named\n\n`tollgate run wake`, or one row: \
+         `tollgate run wake/futex`.\n\n{}\n\
          ## Crossings taken apart\n\n`tollgate crossing` measures these, each with a bill. \
          [The lab](../labs/crossing.md) explains them. The rows `hardware/*` are from \
          [a bare guest](probes/hardware.md).\n\n{}\n\
          ## Kinds of page faults\n\n`tollgate fault kinds` measures these. \
          [The lab](../labs/fault.md) explains them, and the scan.\n\n{}",
-        probes(PROBES),
+        probes(LADDER),
+        probes(&PROBES[LADDER.len()..]),
         probes(CROSSINGS),
         probes(FAULT_KINDS)
     );

@@ -3,7 +3,7 @@
 use crate::json::result;
 use crate::scene::{Outcome, Scene, call, records};
 use serde_json::{Value, json};
-use tollgate_boundary::PROBES;
+use tollgate_boundary::{LADDER, PROBES};
 
 fn schema() -> jsonschema::Validator {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/tollgate-2.json");
@@ -68,7 +68,7 @@ fn the_whole_ladder_holds_to_the_schema_and_to_itself() {
     outcome.check_manners();
     let run = outcome.printed();
     check(&run);
-    let all: Vec<&str> = PROBES.iter().map(|probe| probe.meta().id).collect();
+    let all: Vec<&str> = LADDER.iter().map(|probe| probe.meta().id).collect();
     assert_eq!(ids(&run), all, "every probe once, in the order of the list");
     assert_eq!((&run["complete"], &run["seed"]), (&json!(true), &json!(7)));
     assert_eq!(run["command"][0], "--json");

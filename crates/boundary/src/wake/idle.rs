@@ -1,0 +1,113 @@
+//! One message, one way, to a thread on another core that was idle for a given time.
+
+use crate::mechanism::ROW;
+use crate::task::media::Medium;
+use crate::task::{Ring, Tasks, no_peer_cpu};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_record::Per;
+
+/// A message over the medium `M` after `idle`.
+pub(super) struct IdleWake<M> {
+    meta: Meta,
+    idle: Duration,
+    medium: PhantomData<fn() -> M>,
+}
+
+impl<M: Medium> IdleWake<M> {
+    pub(super) const fn row(id: &'static str, what: &'static str, idle: Duration) -> Self {
+        let proof = const { &[Claim::exact("messages_per_crossing")] };
+        let meta = Meta { id, what, per: Per::Message, placement: Placement::Pair, proof, ..ROW };
+        Self { meta, idle, medium: PhantomData }
+    }
+}
+
+/// How many messages the receiver has taken, on cache lines of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Taken(AtomicU64);
+
+impl<M: Medium> Probe for IdleWake<M> {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+        let peer = site.peer.ok_or_else(no_peer_cpu)?;
+        let taken = Arc::<Taken>::default();
+        let work = |_| {
+            let theirs = Arc::clone(&taken);
+            move || {
+                theirs.0.fetch_add(1, Ordering::Release);
+            }
+        };
+        let ring = Ring::<M>::open(Tasks::Threads, &[peer], work)?;
+        let before = taken.0.load(Ordering::Acquire);
+        Ok(Box::new(OpenIdle { ring, taken, idle: self.idle, sent: before, proved: before, is_out: false }))
+    }
+}
+
+struct OpenIdle<M: Medium> {
+    ring: Ring<M>,
+    taken: Arc<Taken>,
+    idle: Duration,
+    sent: u64,
+    proved: u64,
+    /// Whether the token is still to be received back.
+    is_out: bool,
+}
+
+impl<M: Medium> OpenIdle<M> {
+    /// Takes the token back, outside the clock.
+    fn settle(&mut self) -> Result<(), Refusal> {
+        if std::mem::take(&mut self.is_out) { self.ring.receive() } else { Ok(()) }
+    }
+}
+
+impl<M: Medium> Crossing for OpenIdle<M> {
+    /// The receiver sleeps, and its CPU is idle; this one stays awake, so that only the receiver's state matters.
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.settle()?;
+        let begin = Instant::now();
+        while passes > 0 && begin.elapsed() < self.idle {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+
+    /// The receiver counts as soon as it runs, and this thread spins on the count: one way, and one cache line back.
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        for _ in 0..passes {
+            self.settle()?;
+            self.ring.send()?;
+            self.is_out = true;
+            self.sent += 1;
+            while self.taken.0.load(Ordering::Acquire) < self.sent {
+                std::hint::spin_loop();
+            }
+        }
+        Ok(())
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.settle()?;
+        let taken = self.taken.0.load(Ordering::Acquire);
+        counts[0] = Some(taken - std::mem::replace(&mut self.proved, taken));
+        Ok(())
+    }
+
+    /// The receiver must be idle before each.
+    fn most_passes(&self) -> u64 {
+        1
+    }
+}
+
+impl<M: Medium> Drop for OpenIdle<M> {
+    fn drop(&mut self) {
+        // The ring ends its tasks by a token that it must hold.
+        let _ = self.settle();
+    }
+}
