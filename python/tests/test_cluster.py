@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -19,7 +21,7 @@ import distributed
 import pytest
 
 import tollgate
-from tollgate import _host, _store, fleets
+from tollgate import _host, _program, _store, fleets
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -145,6 +147,56 @@ def test_a_host_is_measured_once_however_many_workers(cluster: tuple[distributed
     assert sorted(found.table()["host"]) == ["north", "south"]
     assert sorted(found.frame()["host"]) == ["north", "south"]
     assert len(list(found.save(tmp_path / "records").iterdir())) == 2
+
+
+SLOW = {f"host-{number:03}" for number in range(5, 200, 20)}
+"""Hosts whose first probe is slower by 5 %."""
+
+
+def simulated(document: str, host: str) -> tollgate.Run:
+    """The record of a host: its processes vary by 1 %, hosts by 0.5 %."""
+    chance = random.Random(host)
+    run = json.loads(document)
+    run |= {"id": f"of-{host}", "checksum": None, "host": {**run["host"], "name": host}, "yardsticks": []}
+    run["host"]["cpu"]["microcode"] = "0x2" if host in SLOW else "0x1"
+    for place, row in enumerate(run["results"]):
+        of_host = chance.gauss(0, 0.005) + (0.05 if host in SLOW and place == 0 else 0)
+        row["epochs"] = [{"ns": 100 * math.exp(of_host + chance.gauss(0, 0.01)), "core_hz": 3e9} for _ in range(12)]
+        estimate = 100 * math.exp(of_host)
+        row["ns"] = {**row["ns"], "estimate": estimate, "ci": [estimate - 1, estimate + 1]}
+    return tollgate.Run(run)
+
+
+def test_of_two_hundred_hosts_those_that_are_slow_are_named(tmp_path: Path) -> None:
+    base = tollgate.run("syscall/getppid", "syscall/read", "syscall/clock_gettime", quick=True).to_json()
+    hosts = [fleets.Host(f"{number:03}/boot", f"host-{number:03}", [], None, None) for number in range(200)]
+    found = fleets.Fleet([fleets.Measured(host, simulated(base, host.name), None) for host in hosts])
+    assert not found.failures
+    assert len(found.table()) == 200
+    first = found.runs[0].results[0].probe
+    differences = found.differences()
+    assert set(zip(differences["host"], differences["probe"], strict=True)) == {(host, first) for host in SLOW}
+    assert list(found.companions()["what"]) == ["microcode"]
+    assert found.companions()["sure"].all()
+    assert "Goes with microcode 0x2 (10 of 10; 0 of 190 others" in " ".join(repr(found).split())
+    page = found.write_page(tmp_path / "fleet.html").read_text()
+    assert all(f"host-{number:03}" in page for number in range(200))
+    assert found._repr_html_().startswith("<iframe srcdoc=")
+    # The same from the records alone.
+    records = found.save(tmp_path / "records")
+    said = subprocess.run([_program.path(), "fleet", records, "--out", tmp_path / "page.html"], capture_output=True, text=True)
+    assert said.stdout == repr(found)
+
+
+def test_hosts_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    run = tollgate.riscv.trap(core="rocket", iterations=20)
+    hosts = [fleets.Host(f"{it}machine/boot", "localhost", [], None, None) for it in "abc"]
+    found = fleets.Fleet([fleets.Measured(host, tollgate.Run({**run.document, "id": host.id[0]}), None) for host in hosts])
+    assert [it["name"] for it in found.comparison["hosts"]] == [f"localhost-{it}machine" for it in "abc"]
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(tollgate.UsageError, match="file cannot be written: File exists; name another one"):
+        found.save(blocked)
 
 
 def test_two_workers_of_a_host_never_measure_at_once(cluster: tuple[distributed.Client, Start]) -> None:

@@ -38,6 +38,8 @@ def test_the_guide_to_fleets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         exec(blocks("fleet.md"), names)
         names["client"].close()
     assert not names["found"].failures
+    assert "1 host is of this kind" in " ".join(repr(names["found"]).split())
+    assert (tmp_path / "fleet.html").read_text().startswith("<!DOCTYPE html>")
     assert len(list((tmp_path / "fleet-records").iterdir())) == 1
 
 

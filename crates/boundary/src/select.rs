@@ -1,6 +1,7 @@
 //! Selects probes by id, family or pattern.
 
 use crate::{LADDER, PROBES};
+use std::collections::BTreeSet;
 use tollgate_record::text::{self, suggestion};
 use wildmatch::WildMatch;
 
@@ -15,7 +16,7 @@ pub struct UnknownProbe {
 }
 
 /// The places in [`PROBES`] that the patterns name, in the order of the list and each once. No pattern
-/// names the [`LADDER`]. A pattern is a probe's id, a family (`thread`), or either with `*` and `?`.
+/// names the [`LADDER`], and so does a wildcard in place of the family if it finds something there. A pattern is a probe's id, a family (`thread`), or either with `*` and `?`.
 ///
 /// # Errors
 /// [`UnknownProbe`] for the first pattern that names nothing.
@@ -23,7 +24,8 @@ pub struct UnknownProbe {
 /// ```
 /// use tollgate_boundary::{LADDER, PROBES, select};
 /// assert_eq!(select(&[]).unwrap().len(), LADDER.len());
-/// assert_eq!(select(&["*".into()]).unwrap().len(), PROBES.len());
+/// assert_eq!(select(&["*".into()]).unwrap().len(), LADDER.len());
+/// assert_eq!(PROBES[select(&["wake/futex".into()]).unwrap()[0]].meta().id, "wake/futex");
 /// assert_eq!(select(&["null".into()]).unwrap(), [0]);
 /// assert_eq!(select(&["nul".into()]).unwrap_err().nearest.as_deref(), Some("null"));
 /// ```
@@ -32,7 +34,14 @@ pub fn select(patterns: &[String]) -> Result<Vec<usize>, UnknownProbe> {
         return Ok((0..LADDER.len()).collect());
     }
     let ids: Vec<&str> = PROBES.iter().map(|probe| probe.meta().id).collect();
-    select_among(&ids, patterns)
+    let mut places = BTreeSet::new();
+    for pattern in patterns {
+        let one = std::slice::from_ref(pattern);
+        let names_family = !family(pattern).contains(['*', '?']);
+        let in_ladder = if names_family { None } else { select_among(&ids[..LADDER.len()], one).ok() };
+        places.extend(in_ladder.map_or_else(|| select_among(&ids, one), Ok)?);
+    }
+    Ok(places.into_iter().collect())
 }
 
 /// [`select`] among other ids.

@@ -66,6 +66,11 @@ fn the_ladder_is_short_and_other_families_must_be_named() {
     let ids = |places: Vec<usize>| places.into_iter().map(|at| PROBES[at].meta().id).collect::<Vec<_>>();
     let ladder = ids(select(&[]).expect("without a pattern"));
     assert_eq!(ladder, LADDER.iter().map(|probe| probe.meta().id).collect::<Vec<_>>());
+    assert_eq!(ids(select(&["*".into()]).expect("a pattern")), ladder);
+    assert_eq!(
+        ids(select(&["*/cas".into(), "w*/futex".into()]).expect("patterns")),
+        ["core/cas", "wake/futex"]
+    );
     let families: &[(&str, usize)] = &[("wake", 50), ("interpose", 19)];
     for &(family, least) in families {
         let of_it = |id: &&str| id.starts_with(&format!("{family}/"));

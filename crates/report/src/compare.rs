@@ -18,16 +18,17 @@ mod verdict;
 
 pub use explain::{Counter, Part};
 pub use facts::{Difference, Weight};
-pub(crate) use facts::{changed, effort};
+pub(crate) use facts::{changed, effort, facts_of};
 pub use machine::Explained;
 pub(crate) use machine::machine_of_runs;
 pub use markdown::comparison_markdown;
+pub(crate) use pairs::{gather, short};
 pub use result::{ComparedProbe, Comparison, MARGIN, Options, Side, Verdict};
+pub(crate) use spread::Class;
 pub use table::comparison;
 
 use crate::text::list;
 use crate::words::per;
-use pairs::short;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tollgate_record::{Run, Status};

@@ -17,6 +17,8 @@ mod runs;
 mod stages;
 mod toll;
 
+pub(crate) use page::document;
+
 use runs::Runs;
 use tollgate_record::Run;
 

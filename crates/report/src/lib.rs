@@ -11,6 +11,7 @@ mod exec;
 pub mod export;
 mod fault;
 mod findings;
+mod fleet;
 mod head;
 mod history;
 mod html;
@@ -37,6 +38,10 @@ pub use compare::{
     Verdict, Weight, compare, comparison, comparison_markdown, essentials,
 };
 pub use findings::findings;
+pub use fleet::{
+    Alike, AlikeProbe, Companion, Fleet, FleetError, FleetHost, HostDifference, HostFigure, ProbeName,
+    SharedFact, fleet, fleet_html, fleet_table,
+};
 pub use history::{Change, Group, History, Point, Series, history, history_table};
 pub use html::html;
 pub use probes::{ProbeRow, probes};

@@ -125,9 +125,20 @@ pub(crate) fn list(items: &[String], most: usize) -> String {
     }
 }
 
+/// A name for the n-th of several: `A` to `Z`, then `AA`.
+pub(crate) fn letter(n: usize) -> String {
+    let last = char::from(b'A' + (n % 26) as u8);
+    if n < 26 { last.to_string() } else { format!("{}{last}", letter(n / 26 - 1)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn letters_go_on_after_z() {
+        assert_eq!([0, 25, 26, 51, 52, 701, 702].map(letter), ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
+    }
 
     #[test]
     fn ascii_has_a_form_for_the_signs_of_warnings() {

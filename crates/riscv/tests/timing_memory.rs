@@ -219,6 +219,16 @@ fn a_full_set_evicts_what_its_policy_says() {
         &run,
         &[("lru", |_| (), 3 * 33), ("fifo", |c| c.l1d.as_mut().unwrap().replacement = Policy::Fifo, 4 * 33)],
     );
+    // rtl: Rocket. The register begins with 1 and shifts a zero in until its eleventh move; each fill moves it, also one that
+    // finds an empty place. Its lowest bit chooses. Not moved before: A comes to place 1, B and then C to place 0, and A is
+    // found twice. After one move all come to place 0: nothing is found. After ten: A to 0, B to 1, C and then A to 0.
+    for (seed, misses) in [(0, 3), (1, 5), (10, 4)] {
+        let core = with(core.clone(), |c| {
+            let l1d = c.l1d.as_mut().unwrap();
+            (l1d.replacement, l1d.seed) = (Policy::Lfsr16 { moves: 0 }, seed);
+        });
+        charged(&core, Cause::DMiss, &run, &[("lfsr16", |_| (), misses * 33)]);
+    }
     // The same with instructions: jumps from A to B, back, to C, and back.
     let run = bare(5, |a| {
         a.op(Op::Jal, 0, 0, 0, 64).op(Op::Jal, 0, 0, 0, 124);

@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Report(crate::report::Args),
     /// The saved runs of this host over time, and where a probe's figure changed
     History(crate::history::Args),
+    /// Records of many hosts: which of them differ from their like, as a table and a page
+    Fleet(crate::fleet::Args),
     /// What this program's worker understands
     #[command(hide = true)]
     Protocol,
@@ -121,65 +123,6 @@ fn siblings(words: impl Iterator<Item = String>) -> Vec<String> {
 mod tests {
     use super::*;
     use clap::CommandFactory;
-
-    /// The words of a line of a shell, as far as the examples need it: blanks, single quotes, a redirection.
-    fn words(line: &str) -> Vec<String> {
-        let command = line.split([';', '|', '>', '<']).next().unwrap();
-        // `2> file` redirects standard error.
-        let command = if line[command.len()..].starts_with('>') {
-            command.strip_suffix(" 2").unwrap_or(command)
-        } else {
-            command
-        };
-        let mut words = Vec::new();
-        for (place, part) in command.split('\'').enumerate() {
-            if place % 2 == 1 {
-                words.push(part.to_owned());
-            } else {
-                words.extend(part.split_whitespace().map(str::to_owned));
-            }
-        }
-        words
-    }
-
-    fn parses(line: &str) {
-        for command in line.split("&&") {
-            if let Err(error) = Cli::try_parse_from(words(command)) {
-                let harmless = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-                assert!(harmless, "{command}: {error}");
-            }
-        }
-    }
-
-    fn examples(help: &str) -> Vec<&str> {
-        help.lines()
-            .map(str::trim)
-            .filter(|line| line.starts_with("tollgate ") || *line == "tollgate")
-            .collect()
-    }
-
-    #[test]
-    fn the_examples_of_the_pages_parse() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|page| page.unwrap().path());
-        let pages =
-            docs.chain([root.join("README.md")]).filter(|page| page.extension() == Some("md".as_ref()));
-        for page in pages {
-            let text = std::fs::read_to_string(&page).unwrap();
-            // Blocks of code only: prose may begin a line with the name.
-            for block in text.split("```").skip(1).step_by(2) {
-                examples(block).into_iter().for_each(parses);
-            }
-        }
-    }
-
-    #[test]
-    fn words_are_split_as_a_shell_would() {
-        assert_eq!(
-            words("tollgate run 'thread/*' --cpu 0 > x.json"),
-            ["tollgate", "run", "thread/*", "--cpu", "0"]
-        );
-    }
 
     #[test]
     fn the_command_line_holds_together() {

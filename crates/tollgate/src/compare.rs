@@ -127,7 +127,9 @@ fn load_all(names: &[String], store: Option<&Store>) -> anyhow::Result<Vec<Run>>
 fn load(name: &str, store: Option<&Store>) -> anyhow::Result<Vec<Run>> {
     let path = Path::new(name);
     if path.is_dir() {
-        return load_directory(path);
+        let (runs, unreadable) = load_directory(path)?;
+        // Without it the set would be another.
+        return unreadable.into_iter().next().map_or(Ok(runs), |error| Err(Usage::error(error)));
     }
     let nowhere = || anyhow!("there is no home directory to look in; name one with --store DIR");
     let run = match store {
@@ -138,8 +140,8 @@ fn load(name: &str, store: Option<&Store>) -> anyhow::Result<Vec<Run>> {
     Ok(vec![run.map_err(Usage::error)?])
 }
 
-/// Every run of a directory. One that cannot be read is an error: without it the set would be another.
-fn load_directory(path: &Path) -> anyhow::Result<Vec<Run>> {
+/// Every run of a directory, and why others cannot be read.
+pub(crate) fn load_directory(path: &Path) -> anyhow::Result<(Vec<Run>, Vec<String>)> {
     let directory = Store::open(path.to_owned()).map_err(Usage::error)?;
     let paths = directory.paths().map_err(Usage::error)?;
     if paths.is_empty() {
@@ -149,13 +151,16 @@ fn load_directory(path: &Path) -> anyhow::Result<Vec<Run>> {
         )));
     }
     let progress = Progress::new();
-    let mut runs = Vec::with_capacity(paths.len());
+    let (mut runs, mut unreadable) = (Vec::with_capacity(paths.len()), Vec::new());
     for (place, path) in paths.iter().enumerate() {
         let what = format!("reading run {} of {}", count(place + 1), count(paths.len()));
         progress.show(place as f64 / paths.len() as f64, what);
         // What a comparison does not read is most of a record: a thousand runs fit into memory without it.
-        runs.push(tollgate_report::essentials(store::read(path).map_err(Usage::error)?));
+        match store::read(path) {
+            Ok(run) => runs.push(tollgate_report::essentials(run)),
+            Err(error) => unreadable.push(error.to_string()),
+        }
     }
     runs.sort_by(|a, b| (&a.started, &a.id).cmp(&(&b.started, &b.id)));
-    Ok(runs)
+    Ok((runs, unreadable))
 }

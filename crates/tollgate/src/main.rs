@@ -12,6 +12,7 @@ mod doctor;
 mod exec;
 mod export;
 mod fault;
+mod fleet;
 mod history;
 mod import;
 mod lat_ctx;
@@ -90,6 +91,7 @@ fn run_command() -> ExitCode {
         Some(Command::Show(args)) => runs::show(&args),
         Some(Command::Report(args)) => report::report(&args),
         Some(Command::History(args)) => history::history(&args),
+        Some(Command::Fleet(args)) => fleet::fleet(&args),
         Some(Command::Protocol) => against::protocol(),
         Some(Command::Compare(args)) => compare::compare(&args),
         Some(Command::Examples) => described::examples(Cli::command()),

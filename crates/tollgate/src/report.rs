@@ -5,6 +5,7 @@ use crate::output::{Sink, existing_store, say};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tollgate_record::Run;
+use tollgate_record::number::plural;
 
 #[derive(clap::Args)]
 #[command(
@@ -31,10 +32,7 @@ pub(crate) fn report(args: &Args) -> anyhow::Result<ExitCode> {
     let runs: Vec<Run> = args.runs.iter().map(load).collect::<anyhow::Result<_>>()?;
     let page = tollgate_report::html(&runs);
     sink.deliver(&page)?;
-    say(format!("{} has {} in {} KB", args.out.display(), plural(runs.len()), page.len().div_ceil(1000)));
+    let runs = plural(runs.len(), "run", "runs");
+    say(format!("{} has {runs} in {} KB", args.out.display(), page.len().div_ceil(1000)));
     Ok(ExitCode::SUCCESS)
-}
-
-fn plural(runs: usize) -> String {
-    if runs == 1 { "one run".into() } else { format!("{runs} runs") }
 }

@@ -199,6 +199,8 @@ fn furnish(dir: &Path) {
         fs::write(dir.join(name), text).unwrap();
         fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
+    fs::create_dir(dir.join("records")).unwrap();
+    fs::copy(root.join("crates/report/tests/runs/ladder.json"), dir.join("records/host.json")).unwrap();
     // As large as the largest scan of it, and without blocks of its own.
     fs::File::create(dir.join("big.img")).unwrap().set_len(1280 << 20).unwrap();
 

@@ -118,7 +118,10 @@ class Run:
 
     def page(self) -> str:
         """The report: one HTML page that needs nothing else."""
-        return page("report", [self])
+        with tempfile.TemporaryDirectory(prefix="tollgate-") as folder:
+            path, out = self.save(Path(folder) / "run.json"), Path(folder) / "page.html"
+            _program.call(["report", str(path), "--out", str(out)], progress=False).check()
+            return out.read_text()
 
     def text(self) -> str:
         """What the program prints of this run in a terminal."""
@@ -180,16 +183,6 @@ def frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:
     columns = dict.fromkeys(key for row in rows for key in row)
     made: pandas.DataFrame = pandas.DataFrame({key: [row.get(key) for row in rows] for key in columns})
     return made
-
-
-def page(command: str, runs: list[Run]) -> str:
-    """The page that a command of the program makes of these runs."""
-    with tempfile.TemporaryDirectory(prefix="tollgate-") as folder:
-        paths = [str(run.save(Path(folder) / f"{number:04}.json")) for number, run in enumerate(runs)]
-        out = Path(folder) / "page.html"
-        given = paths if command == "report" else [folder]
-        _program.call([command, *given, "--out", str(out)], progress=False).check()
-        return out.read_text()
 
 
 def framed(text: str) -> str:

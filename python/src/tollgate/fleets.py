@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import collections
+import functools
+import html
 import json
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tollgate import _commands, _host, _program
-from tollgate._errors import Error, MissingPackage
-from tollgate._run import Run, frame
+from tollgate._errors import Error, MissingPackage, UsageError
+from tollgate._run import Run, frame, framed, read
 from tollgate._work import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ class Measured:
     ended: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fleet:
     """The runs of all hosts."""
 
@@ -81,12 +84,73 @@ class Fleet:
         return frame([{"host": it.host.name, **row} for it in self.hosts if it.run for row in it.run.rows()])
 
     def save(self, folder: str | Path) -> Path:
-        """Writes each host's record into a folder, which `tollgate fleet` reads."""
+        """Writes each host's record into a folder, which `tollgate fleet` reads.
+
+        Hosts are told apart by name there: those of one name get a part of their machine id.
+        """
         target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        for run in self.runs:
-            run.save(target / f"{run.id}.json")
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+            for name, it in zip(self._names(), self.hosts, strict=True):
+                if it.run is not None:
+                    host = {**it.run.document["host"], "name": name}
+                    document = {**it.run.document, "host": host, "checksum": None}
+                    Run(document).save(target / f"{it.run.id}.json")
+        except OSError as error:
+            raise UsageError(f"the folder {target} cannot be written: {error.strerror}; name another one") from error
         return target
+
+    def differences(self) -> pandas.DataFrame:
+        """One row a host and probe in which the host differs from its like, with the corrected chance."""
+        rows = []
+        for it in self.comparison["differences"]:
+            low, high = it["interval"]
+            plain = {key: value for key, value in it.items() if key not in ("params", "interval")}
+            rows.append(plain | {"low": low, "high": high})
+        return frame(rows)
+
+    def companions(self) -> pandas.DataFrame:
+        """One row a probe and fact: what the hosts that differ in the probe share, and how sure that is."""
+        rows = []
+        for it in self.comparison["companions"]:
+            about = {key: it[key] for key in ("group", "probe", "slower", "ratio")} | {"hosts": len(it["hosts"])}
+            rows += [about | fact for fact in it["facts"]]
+        return frame(rows)
+
+    @functools.cached_property
+    def comparison(self) -> dict[str, Any]:
+        """What `tollgate fleet --json` says of these records."""
+        return read(self._compared("--json")[0])
+
+    def page(self) -> str:
+        """The page of `tollgate fleet`: one HTML page that needs nothing else."""
+        return self._compared()[1]
+
+    def write_page(self, path: str | Path) -> Path:
+        """Writes the page to a file."""
+        target = Path(path)
+        target.write_text(self.page())
+        return target
+
+    def __repr__(self) -> str:
+        """The table that the program prints, and who was not measured."""
+        failed = "".join(f"{name} was not measured: {why}\n" for name, why in self.failures.items())
+        return (self._compared()[0].decode() if self.runs else "") + failed
+
+    def _repr_html_(self) -> str:
+        return framed(self.page()) if self.runs else f"<pre>{html.escape(repr(self))}</pre>"
+
+    def _names(self) -> list[str]:
+        """A name of its own for each host."""
+        named = collections.Counter(it.host.name for it in self.hosts)
+        return [it.host.name if named[it.host.name] == 1 else f"{it.host.name}-{it.host.id[:8]}" for it in self.hosts]
+
+    def _compared(self, *options: str) -> tuple[bytes, str]:
+        """What `tollgate fleet` prints, and its page."""
+        with tempfile.TemporaryDirectory(prefix="tollgate-") as folder:
+            page = Path(folder) / "page.html"
+            args = ["fleet", str(self.save(Path(folder) / "records")), "--out", str(page), *options]
+            return _program.call(args, progress=False).check().stdout, page.read_text()
 
 
 class FleetClient:

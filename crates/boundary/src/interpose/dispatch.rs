@@ -11,7 +11,7 @@ use tollgate_measure::{Facts, Meta, Probe, Refusal};
 
 pub(super) static ALLOWED: Mechanism = Mechanism {
     meta: &Meta {
-        id: "interpose/user-dispatch-allowed",
+        id: "interpose/user-dispatch-pass",
         what: "getppid of a thread with syscall user dispatch, which lets it pass",
         ..ROW
     },

@@ -92,9 +92,11 @@ pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
 
 /// The values of all runs of a side, by the rule's place and the fact's name; `none` is that of a run without it. Runs
 /// are read one after another, so that only what differs is held.
-fn facts(runs: &[Run]) -> BTreeMap<(usize, String), BTreeSet<String>> {
+fn facts<'r>(runs: impl IntoIterator<Item = &'r Run>) -> BTreeMap<(usize, String), BTreeSet<String>> {
+    let mut count = 0;
     let mut facts: BTreeMap<_, (BTreeSet<String>, usize)> = BTreeMap::new();
     for run in runs {
+        count += 1;
         // Figures are not looked at here, and are most of a record.
         let whole = serde_json::json!({ "complete": run.complete, "host": run.host, "tool": run.tool });
         for (rule, (place, name, _)) in RULES.iter().enumerate() {
@@ -113,10 +115,18 @@ fn facts(runs: &[Run]) -> BTreeMap<(usize, String), BTreeSet<String>> {
         }
     }
     let with_none = |(mut values, having): (BTreeSet<String>, usize)| {
-        values.extend((having < runs.len()).then(|| "none".into()));
+        values.extend((having < count).then(|| "none".into()));
         values
     };
     facts.into_iter().map(|(key, values)| (key, with_none(values))).collect()
+}
+
+/// What the runs of one host say of it, by the fact's name; several values are joined. Its name and whether a run is
+/// complete are not among them.
+pub(crate) fn facts_of(runs: &[&Run]) -> BTreeMap<String, String> {
+    let is_fact = |rule: usize| !matches!(RULES[rule].1, "host" | "complete");
+    let all = facts(runs.iter().copied()).into_iter().filter(|((rule, _), _)| is_fact(*rule));
+    all.map(|((_, name), values)| (name, Vec::from_iter(values).join(" or "))).collect()
 }
 
 /// What changed from one run to another that figures can hang on, in words.

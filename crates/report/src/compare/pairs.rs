@@ -19,9 +19,9 @@ pub(super) struct Pair<'r> {
     pub(super) b: Vec<(usize, &'r Measurement)>,
 }
 
-type Name<'r> = (&'r str, &'r str);
-type Params = BTreeMap<String, String>;
-type Found<'r> = IndexMap<(Name<'r>, Params), Vec<(usize, &'r Measurement)>>;
+pub(crate) type Name<'r> = (&'r str, &'r str);
+pub(crate) type Params = BTreeMap<String, String>;
+pub(crate) type Found<'r> = IndexMap<(Name<'r>, Params), Vec<(usize, &'r Measurement)>>;
 
 /// The probes that have a figure on both sides, in A's order.
 pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
@@ -70,9 +70,9 @@ pub(super) fn missing(ours: &[Run], theirs: &[Run]) -> Vec<String> {
 }
 
 /// Every result with a figure, by name and parameters, in the order of the first run that has it.
-fn gather(runs: &[Run]) -> Found<'_> {
+pub(crate) fn gather<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Found<'r> {
     let mut found = Found::new();
-    for (place, run) in runs.iter().enumerate() {
+    for (place, run) in runs.into_iter().enumerate() {
         for result in run.results.iter().filter(|result| has_figure(result)) {
             let name = (result.probe.as_str(), result.engine.as_str());
             found.entry((name, params(result))).or_default().push((place, result));
@@ -108,6 +108,6 @@ fn differing(a: &Params, b: &Params) -> Option<String> {
 }
 
 /// A string of a record in a sentence.
-pub(super) fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     tollgate_record::text::short(text, 60)
 }

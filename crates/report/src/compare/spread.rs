@@ -11,8 +11,8 @@ use super::stats::{Shift, Z, median};
 use tollgate_record::Measurement;
 
 /// Probes that vary alike from run to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
     /// One task on one CPU.
     Alone,
     /// Several tasks: the scheduler and whoever else it serves take part.
@@ -24,7 +24,7 @@ pub(super) enum Class {
 impl Class {
     pub(super) const ALL: [Self; 3] = [Self::Alone, Self::Tasks, Self::Across];
 
-    pub(super) fn of(result: &Measurement) -> Self {
+    pub(crate) fn of(result: &Measurement) -> Self {
         let switches = result.proof.keys().any(|key| key.starts_with("switches"));
         match result.family() {
             "core" => Self::Across,
@@ -36,7 +36,7 @@ impl Class {
 
     /// Standard deviation of a run's figure around the mean of many, in logarithms, in core cycles: the least
     /// that is taken for granted. METHOD.md has the measurements behind it.
-    pub(super) fn floor(self) -> f64 {
+    pub(crate) fn floor(self) -> f64 {
         match self {
             Self::Alone => 0.004,
             Self::Tasks => 0.010,

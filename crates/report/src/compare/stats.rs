@@ -9,30 +9,30 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Level of every interval of a comparison, two-sided.
-pub(super) const LEVEL: f64 = 0.99;
+pub(crate) const LEVEL: f64 = 0.99;
 /// The quantile of the normal distribution that belongs to [`LEVEL`].
 pub(super) const Z: f64 = 2.575_829_303_548_901;
 /// The quantile that a change exceeds with 80 % of the chances.
-pub(super) const POWER: f64 = 0.841_621_233_572_914_3;
+pub(crate) const POWER: f64 = 0.841_621_233_572_914_3;
 /// From so many ways to deal the units out on they are drawn and not listed.
 const MOST_LISTED: f64 = 20_000.0;
 const DRAWN: u32 = 4_999;
 /// The largest corrected chance that is still taken for a difference.
-pub(super) const CHANCE: f64 = 0.05;
+pub(crate) const CHANCE: f64 = 0.05;
 /// More values on either side than this are not counted exactly.
 const MOST_COUNTED: usize = 60;
 /// What is added to the standard error in the denominator of the statistic, in logarithms: a probe whose
 /// values hardly vary is not made important by a difference of a thousandth.
-const FUDGE: f64 = 0.001;
+pub(crate) const FUDGE: f64 = 0.001;
 /// From more epochs on, the signs of pairs are drawn and not listed.
 const MOST_EPOCHS_LISTED: usize = 14;
 
 /// How much larger `b` is than `a`, with the distribution-free interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Shift {
-    pub(super) estimate: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(crate) struct Shift {
+    pub(crate) estimate: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 /// The Hodges-Lehmann shift, the median of all differences, and the interval of Moses at [`LEVEL`]; with too
@@ -92,7 +92,7 @@ fn ways(n: usize, m: usize) -> Vec<f64> {
 /// The center of values that are symmetric around it: the median of the means of all pairs of them, each with itself
 /// too (Hodges and Lehmann 1963), and Tukey's interval from Wilcoxon's signed ranks at [`LEVEL`] (Hollander, Wolfe and
 /// Chicken 2014, 3.3); with too few values for the level it is their whole range. `None` without values.
-pub(super) fn center(values: &[f64]) -> Option<Shift> {
+pub(crate) fn center(values: &[f64]) -> Option<Shift> {
     let means = means_of_pairs(values);
     let outside = outside_signed(values.len());
     (!means.is_empty()).then(|| Shift {

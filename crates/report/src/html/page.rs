@@ -29,6 +29,16 @@ pub(super) type Section = (&'static str, &'static str, fn(&Runs) -> Markup);
 
 pub(super) fn page(runs: &Runs, sections: &[(&str, &str, Markup)]) -> String {
     let title = title(runs);
+    document(&title, &header(runs, &title), sections, &made_from(runs))
+}
+
+/// A whole page: its title, its header, its sections, each with anchor and title, and the sentence at its foot.
+pub(crate) fn document(
+    title: &str,
+    header: &Markup,
+    sections: &[(&str, &str, Markup)],
+    foot: &str,
+) -> String {
     finish(html! {
         (DOCTYPE) "\n"
         html lang="en" xmlns="http://www.w3.org/1999/xhtml" {
@@ -36,7 +46,7 @@ pub(super) fn page(runs: &Runs, sections: &[(&str, &str, Markup)]) -> String {
             body {
                 a.skip href="#content" { "Skip to the figures" }
                 (mark::shapes())
-                (header(runs, &title))
+                (header)
                 nav aria-label="Contents" {
                     ul { @for (id, title, _) in sections { li { a href={ "#" (id) } { (title) } } } }
                 }
@@ -49,7 +59,7 @@ pub(super) fn page(runs: &Runs, sections: &[(&str, &str, Markup)]) -> String {
                         }
                     }
                 }
-                (footer(runs))
+                footer { p { (clean(foot)) } }
                 script { (own(SCRIPT)) }
             }
         }
@@ -178,12 +188,11 @@ fn when(started: &str) -> String {
     clean(started).replacen('T', " ", 1).replace('Z', " UTC")
 }
 
-fn footer(runs: &Runs) -> Markup {
+fn made_from(runs: &Runs) -> String {
     let ids: Vec<String> =
         runs.all.iter().map(|one| clean(&one.run.id)).filter(|id| !id.is_empty()).collect();
-    let said = format!(
+    format!(
         "Made by tollgate from the record alone ({}): nothing was measured for this page, and it loads nothing.",
         crate::text::list(&ids, 3)
-    );
-    html! { footer { p { (clean(&said)) } } }
+    )
 }

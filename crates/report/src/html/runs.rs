@@ -4,6 +4,7 @@ use crate::chart::Unit;
 use crate::chart::mark::{COLORS, Look};
 use crate::markup::clean;
 use crate::remarks::{Remark, remarks};
+use crate::text::letter;
 use indexmap::IndexMap;
 use maud::{Markup, html};
 use std::borrow::Cow;
@@ -190,22 +191,11 @@ fn name(result: &Measurement) -> String {
     if parts.is_empty() { probe } else { format!("{probe}, {}", parts.join(", ")) }
 }
 
-/// `A` to `Z`, then `AA`.
-fn letter(n: usize) -> String {
-    let last = char::from(b'A' + (n % 26) as u8);
-    if n < 26 { last.to_string() } else { format!("{}{last}", letter(n / 26 - 1)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use tollgate_record::family::RingAsked;
     use tollgate_record::{Per, Status};
-
-    #[test]
-    fn letters_go_on_after_z() {
-        assert_eq!([0, 25, 26, 51, 52, 701, 702].map(letter), ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
-    }
 
     #[test]
     fn names_tell_results_apart() {

@@ -4,12 +4,13 @@ use super::beyond::{Strayed, WrongPath};
 use super::passage::Flush;
 use super::pipe::Pipe;
 use super::predict::Turn;
+use super::run_on::Ways;
 use super::shape::{Costs, Shape};
 use super::slot::Redirect;
 use super::step::Step;
 use super::timed::Model;
 use crate::exception::{Cause, Trap};
-use crate::insn::Class;
+use crate::insn::{Class, Insn};
 use crate::machine::Machine;
 
 impl Model {
@@ -140,13 +141,36 @@ impl Model {
 
     /// Whether a run of instructions with these jumps goes through the model one by one: so does what the fast path cannot
     /// know by the run itself.
-    pub(super) fn goes_singly(&self, jumps: &[(u8, Turn, u64)], known: &mut bool) -> bool {
+    pub(super) fn goes_singly(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, known: &mut bool) -> bool {
         if self.board.is_some() || self.beyond.is_none() {
             return self.board.is_some() || self.pipe.filling().is_some();
         }
         let known = std::mem::replace(known, true);
         !known
             || self.emptied.is_some()
-            || jumps.iter().any(|(_, turn, next)| self.predict.astray(turn, *next))
+            || jumps.iter().any(|(_, turn, next)| self.predict.astray(turn, *next)) && !self.knows_ways(ways)
+    }
+
+    /// Adds where wrong paths go behind a jump, as far as they come to ID: its own path is in MEM with the first instruction
+    /// there in EX at most, so that no more than two are in ID by then.
+    pub(super) fn find_wrong_ways(&mut self, pa: u64, insn: &Insn, ways: &mut Ways) {
+        let Some(beyond) = self.beyond.as_mut().filter(|_| insn.row().class != Class::Jump) else { return };
+        ways.add(beyond, pa.wrapping_add(u64::from(insn.len)), 2);
+        if insn.row().class == Class::Branch {
+            ways.add(beyond, pa.wrapping_add_signed(insn.imm), 2);
+        }
+    }
+
+    /// Adds where the wrong path goes behind a load that goes through the pipe again, beyond the end of a run: the load is in
+    /// WB until then, so that no more than three instructions are in ID.
+    pub(super) fn find_end(&mut self, pa: u64, ways: &mut Ways) {
+        if let Some(beyond) = &mut self.beyond {
+            ways.add(beyond, pa, 3);
+        }
+    }
+
+    /// Whether everything is known, and in the instruction cache, that wrong paths of a run come to.
+    pub(super) fn knows_ways(&self, ways: &mut Ways) -> bool {
+        self.beyond.as_ref().is_none_or(|beyond| beyond.is_loaded() && self.has_settled(ways))
     }
 }

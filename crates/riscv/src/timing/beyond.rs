@@ -24,6 +24,8 @@ pub(super) struct Beyond {
     numbers: HashMap<u64, usize>,
     /// The last page, and where it is.
     latest: (u64, usize),
+    /// Whether an instruction took the place of another one.
+    replaced: bool,
 }
 
 /// A page of instructions.
@@ -68,12 +70,17 @@ impl Page {
 impl Beyond {
     /// Without any code.
     pub(super) fn new() -> Self {
-        Beyond { code: None, pages: Vec::new(), numbers: HashMap::new(), latest: (NONE, 0) }
+        Beyond { code: None, pages: Vec::new(), numbers: HashMap::new(), latest: (NONE, 0), replaced: false }
     }
 
     /// This code was loaded, and nothing of it is executed yet.
     pub(super) fn load(&mut self, code: &Code) {
         *self = Self { code: Some(code.clone()), ..Self::new() };
+    }
+
+    /// Whether code was loaded.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.code.is_some()
     }
 
     /// Where the page of an address is.
@@ -102,7 +109,14 @@ impl Beyond {
         if before != Some(*insn) {
             Arc::make_mut(&mut self.pages[page]).set(pa, insn);
         }
-        before.is_some_and(|before| before != *insn)
+        let replaced = before.is_some_and(|before| before != *insn);
+        self.replaced |= replaced;
+        replaced
+    }
+
+    /// Whether an instruction took the place of another one since this was asked last.
+    pub(super) fn take_replaced(&mut self) -> bool {
+        std::mem::take(&mut self.replaced)
     }
 
     /// The instruction at an address, if it is known.

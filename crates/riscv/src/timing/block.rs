@@ -1,10 +1,18 @@
 //! A run of instructions that the fast path knows.
 
+use super::memo::physical;
 use super::memory::{Lines, Place};
 use super::operands::Dependence;
 use super::predict::Turn;
 use super::run_on::Ways;
 use super::shape::Shape;
+use super::timed::Model;
+use crate::observer::{Pass, Several};
+
+/// Two bits for each prediction in a block.
+const MOST_PREDICTIONS: usize = 32;
+/// No mode's number.
+const NEVER: u8 = u8::MAX - 1;
 
 /// A run of instructions.
 pub(super) struct Block {
@@ -30,4 +38,64 @@ pub(super) struct Block {
     pub(super) owner: Option<u32>,
     /// Whether it was executed before.
     pub(super) known: bool,
+}
+
+impl Block {
+    /// What there is to know about a run, in a core whose operations may be `dependent` on their operands.
+    pub(super) fn new(model: &mut Model, dependent: bool, several: &Several, pass: &Pass) -> Self {
+        let insns = several.insns(pass);
+        let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut operated, mut stores) = (Vec::new(), 0);
+        let mut ways = Ways::default();
+        let shift = model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
+        for (op, place) in insns.iter().zip(pass.start()..) {
+            let i = (place - pass.start()) as u8;
+            shapes.push(Shape::new(&op.insn, &model.core));
+            let pa = physical(op);
+            for byte in [pa, pa + u64::from(op.insn.len) - 1] {
+                if let Some(shift) = shift
+                    && lines.last() != Some(&(byte >> shift))
+                {
+                    lines.push(byte >> shift);
+                }
+            }
+            if let Some((size, store)) = op.insn.op.access() {
+                memory.push(Place { at: i, size, store });
+                stores += u16::from(store);
+            } else if op.insn.op.by_operands() {
+                if dependent {
+                    operated.push((i, Dependence::of(&op.insn, &model.core)));
+                }
+            } else if let Some(turn) = model.predict.turn(several.outside(op.pc), &op.insn) {
+                jumps.push((i, turn, several.next_pc(pass, place)));
+                model.find_wrong_ways(pa, &op.insn, &mut ways);
+                if model.runs_on {
+                    model.find_ways(several.outside(op.pc), pa, &op.insn, &mut ways);
+                }
+            }
+        }
+        if let Some(last) = insns.last() {
+            model.find_end(physical(last) + u64::from(last.insn.len), &mut ways);
+        }
+        // Blocks do not go from page to page.
+        let page = insns.first().map_or(0, |first| several.outside(first.pc));
+        Block {
+            shapes,
+            lines: Lines::new(lines, page),
+            len: insns.len() as u16,
+            loads: memory.len() as u16 - stores,
+            stores,
+            memory,
+            operated,
+            memoized: match model.board.is_none() && jumps.len() <= MOST_PREDICTIONS {
+                true => several.privilege as u8,
+                false => NEVER,
+            },
+            jumps,
+            ways,
+            phase: several.privilege as u8,
+            owner: model.owner,
+            known: false,
+        }
+    }
 }

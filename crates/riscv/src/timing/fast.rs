@@ -9,15 +9,15 @@
 use std::collections::HashMap;
 use std::slice;
 
+use super::beyond::Beyond;
 use super::block::Block;
 use super::core::{Core, CoreError};
 use super::known::{Known, UNKNOWN};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memo::{Memo, physical};
-use super::memory::{Data, Lines, Place, Waits};
+use super::memory::{Data, Waits};
 use super::operands::Dependence;
-use super::run_on::Ways;
-use super::shape::{Costs, Shape};
+use super::shape::Costs;
 use super::state::Key;
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
@@ -33,11 +33,7 @@ const RESULTS: usize = 1 << RESULT_BITS;
 const BLOCKS: usize = 1 << 16;
 /// States and blocks that are kept before all are dropped.
 const MOST: usize = 1 << 16;
-/// Two bits for each prediction in a block.
-const MOST_PREDICTIONS: usize = 32;
 const NOTHING: u32 = u32::MAX;
-/// No mode's number.
-const NEVER: u8 = u8::MAX - 1;
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
 /// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
@@ -208,6 +204,13 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.state_numbers.clear();
     }
 
+    /// Forgets them when an instruction that wrong paths came to has given way to another one.
+    fn forget_replaced(&mut self) {
+        if self.model.beyond.as_mut().is_some_and(Beyond::take_replaced) {
+            self.forget();
+        }
+    }
+
     /// Makes the model's pipe the one that counts.
     fn materialise(&mut self) {
         if let Some(memo) = &mut self.memo {
@@ -258,57 +261,8 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.block_table[at] = (key, number);
             return number as usize;
         }
-        let insns = several.insns(pass);
-        let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (mut operated, mut stores) = (Vec::new(), 0);
-        let mut ways = Ways::default();
-        let shift = self.model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
-        for (op, place) in insns.iter().zip(pass.start()..) {
-            let i = (place - pass.start()) as u8;
-            shapes.push(Shape::new(&op.insn, &self.model.core));
-            let pa = physical(op);
-            for byte in [pa, pa + u64::from(op.insn.len) - 1] {
-                if let Some(shift) = shift
-                    && lines.last() != Some(&(byte >> shift))
-                {
-                    lines.push(byte >> shift);
-                }
-            }
-            if let Some((size, store)) = op.insn.op.access() {
-                memory.push(Place { at: i, size, store });
-                stores += u16::from(store);
-            } else if op.insn.op.by_operands() {
-                if self.dependent {
-                    operated.push((i, Dependence::of(&op.insn, &self.model.core)));
-                }
-            } else if let Some(turn) = self.model.predict.turn(several.outside(op.pc), &op.insn) {
-                jumps.push((i, turn, several.next_pc(pass, place)));
-                if self.model.runs_on {
-                    self.model.find_ways(several.outside(op.pc), pa, &op.insn, &mut ways);
-                }
-            }
-        }
-        // Blocks do not go from page to page.
-        let page = insns.first().map_or(0, |first| several.outside(first.pc));
         let number = self.blocks.len();
-        self.blocks.push(Block {
-            shapes,
-            lines: Lines::new(lines, page),
-            len: insns.len() as u16,
-            loads: memory.len() as u16 - stores,
-            stores,
-            memory,
-            operated,
-            memoized: match self.model.board.is_none() && jumps.len() <= MOST_PREDICTIONS {
-                true => several.privilege as u8,
-                false => NEVER,
-            },
-            jumps,
-            ways,
-            phase: several.privilege as u8,
-            owner: self.model.owner,
-            known: false,
-        });
+        self.blocks.push(Block::new(&mut self.model, self.dependent, several, pass));
         self.block_table[at] = (key, number as u32);
         self.block_numbers.insert(key, number as u32);
         self.note_size();
@@ -376,6 +330,7 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.model.instructions += 1;
             }
         }
+        self.forget_replaced();
     }
 
     /// The block through the pipe, with the predictions and misses that were found.
@@ -478,6 +433,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let accesses: Vec<Data> = self.accesses.iter().map(Data::of).collect();
         self.model.retire(&step, &accesses);
         self.accesses.clear();
+        self.forget_replaced();
         self.model.stack(&self.stacked, step.phase);
         self.stacked.clear();
     }
@@ -500,7 +456,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         let block = &mut self.blocks[number];
         // The next refill has to be charged to the same mode.
         if PIPE && self.model.refill_phase != block.memoized
-            || PIPE && !PLAIN && self.model.goes_singly(&block.jumps, &mut block.known)
+            || PIPE && !PLAIN && self.model.goes_singly(&block.jumps, &mut block.ways, &mut block.known)
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
             self.otherwise(number, (several, pass), accesses, operands, walks.0);
@@ -551,7 +507,8 @@ impl<const PIPE: bool> Fast<PIPE> {
                 [(at, waits), (next, others)] => waits.code(at).zip(others.code(next)).map(Into::into),
                 _ => None,
             };
-            let Some(codes) = codes.filter(|_| PLAIN || self.model.beyond.is_none()) else {
+            let ways = &mut self.blocks[number].ways;
+            let Some(codes) = codes.filter(|_| PLAIN || self.model.knows_ways(ways)) else {
                 self.replay_once(number, predictions, several, pass);
                 return;
             };

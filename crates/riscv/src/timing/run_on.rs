@@ -1,6 +1,7 @@
 //! What a front end fetches behind an instruction that sends it elsewhere, until it knows: the lines that it misses.
 
 use super::Cause;
+use super::beyond::Beyond;
 use super::passage::Flush;
 use super::predict::{Guess, Seen, Turn, behind_unknown};
 use super::replay::Behind;
@@ -31,8 +32,10 @@ pub(super) struct RunOn {
 /// Where the fetch may go behind the jumps of a run of instructions that are mispredicted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ways {
-    /// From these physical addresses on.
-    at: Vec<u64>,
+    /// From these physical addresses on, so many bytes to the last instruction.
+    at: Vec<(u64, u64)>,
+    /// Whether some of them is not known.
+    unknown: bool,
     /// Also where the next return goes.
     returns: bool,
     /// From virtual to physical addresses.
@@ -40,6 +43,21 @@ pub(super) struct Ways {
     /// At which [`Memory::fills`](super::memory::Memory::fills) all lines there were seen to be there, and where the next
     /// return went then, if that matters.
     settled: Option<(u64, Option<u64>)>,
+}
+
+impl Ways {
+    /// Adds so many instructions.
+    pub(super) fn add(&mut self, beyond: &mut Beyond, start: u64, insns: u32) {
+        let (mut pa, mut last) = (start, start);
+        for _ in 0..insns {
+            last = pa;
+            match beyond.find(pa) {
+                Some(insn) => pa += u64::from(insn.len),
+                None => self.unknown = true,
+            }
+        }
+        self.at.push((start, last - start));
+    }
 }
 
 impl Model {
@@ -201,12 +219,12 @@ impl Model {
             starts[1] = pa.wrapping_add_signed(insn.imm);
         }
         for start in starts {
-            ways.at.push(start);
+            ways.at.push((start, far));
             let mut pa = start;
             while let Some(insn) = ahead.find(pa).filter(|_| pa < start + far) {
                 match insn.row().class {
                     Class::Jump => {
-                        ways.at.push(pa.wrapping_add_signed(insn.imm));
+                        ways.at.push((pa.wrapping_add_signed(insn.imm), far));
                         break;
                     }
                     Class::JumpReg => ways.returns = true,
@@ -242,41 +260,42 @@ impl Model {
     /// Whether the fetch may have come to a line that is missing, behind a jump of a run that was mispredicted.
     #[inline(always)]
     pub(super) fn strays(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
+        self.runs_on && ways.settled != self.state_of(ways) && self.strays_far(jumps, ways, predictions)
+    }
+
+    #[inline(always)]
+    fn state_of(&self, ways: &Ways) -> Option<(u64, Option<u64>)> {
         let returns = if ways.returns { self.predict.returns_to() } else { None };
-        let state = Some((self.memory.fills, returns));
-        self.runs_on && ways.settled != state && self.strays_far(jumps, ways, predictions, state)
+        Some((self.memory.fills, returns))
     }
 
     #[inline(never)]
-    fn strays_far(
-        &self,
-        jumps: &[(u8, Turn, u64)],
-        ways: &mut Ways,
-        predictions: u64,
-        state: Option<(u64, Option<u64>)>,
-    ) -> bool {
+    fn strays_far(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
         let mut codes =
             jumps.iter().rev().enumerate().map(|(at, (_, turn, _))| (turn, predictions >> (2 * at) & 3));
-        if !codes.any(|(turn, code)| self.predict.strays(turn, code)) {
-            return false;
-        }
-        let there = self.has_ways(ways);
-        if there {
+        codes.any(|(turn, code)| self.predict.strays(turn, code)) && !self.has_settled(ways)
+    }
+
+    /// Whether all lines are there that the fetch may come to on these ways; it is noted.
+    pub(super) fn has_settled(&self, ways: &mut Ways) -> bool {
+        let state = self.state_of(ways);
+        if ways.settled != state && self.has_ways(ways) {
             ways.settled = state;
         }
-        !there
+        ways.settled == state
     }
 
     /// Whether all lines are there that the fetch may come to on these ways.
     fn has_ways(&self, ways: &Ways) -> bool {
-        let far = self.far();
         let line = self.memory.instruction_line_bytes() as usize;
-        let there = |pa: u64| {
+        let there = |pa: u64, far: u64| {
             let lines = (pa..pa + far).step_by(line).chain([pa + far]);
             lines.into_iter().all(|pa| self.memory.has_instructions(pa))
         };
         let back = if ways.returns { self.predict.returns_to() } else { None };
-        ways.at.iter().all(|&pa| there(pa)) && back.is_none_or(|pc| there(pc.wrapping_add(ways.offset)))
+        !ways.unknown
+            && ways.at.iter().all(|&(pa, far)| there(pa, far))
+            && back.is_none_or(|pc| there(pc.wrapping_add(ways.offset), self.far()))
     }
 
     /// Behind an instruction that traps, or in its place if it is an interrupt.

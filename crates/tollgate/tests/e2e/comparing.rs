@@ -220,6 +220,61 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "a fleet with a host that differs",
+        args: "fleet {dir}/records --out {dir}/fleet.html",
+        says: &["{dir}/fleet.html has 4 hosts in"],
+        prints: &[
+            "h3 A 1 1 0 +10 % user/ecall (embedded)",
+            "1 host differs from its like, in 1 figure",
+            "Left out: cannot use {dir}/records/bad.json",
+        ],
+        scene: |scene| {
+            scene.file("records/bad.json", "{");
+            fleet(scene)
+        },
+        then: |outcome| {
+            let page = std::fs::read_to_string(outcome.path("fleet.html")).unwrap();
+            assert!(page.contains("h3: +10 % user/ecall") && page.ends_with("</html>\n"));
+        },
+        ..CASE
+    },
+    Case {
+        name: "a fleet as JSON",
+        args: "fleet {dir}/records --json --out {dir}/fleet.html",
+        prints: &["\"schema\": \"tollgate-fleet/1\"", "\"host\": \"h3\""],
+        scene: fleet,
+        ..CASE
+    },
+    Case {
+        name: "a fleet without a record",
+        args: "fleet {dir} --out {dir}/fleet.html",
+        says: &["there is no run in {dir}; a run is a file that ends in .json"],
+        ..REFUSED
+    },
+    Case {
+        name: "a fleet in a directory that is not there",
+        args: "fleet {dir}/nowhere --out {dir}/fleet.html",
+        says: &["{dir}/nowhere"],
+        ..REFUSED
+    },
+    Case {
+        name: "a fleet of a record that cannot be read",
+        args: "fleet {dir}/records --out {dir}/fleet.html",
+        says: &["there is no complete run to compare: cannot use {dir}/records/bad.json"],
+        scene: |scene| {
+            scene.file("records/bad.json", "{");
+            Ok(())
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "a fleet's page where no file can be",
+        args: "fleet {dir}/records --out {dir}/nowhere/fleet.html",
+        says: &["--out {dir}/nowhere/fleet.html cannot be written: there is no directory"],
+        scene: fleet,
+        ..REFUSED
+    },
+    Case {
         name: "against a program that is not there",
         args: "run null --against {dir}/nothing",
         says: &["--against: there is no program at {dir}/nothing"],
@@ -285,6 +340,16 @@ fn two(scene: &mut Scene) -> Result<(), String> {
     sides(scene, 200.0, 210.0)
 }
 
+/// Four hosts, the last of which takes a tenth longer for one probe.
+fn fleet(scene: &mut Scene) -> Result<(), String> {
+    for (host, cycles) in [200.0, 200.0, 200.0, 220.0].into_iter().enumerate() {
+        let mut run = run(&format!("of-{host}"), vec![simulated("user/ecall", cycles)]);
+        run.host.name = format!("h{host}");
+        scene.file(&format!("records/{host}.json"), document::to_json(&run).unwrap());
+    }
+    Ok(())
+}
+
 fn sides(scene: &mut Scene, old: f64, new: f64) -> Result<(), String> {
     scene.file("store/old.json", record("old", old));
     scene.file("store/new.json", record("new", new));
@@ -292,15 +357,16 @@ fn sides(scene: &mut Scene, old: f64, new: f64) -> Result<(), String> {
 }
 
 fn record(id: &str, cycles: f64) -> String {
-    let result = |probe: &str, cycles: f64| {
-        let mut result = Measurement::empty(probe, "embedded", Per::Trap, Status::Measured);
-        let ci = [cycles, cycles];
-        let all = cycles;
-        result.cycles =
-            Some(Estimate { estimate: all, ci, min: all, p10: all, p50: all, p90: all, p99: all, mean: all });
-        result
-    };
-    text(id, vec![result("user/ecall", cycles), result("user/same", 7.0)])
+    text(id, vec![simulated("user/ecall", cycles), simulated("user/same", 7.0)])
+}
+
+fn simulated(probe: &str, cycles: f64) -> Measurement {
+    let mut result = Measurement::empty(probe, "embedded", Per::Trap, Status::Measured);
+    let ci = [cycles, cycles];
+    let all = cycles;
+    result.cycles =
+        Some(Estimate { estimate: all, ci, min: all, p10: all, p50: all, p90: all, p99: all, mean: all });
+    result
 }
 
 fn empty(id: &str) -> String {
@@ -308,7 +374,11 @@ fn empty(id: &str) -> String {
 }
 
 fn text(id: &str, results: Vec<Measurement>) -> String {
-    let run = Run {
+    document::to_json(&run(id, results)).unwrap()
+}
+
+fn run(id: &str, results: Vec<Measurement>) -> Run {
+    Run {
         schema: SCHEMA.into(),
         checksum: None,
         id: id.into(),
@@ -323,6 +393,5 @@ fn text(id: &str, results: Vec<Measurement>) -> String {
         warnings: Vec::new(),
         yardsticks: Vec::new(),
         results,
-    };
-    document::to_json(&run).unwrap()
+    }
 }

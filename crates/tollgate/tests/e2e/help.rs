@@ -21,6 +21,7 @@ const COMMANDS: &[&str] = &[
     "compare",
     "report",
     "export",
+    "fleet",
     "import",
     "completions",
     "man",

@@ -30,7 +30,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a page of the latest run",
         args: "report latest --store {dir}/store --out {dir}/page.html",
-        says: &["{dir}/page.html has one run in"],
+        says: &["{dir}/page.html has 1 run in"],
         scene: two_runs,
         then: |outcome| {
             let page = page(outcome);

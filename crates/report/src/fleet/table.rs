@@ -1,0 +1,254 @@
+//! A fleet as text for a terminal.
+
+use super::{Alike, Companion, Fleet, FleetHost, HostDifference, ProbeName, SharedFact};
+use crate::style::{Paint, Style};
+use crate::table::{Column, TextCell, TextTable};
+use crate::text::{clean, cut, lines, list, wrap};
+use indexmap::IndexMap;
+use tollgate_record::number::{SHORT, change, count, fit, percent, plural, three};
+
+/// Differences that a terminal shows; the page and `--json` have all of them.
+const SHOWN: usize = 60;
+/// Probes that are named in a sentence.
+const NAMED: usize = 4;
+
+/// All hosts, what differs, and what goes with it.
+pub fn fleet_table(fleet: &Fleet, style: &Style) -> String {
+    let mut text = Vec::new();
+    for group in &fleet.groups {
+        text.extend(wrap(&group_words(group, style), style.columns(), &format!("{}  ", group.name)));
+    }
+    text.push(String::new());
+    text.extend(hosts(fleet, style));
+    text.push(String::new());
+    if !fleet.differences.is_empty() {
+        text.extend(differences(fleet, style));
+        text.push(String::new());
+    }
+    text.extend(wrap(&tally(fleet), style.prose(), ""));
+    for sentence in companions(fleet) {
+        text.extend(wrap(&clean(&sentence, style), style.prose(), "  - "));
+    }
+    for sentence in remarks(fleet) {
+        text.extend(wrap(&clean(&sentence, style), style.prose(), ""));
+    }
+    lines(text)
+}
+
+/// What like hosts have in common.
+fn group_words(group: &Alike, style: &Style) -> String {
+    let words = [
+        cut(&clean(&crate::head::model(&group.processor), style), 50, style),
+        if group.kernel.is_empty() {
+            String::new()
+        } else {
+            format!("Linux {}", clean(&group.kernel, style))
+        },
+        match group.mitigations.len() {
+            0 => String::new(),
+            n => plural(n, "mitigation", "mitigations"),
+        },
+        format!("{} runs", clean(&group.effort, style)),
+        plural(group.hosts, "host", "hosts"),
+        sees(group).map_or_else(String::new, |sees| format!("sees {}", percent(sees))),
+    ];
+    words.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// The smallest difference that would be found, in the middle probe.
+pub(super) fn sees(group: &Alike) -> Option<f64> {
+    let all: Vec<f64> =
+        group.probes.iter().map(|it| it.sees).filter(|it| *it > 0.0 && it.is_finite()).collect();
+    (!all.is_empty()).then(|| crate::compare::stats::median(&all))
+}
+
+fn hosts(fleet: &Fleet, style: &Style) -> Vec<String> {
+    let mut table = TextTable::new([
+        Column::left("host").most(40).least(12),
+        Column::left("like"),
+        Column::right("GHz").rank(3),
+        Column::right("probes").rank(2),
+        Column::right("slower"),
+        Column::right("faster"),
+        Column::left("farthest").most(50).least(16).rank(1),
+    ]);
+    for host in &fleet.hosts {
+        let farthest = farthest(fleet, host);
+        let paint = match farthest {
+            Some(it) if it.ratio > 1.0 => Paint::Bad,
+            Some(_) => Paint::Good,
+            None => Paint::Plain,
+        };
+        let words = farthest.map_or_else(
+            || host.why.as_ref().map_or_else(String::new, |_| "not compared".into()),
+            |it| format!("{} {}", change(it.ratio - 1.0), clean(&it.of.words(), style)),
+        );
+        let number = |n: usize| if host.why.is_some() { "-".to_owned() } else { count(n) };
+        table.row([
+            clean(&host.name, style).into(),
+            host.group.clone().into(),
+            host.core_hz.map_or_else(String::new, |hz| format!("{:.2}", hz / 1e9)).into(),
+            count(host.measured).into(),
+            number(host.slower).into(),
+            number(host.faster).into(),
+            TextCell::from(words).paint(paint),
+        ]);
+    }
+    table.lines(style)
+}
+
+/// The difference of a host that is the surest.
+pub(super) fn farthest<'f>(fleet: &'f Fleet, host: &FleetHost) -> Option<&'f HostDifference> {
+    fleet.differences.iter().find(|it| it.host == host.name && it.group == host.group)
+}
+
+fn differences(fleet: &Fleet, style: &Style) -> Vec<String> {
+    let mut table = TextTable::new([
+        Column::left("differs from its like").most(44).least(20),
+        Column::right("it has").rank(2),
+        Column::right("usual").rank(1),
+        Column::right("change"),
+        Column::right("99 % interval").rank(3),
+        Column::right("chance").rank(4),
+    ]);
+    let mut of = ("", "");
+    for it in fleet.differences.iter().take(SHOWN) {
+        if of != (it.host.as_str(), it.group.as_str()) {
+            of = (&it.host, &it.group);
+            table.heading(clean(&it.host, style), Paint::Plain);
+        }
+        let unit = if it.of.unit == "cycles" { "c" } else { "" };
+        let value = |value: f64| format!("{}{unit}", fit(value, SHORT));
+        let paint = if it.ratio > 1.0 { Paint::Bad } else { Paint::Good };
+        table.row([
+            format!("  {}", clean(&it.of.words(), style)).into(),
+            value(it.value).into(),
+            value(it.usual).into(),
+            TextCell::from(change(it.ratio - 1.0)).paint(paint),
+            interval(it).into(),
+            chance(it.chance).into(),
+        ]);
+    }
+    let mut text = table.lines(style);
+    let more = fleet.differences.len().saturating_sub(SHOWN);
+    if more > 0 {
+        text.extend(wrap(&format!("{} more: see the page, or --json.", count(more)), style.prose(), ""));
+    }
+    text
+}
+
+/// The interval of a change, or that it is exact.
+pub(super) fn interval(it: &HostDifference) -> String {
+    let [low, high] = it.interval;
+    if low == high {
+        return "exact".into();
+    }
+    let signed = |share: f64| change(share).trim_end_matches(" %").to_owned();
+    format!("{} {}", signed(low - 1.0), signed(high - 1.0))
+}
+
+/// A chance in few columns.
+pub(super) fn chance(chance: f64) -> String {
+    match chance {
+        0.0 => "exact".into(),
+        it if it < 0.0001 => "< 0.0001".into(),
+        it => three(it),
+    }
+}
+
+/// How many differ, and what that means.
+pub(super) fn tally(fleet: &Fleet) -> String {
+    let differing = fleet.hosts.iter().filter(|host| host.slower + host.faster > 0).count();
+    let found = match fleet.differences.len() {
+        0 => "no host differs from its like".to_owned(),
+        n => format!(
+            "{}, in {}",
+            match differing {
+                1 => "1 host differs from its like".to_owned(),
+                n => format!("{} hosts differ from their like", count(n)),
+            },
+            plural(n, "figure", "figures")
+        ),
+    };
+    let hosts = plural(fleet.hosts.len(), "host", "hosts");
+    if fleet.tested == 0 {
+        return format!("{hosts}: {found}.");
+    }
+    format!(
+        "{hosts}, {} tested: {found}. Chances are corrected for all of these figures: of fleets in which no host differs, \
+         at most {} name one.",
+        plural(fleet.tested, "figure", "figures"),
+        percent(fleet.chance)
+    )
+}
+
+/// What goes with the differences: one sentence for each set of hosts.
+pub(super) fn companions(fleet: &Fleet) -> Vec<String> {
+    let mut sets: IndexMap<(&str, &[String], bool), Vec<&Companion>> = IndexMap::new();
+    for it in &fleet.companions {
+        sets.entry((it.group.as_str(), &it.hosts[..], it.slower)).or_default().push(it);
+    }
+    let sentence = |((_, hosts, slower), all): ((&str, &[String], bool), Vec<&Companion>)| {
+        let probes: Vec<String> =
+            all.iter().map(|it| format!("{} ({})", it.of.words(), change(it.ratio - 1.0))).collect();
+        let word = if slower { "slower" } else { "faster" };
+        format!("{}: {word} in {}. {}", list(hosts, 3), list(&probes, NAMED), with(all[0]))
+    };
+    sets.into_iter().map(sentence).collect()
+}
+
+/// The facts in a sentence.
+fn with(it: &Companion) -> String {
+    let words = |fact: &SharedFact| {
+        let (here, there) = (it.hosts.len(), fact.of_others);
+        let value = |value: &str| tollgate_record::text::short(value, 60);
+        format!(
+            "{} {} ({} of {here}; {} of {there} others, of which most have {})",
+            fact.what,
+            value(&fact.value),
+            fact.differing,
+            fact.others,
+            value(&fact.usual)
+        )
+    };
+    let sure: Vec<String> = it.facts.iter().filter(|fact| fact.sure).map(words).collect();
+    if !sure.is_empty() {
+        return format!("Goes with {}.", sure.join(", "));
+    }
+    let rare = |fact: &&SharedFact| fact.differing == it.hosts.len() && 10 * fact.others <= fact.of_others;
+    let maybe: Vec<String> = it.facts.iter().filter(rare).map(words).collect();
+    if maybe.is_empty() {
+        return "No recorded fact goes with it.".into();
+    }
+    format!("May go with {}; so few hosts cannot prove it.", maybe.join(", "))
+}
+
+/// What was not compared, and why.
+pub(super) fn remarks(fleet: &Fleet) -> Vec<String> {
+    let mut reasons: IndexMap<(&str, &str), Vec<String>> = IndexMap::new();
+    for host in &fleet.hosts {
+        if let Some(why) = &host.why {
+            reasons.entry((&host.group, why)).or_default().push(host.name.clone());
+        }
+    }
+    let mut text: Vec<String> =
+        reasons.iter().map(|((_, why), hosts)| format!("Not compared: {}: {why}.", list(hosts, 3))).collect();
+    if !fleet.left_out.is_empty() {
+        text.push(format!("Left out: {}.", list(&fleet.left_out, 3)));
+    }
+    let tools: IndexMap<&str, ()> = fleet.hosts.iter().map(|host| (host.tool.as_str(), ())).collect();
+    if tools.len() > 1 {
+        let tools: Vec<String> = tools.keys().map(|tool| (*tool).to_owned()).collect();
+        text.push(format!("The hosts ran different programs: {}.", list(&tools, 3)));
+    }
+    text
+}
+
+impl ProbeName {
+    /// The name in a table.
+    pub(super) fn words(&self) -> String {
+        let engine = if self.engine == "host" { String::new() } else { format!(" ({})", self.engine) };
+        let params: String = self.params.values().map(|value| format!(" {value}")).collect();
+        format!("{}{engine}{params}", self.probe)
+    }
+}
