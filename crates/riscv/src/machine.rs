@@ -641,7 +641,7 @@ impl Machine {
 
     /// Instructions that all harts retired since reset. An instruction that traps, `ecall` among them, does not retire.
     pub fn instret(&self) -> u64 {
-        // The stand-in in the running hart's place has retired nothing.
+        // The placeholder in the running hart's place has retired nothing.
         self.turns.parked.iter().fold(self.hart.retired, |sum, core| sum.wrapping_add(core.hart.retired))
     }
 

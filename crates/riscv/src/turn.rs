@@ -31,7 +31,7 @@ impl Core {
 pub(crate) struct Turns {
     /// The hart that runs.
     pub(crate) current: usize,
-    /// All harts; the place of the one that runs holds a stand-in. Empty if there is only one.
+    /// All harts; the place of the one that runs holds a placeholder. Empty if there is only one.
     pub(crate) parked: Vec<Core>,
     /// Steps left in this turn.
     pub(crate) left: u64,

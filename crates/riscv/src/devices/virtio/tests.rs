@@ -153,7 +153,7 @@ fn a_driver_that_breaks_the_rules_stops_the_device_and_no_more() {
             s.descriptor(1, DATA, 16, 0, 0);
             s.offer(0);
         }),
-        ("a size that is no power of two", |s| {
+        ("a size that is not a power of two", |s| {
             s.slot.write(0x38, 7);
             s.offer(0);
         }),
