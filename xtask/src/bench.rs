@@ -5,6 +5,7 @@ mod exec;
 mod families;
 mod figures;
 mod fleet;
+mod lat_ctx;
 mod neighbor;
 mod page;
 mod power;
@@ -14,7 +15,7 @@ use crate::tool::Tool;
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 use figures::{Effort, Figure, at_least, at_most, row, skipped};
-use neighbor::{Neighbor, chosen_cpus};
+use neighbor::{NEIGHBORS, Neighbor, chosen_cpus};
 use std::collections::BTreeMap;
 use std::time::Instant;
 use tollgate_record::Run;
@@ -43,6 +44,7 @@ static BENCHES: &[Bench] = &[
     ("export", |tool, _| page::export(tool)),
     ("switch", |tool, _| families::switch(tool)),
     ("crossing", families::crossing),
+    ("lat-ctx", lat_ctx::beside_lmbench),
     ("exec-overhead", |tool, _| exec::overhead(tool)),
     ("exec-unattributed", |tool, _| exec::unattributed(tool)),
     ("exec-planted", |tool, _| exec::planted(tool)),
@@ -88,11 +90,26 @@ fn group(name: &str) -> &str {
     name.split_once('-').filter(|(group, _)| *group == "exec").map_or(name, |(group, _)| group)
 }
 
-/// How long a user waits.
+/// How long a user waits, alone and beside each kind of neighbor on the other CPU.
 fn time(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
-    let (_, quick) = tool.run(&["--quick"])?;
-    let (_, default) = tool.run(&[])?;
-    Ok(vec![at_most("tollgate --quick, seconds", quick, 5.0), at_most("tollgate, seconds", default, 60.0)])
+    let peer = chosen_cpus(tool)?.peer;
+    let mut figures = Vec::new();
+    for (name, neighbor) in NEIGHBORS {
+        let _running = match (neighbor, peer) {
+            (Some(_), None) => {
+                figures.push(skipped(name, "only one CPU may be used"));
+                continue;
+            }
+            (neighbor, peer) => neighbor.zip(peer).map(|(neighbor, cpu)| neighbor.on(cpu)).transpose()?,
+        };
+        let (most_quick, most) = if neighbor.is_none() { (5.0, 60.0) } else { (6.0, 70.0) };
+        for (what, args, bound) in
+            [("tollgate --quick", &["--quick"][..], most_quick), ("tollgate", &[], most)]
+        {
+            figures.push(at_most(&format!("{what}, {name}, seconds"), tool.run(args)?.1, bound));
+        }
+    }
+    Ok(figures)
 }
 
 /// Durations that are known in advance.

@@ -99,6 +99,18 @@ impl Map {
         self.advise(first, pages, libc::MADV_DONTNEED, "give pages back")
     }
 
+    /// Replaces some pages of private memory by new memory at the same addresses, of which no page is mapped.
+    pub(crate) fn renew(&mut self, first: usize, pages: usize) -> Result<(), Refusal> {
+        assert!(first + pages <= self.pages(), "{pages} pages from {first} of {}", self.pages());
+        let (how, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
+        // SAFETY: the range is inside our own mapping, checked above: plain bytes that nobody holds a reference to.
+        match unsafe { libc::mmap(self.page(first).cast(), pages * self.page, how, kind, -1, 0) } {
+            libc::MAP_FAILED => Err(Refusal::os("map memory anew")),
+            _ => Ok(()),
+        }
+    }
+
     /// Forbids all access to a page.
     #[cfg_attr(
         not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")),

@@ -23,7 +23,7 @@ mod seen;
 mod settings;
 mod timed;
 
-use tollgate_riscv::{Config, Elf, LoadError, Machine, Stop};
+use tollgate_riscv::{Cause, Config, Elf, LoadError, Machine, Stop};
 
 pub use build::{BUNDLED, Bundled, compile};
 pub(crate) use build::{bundled, compile_at};
@@ -50,7 +50,7 @@ pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
     let mut running = machine(build, &elf)?;
     let mut fetches = Fetches::new(code, plan.count, Seen::new(plan)?);
     let mut left = plan.max_instructions;
-    let ended = loop {
+    let mut ended = loop {
         let slice = SLICE.min(left);
         let stop = running.run(slice, &mut fetches);
         left -= slice;
@@ -65,9 +65,16 @@ pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
     if fetches.retired() == 0 {
         return Err(IcacheError::Nothing { name: build.name.clone(), isa: build.isa });
     }
+    // An ecall that nobody handles is the usual end of a program in Ripes.
+    ended |= fetches.stuck().is_some_and(|(_, cause)| cause == Cause::MachineEcall);
     if let Some((pc, cause)) = fetches.stuck().filter(|_| !ended) {
         let instructions = fetches.retired();
-        return Err(IcacheError::Trapped { name: build.name.clone(), pc, cause, instructions });
+        return Err(IcacheError::Trapped {
+            name: build.name.clone(),
+            pc,
+            cause: cause.to_string(),
+            instructions,
+        });
     }
     let mut report = fetches.finish(build, ended);
     let instructions = report.dynamic_mix.instructions;

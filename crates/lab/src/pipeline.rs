@@ -16,7 +16,7 @@ use finder::{Finder, Handlers, Place, is_trapping};
 use row::Known;
 
 use crate::program::{self, Booted, Job, ProgramError};
-use crate::symbols::Symbols;
+use crate::symbols::{PROXY_KERNEL_BIAS as HIGH, Symbols};
 
 /// What a diagram is drawn around.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,13 +207,17 @@ pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineErr
 
 /// The bits of an instruction that the model did not see, from the program's file.
 fn bits(booted: &Booted, pc: u64) -> Option<u32> {
+    // The proxy kernel runs where it was loaded, and then in the upper half.
+    let kernel = |bias: u64| booted.kernel.iter().map(move |elf| (elf, bias));
     let half = |address: u64| {
-        let elves = std::iter::once(&booted.program).chain(&booted.kernel);
-        elves.flat_map(|elf| &elf.segments).find_map(|segment| {
-            let at = usize::try_from(address.checked_sub(segment.address)?).ok()?;
-            let bytes = segment.data.get(at..at.checked_add(2)?)?;
-            Some(u32::from(bytes[0]) | u32::from(bytes[1]) << 8)
-        })
+        let elves = std::iter::once((&booted.program, 0)).chain(kernel(0)).chain(kernel(HIGH));
+        elves.flat_map(|(elf, bias)| elf.segments.iter().map(move |it| (it, bias))).find_map(
+            |(segment, bias)| {
+                let at = usize::try_from(address.checked_sub(segment.address.wrapping_add(bias))?).ok()?;
+                let bytes = segment.data.get(at..at.checked_add(2)?)?;
+                Some(u32::from(bytes[0]) | u32::from(bytes[1]) << 8)
+            },
+        )
     };
     let low = half(pc)?;
     if low & 3 == 3 { Some(low | half(pc.checked_add(2)?)? << 16) } else { Some(low) }

@@ -5,11 +5,12 @@ use std::io::{self, Write};
 use tollgate_record::number::count;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
-    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Stop, Xlen,
+    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Stop, Trap, Xlen,
 };
 
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
+use crate::symbols::Symbols;
 use crate::trace::{Trace, Tracer};
 
 /// What to run, on what.
@@ -198,18 +199,28 @@ pub fn run(
 ) -> Result<Outcome, ProgramError> {
     let Booted { mut machine, program, kernel } = boot(job)?;
     let (mut profile, mut ledger) = (None, None);
+    let symbols = &mut Symbols::new(&program, kernel.as_ref());
     let ending = match watch {
-        Watch::Nothing => drive(&mut machine, job, &mut (), SLICE, console, &mut |(): &mut ()| Ok(()))?,
+        Watch::Nothing => {
+            drive(&mut machine, symbols, job, &mut (), SLICE, console, &mut |(): &mut ()| Ok(()))?
+        }
         Watch::Trace(kind) => {
             let bits = if job.isa.xlen() == Xlen::Rv64 { 64 } else { 32 };
             let mut tracer = Tracer::new(kind, bits);
             let mut flush = |tracer: &mut Tracer| trace.write_all(tracer.take().as_bytes());
-            drive(&mut machine, job, &mut tracer, TRACED_SLICE, console, &mut flush)?
+            drive(&mut machine, symbols, job, &mut tracer, TRACED_SLICE, console, &mut flush)?
         }
         Watch::Profile => {
             let mut counts = Profile::new(&program, kernel.as_ref());
-            let ending =
-                drive(&mut machine, job, &mut counts, SLICE, console, &mut |_: &mut Profile| Ok(()))?;
+            let ending = drive(
+                &mut machine,
+                symbols,
+                job,
+                &mut counts,
+                SLICE,
+                console,
+                &mut |_: &mut Profile| Ok(()),
+            )?;
             profile = Some(counts);
             ending
         }
@@ -219,8 +230,15 @@ pub fn run(
             if time == GuestTime::Model {
                 watch = watch.with_guest_cycles();
             }
-            let ending =
-                drive(&mut machine, job, &mut watch, SLICE, console, &mut |_: &mut ProgramLedger| Ok(()))?;
+            let ending = drive(
+                &mut machine,
+                symbols,
+                job,
+                &mut watch,
+                SLICE,
+                console,
+                &mut |_: &mut ProgramLedger| Ok(()),
+            )?;
             watch.end();
             ledger = Some(watch);
             ending
@@ -242,9 +260,38 @@ fn spare(bytes: u64) -> Result<(), ProgramError> {
     }
 }
 
+/// The trap at which a program stopped to make progress: the first since an instruction retired.
+#[derive(Default)]
+struct FirstTrap(Option<Trap>);
+
+impl Observer for FirstTrap {
+    const TRAP: bool = true;
+
+    fn trap(&mut self, trap: &Trap) {
+        if self.0.is_none_or(|first| first.instret != trap.instret) {
+            self.0 = Some(*trap);
+        }
+    }
+}
+
+impl FirstTrap {
+    /// What happened, and where.
+    fn tell(&self, symbols: &mut Symbols) -> String {
+        let Some(trap) = self.0 else { return "nothing but traps".to_owned() };
+        let mut place = |pc: u64| match symbols.at(pc) {
+            0 => format!("{pc:#x}"),
+            name => format!("{pc:#x} in {}", symbols.names()[name]),
+        };
+        let Trap { cause, tval, .. } = trap;
+        let (at, handler) = (place(trap.epc), place(trap.handler));
+        format!("{cause} at {at} (tval {tval:#x}), and the handler at {handler} does nothing but trap again")
+    }
+}
+
 /// Runs to the end, passing on what the program writes in between.
 fn drive<O: Observer>(
     machine: &mut Machine,
+    symbols: &mut Symbols,
     job: &Job,
     watch: &mut O,
     slice: u64,
@@ -252,10 +299,11 @@ fn drive<O: Observer>(
     between: &mut dyn FnMut(&mut O) -> io::Result<()>,
 ) -> Result<Ending, ProgramError> {
     let mut left = job.max_instructions;
+    let mut first = FirstTrap::default();
     loop {
         let before = machine.instret();
         let budget = slice.min(left);
-        let stop = machine.run(budget, watch);
+        let stop = machine.run(budget, &mut (&mut first, &mut *watch));
         between(watch)?;
         let written = machine.take_console();
         if !written.is_empty() {
@@ -271,8 +319,7 @@ fn drive<O: Observer>(
                 return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
             }
             Stop::Budget if retired == 0 && budget > 0 => {
-                let pc = machine.pc();
-                return Ok(Ending::Stuck(format!("nothing but traps; the handler at {pc:#x} traps itself")));
+                return Ok(Ending::Stuck(first.tell(symbols)));
             }
             Stop::Budget if left == 0 => return Ok(Ending::Budget),
             _ => {}

@@ -7,6 +7,8 @@ use tollgate_riscv::Elf;
 /// The proxy kernel moves itself from the start of RAM to the upper half of Sv39 (its `KVA_START`).
 const PROXY_KERNEL_HIGH: u64 = 0xffff_ffc0_0000_0000;
 const RAM: u64 = 0x8000_0000;
+/// How far that is from where it was loaded.
+pub(crate) const PROXY_KERNEL_BIAS: u64 = PROXY_KERNEL_HIGH.wrapping_sub(RAM);
 
 /// What each address belongs to: from one mark to the next.
 #[derive(Clone, Debug)]
@@ -53,7 +55,7 @@ impl Symbols {
         add(&mut ranges, &mut names, program, 0, u64::MAX);
         if let Some(kernel) = proxy_kernel {
             add(&mut ranges, &mut names, kernel, 0, u64::MAX);
-            add(&mut ranges, &mut names, kernel, PROXY_KERNEL_HIGH.wrapping_sub(RAM), RAM);
+            add(&mut ranges, &mut names, kernel, PROXY_KERNEL_BIAS, RAM);
         }
         ranges.sort_by_key(|range| range.0.start);
         let mut marks = Vec::new();

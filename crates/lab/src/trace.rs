@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use tollgate_riscv::csr::name;
 use tollgate_riscv::{Access, Observer, RegClass, Retired, Trap, text};
 
 /// What a trace contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trace {
-    /// Mode, address, bits, the register written and the memory touched: Spike's `--log-commits`.
+    /// Mode, address, bits, the registers written and the memory touched: Spike's `--log-commits`.
     Commit,
     /// Address, bits and assembly: Spike's `-l`.
     Disasm,
@@ -26,13 +27,14 @@ pub struct Tracer {
     kind: Trace,
     lines: String,
     accesses: Vec<Access>,
+    csr: Option<(u16, u64)>,
     digits: usize,
 }
 
 impl Tracer {
     /// A tracer for registers of `xlen` bits.
     pub fn new(kind: Trace, xlen: u32) -> Self {
-        Self { kind, lines: String::new(), accesses: Vec::new(), digits: xlen as usize / 4 }
+        Self { kind, lines: String::new(), accesses: Vec::new(), csr: None, digits: xlen as usize / 4 }
     }
 
     /// The lines since the last time.
@@ -45,13 +47,19 @@ impl Observer for Tracer {
     const RETIRE: bool = true;
     const MEMORY: bool = true;
     const TRAP: bool = true;
+    const CSR: bool = true;
 
     fn access(&mut self, access: &Access) {
         self.accesses.push(*access);
     }
 
+    fn csr(&mut self, number: u16, value: u64) {
+        self.csr = Some((number, value));
+    }
+
     fn retire(&mut self, retired: &Retired) {
         let accesses = std::mem::take(&mut self.accesses);
+        let csr = self.csr.take();
         let width = self.digits;
         let insn = &retired.insn;
         let word_digits = if insn.len == 2 { 4 } else { 8 };
@@ -73,6 +81,10 @@ impl Observer for Tracer {
                     RegClass::F => write!(out, " f{rd:<2} 0x{:016x}", retired.value),
                     _ => Ok(()),
                 };
+                if let Some((number, value)) = csr {
+                    let name = name(number).unwrap_or_default();
+                    let _ = write!(out, " c{number}_{name} 0x{value:0width$x}");
+                }
                 for access in &accesses {
                     let _ = write!(out, " mem 0x{:0width$x}", access.va);
                     if access.store {

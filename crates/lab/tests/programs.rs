@@ -49,6 +49,40 @@ fn watching_changes_nothing() {
     }
 }
 
+/// A program whose first instruction is illegal: what happened first, not where the handler is lost.
+#[test]
+fn a_program_that_dies_says_cause_place_and_value_of_its_first_trap() {
+    let mut bytes = image("ctx_switch");
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    // The entry point, and the first segment's offset and address.
+    let at = (number(24) - number(64 + 16) + number(64 + 8)) as usize;
+    bytes[at..at + 4].copy_from_slice(&0xffff_ffff_u32.to_le_bytes());
+    for watch in [Watch::Nothing, Watch::Profile, Watch::Trace(Trace::Commit)] {
+        let (outcome, ..) = run(&job(bytes.clone()), watch).expect("runs");
+        let expected = "illegal instruction at 0x80000000 in _start (tval 0xffffffff), and the handler at 0x0 does \
+                        nothing but trap again";
+        assert_eq!(outcome.ending, Ending::Stuck(expected.into()));
+    }
+}
+
+/// `la t0, HANDLER; csrw mtvec, t0`, several times: the line of the second has what the one before wrote to x5.
+#[test]
+fn a_commit_trace_has_the_csrs_that_are_written() {
+    let (_, _, trace) = run(&job(image("ctx_switch")), Watch::Trace(Trace::Commit)).expect("runs");
+    let value = |line: &str, name: &str| Some(line.split_once(name)?.1.trim_start().get(..18)?.to_owned());
+    let (mut written, mut seen) = (String::new(), 0);
+    for line in trace.lines() {
+        written = value(line, " x5 ").unwrap_or(written);
+        if let Some(vector) = value(line, " c773_mtvec ") {
+            assert_eq!(vector, written, "{line}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 2, "{seen}");
+    // A csrrs of x0 writes nothing.
+    assert!(!trace.contains("c3860_mhartid"));
+}
+
 #[test]
 fn a_ledger_charges_every_cycle_once_and_the_guest_sees_them_on_request() {
     let job = job(image("ctx_switch"));

@@ -64,7 +64,7 @@ pub struct Pair {
 pub struct Split {
     /// The batch.
     pub batch: Batch,
-    /// For each lane of the dissection the median ticks of the stamped crossings; `None` for a lane without a stamp.
+    /// For each lane of the dissection the mean ticks of the stamped crossings; `None` for a lane without a stamp.
     pub lanes: Vec<Option<f64>>,
 }
 

@@ -174,15 +174,21 @@ impl Mapping {
     }
 }
 
-/// Ticks of two stamps with nothing between them.
+/// Stamps one after the other, for what one of them takes.
+const ROW: usize = 100;
+/// Rows, of which an interrupt may lengthen one.
+const ROWS: usize = 5;
+
+/// Ticks from one stamp of user mode to the next with nothing between them. Some counters advance by 26 ticks at once, so
+/// that a single difference is wrong by as much; the mean of a row is not.
 pub fn pair_ticks(now: Now) -> f64 {
-    let pairs: Vec<f64> = (0..100)
-        .filter_map(|_| {
-            let before = now();
-            now().checked_sub(before).map(|ticks| ticks as f64)
-        })
-        .collect();
-    if pairs.is_empty() { 0.0 } else { median(&pairs) }
+    let row = || {
+        let first = now();
+        let last = (0..ROW).fold(first, |_, _| now());
+        last.checked_sub(first).map(|ticks| ticks as f64 / ROW as f64)
+    };
+    let rows: Vec<f64> = (0..ROWS).filter_map(|_| row()).collect();
+    if rows.is_empty() { 0.0 } else { median(&rows) }
 }
 
 #[cfg(test)]

@@ -193,7 +193,12 @@ impl Machine {
         Ok(pc)
     }
 
-    fn csr_instruction(&mut self, insn: &Insn, operation: fn(u64, u64) -> u64) -> Outcome<()> {
+    fn csr_instruction<O: Observer>(
+        &mut self,
+        insn: &Insn,
+        operation: fn(u64, u64) -> u64,
+        obs: &mut O,
+    ) -> Outcome<()> {
         let number = insn.imm as u16;
         let illegal = |_| self.illegal_now();
         // csrrs and csrrc with x0, or with a zero immediate, do not write (unprivileged specification, 6.1).
@@ -218,6 +223,10 @@ impl Machine {
             }
         }
         self.hart.set_x(insn.rd, old);
+        if O::CSR && writes {
+            let value = self.hart.csr_read(number, self.mtime()).unwrap_or_default();
+            obs.csr(number, self.hart.outside(value));
+        }
         Ok(())
     }
 
@@ -345,7 +354,7 @@ impl Machine {
                 self.fp_done(fpu.flags);
             }};
             (Csr |$old:ident, $b:ident| $new:expr) => {{
-                self.csr_instruction(insn, |$old, $b| $new)?;
+                self.csr_instruction(insn, |$old, $b| $new, obs)?;
                 if O::WALK && insn.imm == i64::from(crate::csr::SATP) {
                     obs.address_space(self.hart.satp);
                 }

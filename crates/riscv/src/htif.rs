@@ -40,7 +40,8 @@ impl Htif {
     /// Sets when to look, after a store at `clock`.
     pub(crate) fn schedule(&mut self, clock: u64) {
         if let Some(whole) = self.written.take() {
-            self.due = Some(if whole { clock } else { clock + SETTLE });
+            // The first half-written word sets the time: a loop that writes it again and again must not put it off.
+            self.due = Some(if whole { clock } else { self.due.unwrap_or(clock + SETTLE) });
         }
     }
 }

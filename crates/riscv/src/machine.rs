@@ -506,9 +506,10 @@ impl Machine {
         if let Some(htif) = &mut self.bus.htif {
             htif.schedule(clock);
             if htif.due.is_some_and(|due| due <= clock) {
-                self.bus.serve_htif(&mut *self.host);
-                // The host may have written anywhere, code included.
-                self.engine.flush_blocks();
+                // Code included.
+                if self.bus.serve_htif(&mut *self.host) {
+                    self.engine.flush_blocks();
+                }
             }
         }
         let time = self.mtime();

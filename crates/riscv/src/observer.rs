@@ -262,6 +262,8 @@ pub trait Observer {
     const BLOCKS: bool = false;
     /// Whether `walk` and `address_space` are called.
     const WALK: bool = false;
+    /// Whether `csr` is called.
+    const CSR: bool = false;
 
     /// Whether [`Several::operands`] is needed. It must not change during a run.
     #[inline(always)]
@@ -299,6 +301,10 @@ pub trait Observer {
     #[inline(always)]
     fn access(&mut self, _access: &Access) {}
 
+    /// An instruction wrote a control and status register, which now has this value.
+    #[inline(always)]
+    fn csr(&mut self, _number: u16, _value: u64) {}
+
     /// A trap was taken.
     #[inline(always)]
     fn trap(&mut self, _trap: &Trap) {}
@@ -322,6 +328,7 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
         A::BLOCKS || B::BLOCKS
     };
     const WALK: bool = A::WALK || B::WALK;
+    const CSR: bool = A::CSR || B::CSR;
     #[inline(always)]
     fn operands(&self) -> bool {
         self.0.operands() || self.1.operands()
@@ -373,6 +380,15 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
         }
         if B::MEMORY {
             self.1.access(access);
+        }
+    }
+    #[inline(always)]
+    fn csr(&mut self, number: u16, value: u64) {
+        if A::CSR {
+            self.0.csr(number, value);
+        }
+        if B::CSR {
+            self.1.csr(number, value);
         }
     }
     #[inline(always)]

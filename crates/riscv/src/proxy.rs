@@ -7,10 +7,11 @@ use crate::htif::Htif;
 use crate::map::{RAM_BASE, from_le};
 
 impl Bus {
-    /// Executes the command in `tohost`. Call it when `due`.
-    pub(crate) fn serve_htif(&mut self, host: &mut dyn HostCalls) {
-        let Some(mut htif) = self.htif.take() else { return };
+    /// Executes the command in `tohost`. Call it when `due`. Returns whether the host may have written anywhere.
+    pub(crate) fn serve_htif(&mut self, host: &mut dyn HostCalls) -> bool {
+        let Some(mut htif) = self.htif.take() else { return false };
         htif.due = None;
+        let mut anywhere = false;
         let command = self.ram_read(htif.tohost, 8).unwrap_or(0);
         let (device, code, payload) = (command >> 56, command >> 48 & 0xff, command << 16 >> 16);
         if command != 0 {
@@ -20,6 +21,7 @@ impl Bus {
             (0, 0) if payload & 1 != 0 => htif.exit = Some(payload as i32 >> 1),
             (0, 0) if payload != 0 => {
                 self.proxy(&mut htif, host, payload);
+                anywhere = true;
                 self.ram_write(htif.fromhost, 8, 1);
             }
             // The console: putchar. (A getchar is never answered: nothing is typed.)
@@ -30,6 +32,7 @@ impl Bus {
             _ => {}
         }
         self.htif = Some(htif);
+        anywhere
     }
 
     /// A proxied system call: eight words in memory, of which the first one becomes the result.

@@ -2,7 +2,8 @@
 //! disassembler, the reference interpreter, the block handlers and the tests, so that they cannot diverge.
 //!
 //! A group is a `Class`. Its section says who does its instructions for the block engine: they are `folded` when a
-//! block is built, done `in_blocks`, or `stepped` by the reference interpreter.
+//! block is built, done `in_blocks`, `called` from there as a function (each instruction that the loop over blocks does
+//! itself slows down all others: sixty more cost a fifth), or `stepped` by the reference interpreter.
 //!
 //! A row is `Op "mnemonic" Width Extension Format bits`, then if the group has them the bytes of its access, the
 //! function that does it, and its value as a closure: one pattern matches all. `a` and `b` are the values of the source
@@ -45,35 +46,6 @@ AluImm {
     Slli32 "slli" Rv32 I Shift32 0x0000_1013 |a, b| sext32(a << (b & 31));
     Srli32 "srli" Rv32 I Shift32 0x0000_5013 |a, b| sext32(u64::from(a as u32 >> (b & 31)));
     Srai32 "srai" Rv32 I Shift32 0x4000_5013 |a, b| (a as i32 >> (b & 31)) as u64;
-    Clz "clz" Rv64 Zbb R1 0x6000_1013 |a, _b| u64::from(a.leading_zeros());
-    Ctz "ctz" Rv64 Zbb R1 0x6010_1013 |a, _b| u64::from(a.trailing_zeros());
-    Cpop "cpop" Rv64 Zbb R1 0x6020_1013 |a, _b| u64::from(a.count_ones());
-    Clzw "clzw" Rv64 Zbb R1 0x6000_101b |a, _b| u64::from((a as u32).leading_zeros());
-    Ctzw "ctzw" Rv64 Zbb R1 0x6010_101b |a, _b| u64::from((a as u32).trailing_zeros());
-    Cpopw "cpopw" Rv64 Zbb R1 0x6020_101b |a, _b| u64::from((a as u32).count_ones());
-    SextB "sext.b" Any Zbb R1 0x6040_1013 |a, _b| a as i8 as u64;
-    SextH "sext.h" Any Zbb R1 0x6050_1013 |a, _b| a as i16 as u64;
-    ZextH "zext.h" Rv64 Zbb R1 0x0800_403b |a, _b| u64::from(a as u16);
-    OrcB "orc.b" Rv64 Zbb R1 0x2870_5013 |a, _b| or_combine(a);
-    Rev8 "rev8" Rv64 Zbb R1 0x6b80_5013 |a, _b| a.swap_bytes();
-    Rori "rori" Rv64 Zbb Shift64 0x6000_5013 |a, b| a.rotate_right(b as u32 & 63);
-    Roriw "roriw" Rv64 Zbb Shift32 0x6000_501b |a, b| (a as i32).rotate_right(b as u32 & 31) as u64;
-    SlliUw "slli.uw" Rv64 Zba Shift64 0x0800_101b |a, b| u64::from(a as u32) << (b & 63);
-    Bclri "bclri" Rv64 Zbs Shift64 0x4800_1013 |a, b| a & !(1 << (b & 63));
-    Bexti "bexti" Rv64 Zbs Shift64 0x4800_5013 |a, b| a >> (b & 63) & 1;
-    Binvi "binvi" Rv64 Zbs Shift64 0x6800_1013 |a, b| a ^ 1 << (b & 63);
-    Bseti "bseti" Rv64 Zbs Shift64 0x2800_1013 |a, b| a | 1 << (b & 63);
-    Clz32 "clz" Rv32 Zbb R1 0x6000_1013 |a, _b| u64::from((a as u32).leading_zeros());
-    Ctz32 "ctz" Rv32 Zbb R1 0x6010_1013 |a, _b| u64::from((a as u32).trailing_zeros());
-    Cpop32 "cpop" Rv32 Zbb R1 0x6020_1013 |a, _b| u64::from((a as u32).count_ones());
-    ZextH32 "zext.h" Rv32 Zbb R1 0x0800_4033 |a, _b| u64::from(a as u16);
-    OrcB32 "orc.b" Rv32 Zbb R1 0x2870_5013 |a, _b| sext32(or_combine(a));
-    Rev832 "rev8" Rv32 Zbb R1 0x6980_5013 |a, _b| (a as i32).swap_bytes() as u64;
-    Rori32 "rori" Rv32 Zbb Shift32 0x6000_5013 |a, b| (a as i32).rotate_right(b as u32 & 31) as u64;
-    Bclri32 "bclri" Rv32 Zbs Shift32 0x4800_1013 |a, b| sext32(a & !(1 << (b & 31)));
-    Bexti32 "bexti" Rv32 Zbs Shift32 0x4800_5013 |a, b| a >> (b & 31) & 1;
-    Binvi32 "binvi" Rv32 Zbs Shift32 0x6800_1013 |a, b| sext32(a ^ 1 << (b & 31));
-    Bseti32 "bseti" Rv32 Zbs Shift32 0x2800_1013 |a, b| sext32(a | 1 << (b & 31));
 }
 AluReg {
     Add "add" Rv64 I R 0x0000_0033 |a, b| a.wrapping_add(b);
@@ -117,37 +89,6 @@ AluReg {
     Divu32 "divu" Rv32 M R 0x0200_5033 |a, b| divu32(a as u32, b as u32);
     Rem32 "rem" Rv32 M R 0x0200_6033 |a, b| rem32(a as i32, b as i32);
     Remu32 "remu" Rv32 M R 0x0200_7033 |a, b| remu32(a as u32, b as u32);
-    AddUw "add.uw" Rv64 Zba R 0x0800_003b |a, b| u64::from(a as u32).wrapping_add(b);
-    Sh1add "sh1add" Rv64 Zba R 0x2000_2033 |a, b| (a << 1).wrapping_add(b);
-    Sh1addUw "sh1add.uw" Rv64 Zba R 0x2000_203b |a, b| (u64::from(a as u32) << 1).wrapping_add(b);
-    Sh1add32 "sh1add" Rv32 Zba R 0x2000_2033 |a, b| sext32((a << 1).wrapping_add(b));
-    Sh2add "sh2add" Rv64 Zba R 0x2000_4033 |a, b| (a << 2).wrapping_add(b);
-    Sh2addUw "sh2add.uw" Rv64 Zba R 0x2000_403b |a, b| (u64::from(a as u32) << 2).wrapping_add(b);
-    Sh2add32 "sh2add" Rv32 Zba R 0x2000_4033 |a, b| sext32((a << 2).wrapping_add(b));
-    Sh3add "sh3add" Rv64 Zba R 0x2000_6033 |a, b| (a << 3).wrapping_add(b);
-    Sh3addUw "sh3add.uw" Rv64 Zba R 0x2000_603b |a, b| (u64::from(a as u32) << 3).wrapping_add(b);
-    Sh3add32 "sh3add" Rv32 Zba R 0x2000_6033 |a, b| sext32((a << 3).wrapping_add(b));
-    Andn "andn" Any Zbb R 0x4000_7033 |a, b| a & !b;
-    Orn "orn" Any Zbb R 0x4000_6033 |a, b| a | !b;
-    Xnor "xnor" Any Zbb R 0x4000_4033 |a, b| !(a ^ b);
-    Max "max" Any Zbb R 0x0a00_6033 |a, b| (a as i64).max(b as i64) as u64;
-    Maxu "maxu" Any Zbb R 0x0a00_7033 |a, b| a.max(b);
-    Min "min" Any Zbb R 0x0a00_4033 |a, b| (a as i64).min(b as i64) as u64;
-    Minu "minu" Any Zbb R 0x0a00_5033 |a, b| a.min(b);
-    Rol "rol" Rv64 Zbb R 0x6000_1033 |a, b| a.rotate_left(b as u32 & 63);
-    Ror "ror" Rv64 Zbb R 0x6000_5033 |a, b| a.rotate_right(b as u32 & 63);
-    Rolw "rolw" Rv64 Zbb R 0x6000_103b |a, b| (a as i32).rotate_left(b as u32 & 31) as u64;
-    Rorw "rorw" Rv64 Zbb R 0x6000_503b |a, b| (a as i32).rotate_right(b as u32 & 31) as u64;
-    Bclr "bclr" Rv64 Zbs R 0x4800_1033 |a, b| a & !(1 << (b & 63));
-    Bext "bext" Rv64 Zbs R 0x4800_5033 |a, b| a >> (b & 63) & 1;
-    Binv "binv" Rv64 Zbs R 0x6800_1033 |a, b| a ^ 1 << (b & 63);
-    Bset "bset" Rv64 Zbs R 0x2800_1033 |a, b| a | 1 << (b & 63);
-    Rol32 "rol" Rv32 Zbb R 0x6000_1033 |a, b| (a as i32).rotate_left(b as u32 & 31) as u64;
-    Ror32 "ror" Rv32 Zbb R 0x6000_5033 |a, b| (a as i32).rotate_right(b as u32 & 31) as u64;
-    Bclr32 "bclr" Rv32 Zbs R 0x4800_1033 |a, b| sext32(a & !(1 << (b & 31)));
-    Bext32 "bext" Rv32 Zbs R 0x4800_5033 |a, b| a >> (b & 31) & 1;
-    Binv32 "binv" Rv32 Zbs R 0x6800_1033 |a, b| sext32(a ^ 1 << (b & 31));
-    Bset32 "bset" Rv32 Zbs R 0x2800_1033 |a, b| sext32(a | 1 << (b & 31));
 }
 Load {
     Lb "lb" Any I Load 0x0000_0003 1 |v| v as i8 as u64;
@@ -246,6 +187,72 @@ IntFp {
     FcvtDL "fcvt.d.l" Rv64 D X2f 0xd220_0053 |e, a| e.int_to_float::<F64>(a, true);
     FcvtDLu "fcvt.d.lu" Rv64 D X2f 0xd230_0053 |e, a| e.int_to_float::<F64>(a, false);
     FmvDX "fmv.d.x" Rv64 D X2fn 0xf200_0053 |_e, a| a;
+}
+}
+called {
+AluImm {
+    Clz "clz" Rv64 Zbb R1 0x6000_1013 |a, _b| u64::from(a.leading_zeros());
+    Ctz "ctz" Rv64 Zbb R1 0x6010_1013 |a, _b| u64::from(a.trailing_zeros());
+    Cpop "cpop" Rv64 Zbb R1 0x6020_1013 |a, _b| u64::from(a.count_ones());
+    Clzw "clzw" Rv64 Zbb R1 0x6000_101b |a, _b| u64::from((a as u32).leading_zeros());
+    Ctzw "ctzw" Rv64 Zbb R1 0x6010_101b |a, _b| u64::from((a as u32).trailing_zeros());
+    Cpopw "cpopw" Rv64 Zbb R1 0x6020_101b |a, _b| u64::from((a as u32).count_ones());
+    SextB "sext.b" Any Zbb R1 0x6040_1013 |a, _b| a as i8 as u64;
+    SextH "sext.h" Any Zbb R1 0x6050_1013 |a, _b| a as i16 as u64;
+    ZextH "zext.h" Rv64 Zbb R1 0x0800_403b |a, _b| u64::from(a as u16);
+    OrcB "orc.b" Rv64 Zbb R1 0x2870_5013 |a, _b| or_combine(a);
+    Rev8 "rev8" Rv64 Zbb R1 0x6b80_5013 |a, _b| a.swap_bytes();
+    Rori "rori" Rv64 Zbb Shift64 0x6000_5013 |a, b| a.rotate_right(b as u32 & 63);
+    Roriw "roriw" Rv64 Zbb Shift32 0x6000_501b |a, b| (a as i32).rotate_right(b as u32 & 31) as u64;
+    SlliUw "slli.uw" Rv64 Zba Shift64 0x0800_101b |a, b| u64::from(a as u32) << (b & 63);
+    Bclri "bclri" Rv64 Zbs Shift64 0x4800_1013 |a, b| a & !(1 << (b & 63));
+    Bexti "bexti" Rv64 Zbs Shift64 0x4800_5013 |a, b| a >> (b & 63) & 1;
+    Binvi "binvi" Rv64 Zbs Shift64 0x6800_1013 |a, b| a ^ 1 << (b & 63);
+    Bseti "bseti" Rv64 Zbs Shift64 0x2800_1013 |a, b| a | 1 << (b & 63);
+    Clz32 "clz" Rv32 Zbb R1 0x6000_1013 |a, _b| u64::from((a as u32).leading_zeros());
+    Ctz32 "ctz" Rv32 Zbb R1 0x6010_1013 |a, _b| u64::from((a as u32).trailing_zeros());
+    Cpop32 "cpop" Rv32 Zbb R1 0x6020_1013 |a, _b| u64::from((a as u32).count_ones());
+    ZextH32 "zext.h" Rv32 Zbb R1 0x0800_4033 |a, _b| u64::from(a as u16);
+    OrcB32 "orc.b" Rv32 Zbb R1 0x2870_5013 |a, _b| sext32(or_combine(a));
+    Rev832 "rev8" Rv32 Zbb R1 0x6980_5013 |a, _b| (a as i32).swap_bytes() as u64;
+    Rori32 "rori" Rv32 Zbb Shift32 0x6000_5013 |a, b| (a as i32).rotate_right(b as u32 & 31) as u64;
+    Bclri32 "bclri" Rv32 Zbs Shift32 0x4800_1013 |a, b| sext32(a & !(1 << (b & 31)));
+    Bexti32 "bexti" Rv32 Zbs Shift32 0x4800_5013 |a, b| a >> (b & 31) & 1;
+    Binvi32 "binvi" Rv32 Zbs Shift32 0x6800_1013 |a, b| sext32(a ^ 1 << (b & 31));
+    Bseti32 "bseti" Rv32 Zbs Shift32 0x2800_1013 |a, b| sext32(a | 1 << (b & 31));
+}
+AluReg {
+    AddUw "add.uw" Rv64 Zba R 0x0800_003b |a, b| u64::from(a as u32).wrapping_add(b);
+    Sh1add "sh1add" Rv64 Zba R 0x2000_2033 |a, b| (a << 1).wrapping_add(b);
+    Sh1addUw "sh1add.uw" Rv64 Zba R 0x2000_203b |a, b| (u64::from(a as u32) << 1).wrapping_add(b);
+    Sh1add32 "sh1add" Rv32 Zba R 0x2000_2033 |a, b| sext32((a << 1).wrapping_add(b));
+    Sh2add "sh2add" Rv64 Zba R 0x2000_4033 |a, b| (a << 2).wrapping_add(b);
+    Sh2addUw "sh2add.uw" Rv64 Zba R 0x2000_403b |a, b| (u64::from(a as u32) << 2).wrapping_add(b);
+    Sh2add32 "sh2add" Rv32 Zba R 0x2000_4033 |a, b| sext32((a << 2).wrapping_add(b));
+    Sh3add "sh3add" Rv64 Zba R 0x2000_6033 |a, b| (a << 3).wrapping_add(b);
+    Sh3addUw "sh3add.uw" Rv64 Zba R 0x2000_603b |a, b| (u64::from(a as u32) << 3).wrapping_add(b);
+    Sh3add32 "sh3add" Rv32 Zba R 0x2000_6033 |a, b| sext32((a << 3).wrapping_add(b));
+    Andn "andn" Any Zbb R 0x4000_7033 |a, b| a & !b;
+    Orn "orn" Any Zbb R 0x4000_6033 |a, b| a | !b;
+    Xnor "xnor" Any Zbb R 0x4000_4033 |a, b| !(a ^ b);
+    Max "max" Any Zbb R 0x0a00_6033 |a, b| (a as i64).max(b as i64) as u64;
+    Maxu "maxu" Any Zbb R 0x0a00_7033 |a, b| a.max(b);
+    Min "min" Any Zbb R 0x0a00_4033 |a, b| (a as i64).min(b as i64) as u64;
+    Minu "minu" Any Zbb R 0x0a00_5033 |a, b| a.min(b);
+    Rol "rol" Rv64 Zbb R 0x6000_1033 |a, b| a.rotate_left(b as u32 & 63);
+    Ror "ror" Rv64 Zbb R 0x6000_5033 |a, b| a.rotate_right(b as u32 & 63);
+    Rolw "rolw" Rv64 Zbb R 0x6000_103b |a, b| (a as i32).rotate_left(b as u32 & 31) as u64;
+    Rorw "rorw" Rv64 Zbb R 0x6000_503b |a, b| (a as i32).rotate_right(b as u32 & 31) as u64;
+    Bclr "bclr" Rv64 Zbs R 0x4800_1033 |a, b| a & !(1 << (b & 63));
+    Bext "bext" Rv64 Zbs R 0x4800_5033 |a, b| a >> (b & 63) & 1;
+    Binv "binv" Rv64 Zbs R 0x6800_1033 |a, b| a ^ 1 << (b & 63);
+    Bset "bset" Rv64 Zbs R 0x2800_1033 |a, b| a | 1 << (b & 63);
+    Rol32 "rol" Rv32 Zbb R 0x6000_1033 |a, b| (a as i32).rotate_left(b as u32 & 31) as u64;
+    Ror32 "ror" Rv32 Zbb R 0x6000_5033 |a, b| (a as i32).rotate_right(b as u32 & 31) as u64;
+    Bclr32 "bclr" Rv32 Zbs R 0x4800_1033 |a, b| sext32(a & !(1 << (b & 31)));
+    Bext32 "bext" Rv32 Zbs R 0x4800_5033 |a, b| a >> (b & 31) & 1;
+    Binv32 "binv" Rv32 Zbs R 0x6800_1033 |a, b| sext32(a ^ 1 << (b & 31));
+    Bset32 "bset" Rv32 Zbs R 0x2800_1033 |a, b| sext32(a | 1 << (b & 31));
 }
 }
 stepped {

@@ -98,6 +98,38 @@ fn the_exit_code_is_the_guests() {
     }
 }
 
+/// riscv-arch-test's own halt on RV32: half of the word is written for ever, and the other half never.
+#[test]
+fn a_half_that_is_written_again_and_again_ends_the_run() {
+    let mut a = Asm::default();
+    a.op(Op::Addi, 6, 0, 0, 1).op(Op::Sw, 0, 8, 6, 0).op(Op::Jal, 0, 0, 0, -4);
+    for reference in [false, true] {
+        let mut m = machine(&a, &[]);
+        let stop = if reference { m.run_reference(1000, &mut ()) } else { m.run(1000, &mut ()) };
+        assert_eq!(stop, Stop::Exit { code: 0 }, "reference: {reference}");
+    }
+}
+
+/// Code would have to be decoded again after each character.
+#[test]
+fn a_character_on_the_console_keeps_the_decoded_code() {
+    #[derive(Default)]
+    struct Epochs(std::collections::BTreeSet<u64>);
+    impl tollgate_riscv::Observer for Epochs {
+        const BLOCKS: bool = true;
+        fn several(&mut self, several: &tollgate_riscv::Several) {
+            self.0.insert(several.epoch);
+        }
+    }
+    let mut a = Asm::default();
+    a.op(Op::Sd, 0, 8, 7, 0).op(Op::Addi, 5, 5, 0, 1).op(Op::Jal, 0, 0, 0, -8);
+    let mut m = machine(&a, &[]);
+    m.set_x(7, 1 << 56 | 1 << 48 | u64::from(b'x'));
+    let mut epochs = Epochs::default();
+    assert_eq!(m.run(10_000, &mut epochs), Stop::Budget);
+    assert_eq!((m.console().len(), epochs.0.len()), (3334, 1));
+}
+
 #[test]
 fn console_output_is_bounded() {
     let mut a = Asm::default();

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::thread;
+use std::time::{Duration, Instant};
 use tollgate_measure::bench::{Bench, Reply, Request};
 use tollgate_measure::clock::{Counter, Os, Source};
 use tollgate_measure::local::Local;
@@ -40,7 +41,12 @@ pub struct Plan {
     pub singles: u64,
     /// All switches of a row, instead of those that `epoch_ns` allows.
     pub iterations: Option<u64>,
+    /// Time for all rows once they are built, if it is limited. A row whose turn would be later is skipped.
+    pub time: Option<Duration>,
 }
+
+/// Time of a rough answer, whatever the number of rows.
+const QUICK: Duration = Duration::from_secs(5);
 
 impl Plan {
     /// How much a rough, a fine or the usual answer takes; less for each row of a curve, which has many.
@@ -51,8 +57,8 @@ impl Plan {
             _ if is_curve => (2, 60.0, (5, 300), 300),
             _ => (6, 80.0, (10, 400), 1_000),
         };
-        let epoch_ns = epoch_ms * 1e6;
-        Self { seed: 0, epochs, batch_ns: 300e3, epoch_ns, warm_ms, singles, iterations: None }
+        let (epoch_ns, time) = (epoch_ms * 1e6, quick.then_some(QUICK));
+        Self { seed: 0, epochs, batch_ns: 300e3, epoch_ns, warm_ms, singles, iterations: None, time }
     }
 }
 
@@ -173,6 +179,21 @@ impl Row {
         Some((why, "more --memory, or fewer --tasks".into()))
     }
 
+    /// The time of the run is over. What was measured stays.
+    fn out_of_time(&mut self) {
+        if self.epochs.is_empty() {
+            let why = "the time of the run was over before its turn".into();
+            self.state = State::Skipped(why, "name fewer rows with --runtime, or leave out --quick".into());
+        }
+    }
+
+    /// Keeps the run that found the length of a batch as the only one of an epoch.
+    fn keep(&mut self, said: Transcript) {
+        (self.batch, self.batches) =
+            (said.samples.first().map_or(0, |it| it.switches), said.samples.len() as u64);
+        self.epochs.push(said);
+    }
+
     /// `boost-fiber/yield`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.runtime.id, self.mechanism.id)
@@ -222,23 +243,44 @@ impl Session {
         self.build(setting, stop, tell)?;
         let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
         let steps = f64::from(plan.epochs) * self.rows.len().max(1) as f64;
-        let mut made = 0.0;
+        let (mut made, start) = (0.0, Instant::now());
+        let mut costs: BTreeMap<String, Duration> = BTreeMap::new();
         for epoch in 0..plan.epochs {
             self.measure_core(setting);
             let mut order: Vec<usize> = (0..self.rows.len()).collect();
             order.shuffle(&mut rng);
-            for at in order {
+            order.retain(|&at| self.rows[at].state == State::Active);
+            made += (self.rows.len() - order.len()) as f64;
+            while !order.is_empty() {
                 made += 1.0;
-                if self.rows[at].state != State::Active {
+                let next = if plan.time.is_some() { self.cheapest(&order, &costs) } else { 0 };
+                let at = order.remove(next);
+                let left = plan.time.map(|time| time.saturating_sub(start.elapsed()));
+                if left.is_some_and(|left| left.is_zero()) {
+                    self.rows[at].out_of_time();
                     continue;
                 }
                 let name = format!("{}, {} tasks", self.rows[at].name(), self.rows[at].tasks);
-                if tell(Event::Running(made / steps, &name)).is_break() {
+                let share = plan.time.map(|time| start.elapsed().as_secs_f64() / time.as_secs_f64());
+                if tell(Event::Running(share.unwrap_or(made / steps).min(1.0), &name)).is_break() {
                     return Ok(());
                 }
-                let row = &mut self.rows[at];
-                let calibrated = if epoch == 0 { calibrate(row, plan, setting, stop) } else { Ok(()) };
-                match calibrated.and_then(|()| visit(row, plan, setting, stop)) {
+                let (row, begun) = (&mut self.rows[at], Instant::now());
+                // The number of switches that was asked for is made, however long it takes.
+                let share =
+                    left.filter(|_| plan.iterations.is_none()).map(|left| left / (order.len() + 1) as u32);
+                let calibrated =
+                    if epoch == 0 { calibrate(row, plan, setting, stop).map(Some) } else { Ok(None) };
+                let done = calibrated.and_then(|said| match said {
+                    // Another process would take the time of the rows to come.
+                    Some(said) if share.is_some_and(|share| begun.elapsed() > share / 2) => {
+                        row.keep(said);
+                        Ok(())
+                    }
+                    _ => visit(row, plan, setting, stop),
+                });
+                costs.insert(row.name(), begun.elapsed());
+                match done {
                     Ok(()) => {}
                     Err(Halt::Stopped) => return Ok(()),
                     Err(Halt::State(state)) => row.state = state,
@@ -251,6 +293,16 @@ impl Session {
         self.measure_core(setting);
         self.samples.complete = true;
         Ok(())
+    }
+
+    /// Which of these rows is likely to take the least time, so that a limited time yields the most rows: `costs` has what
+    /// the last row of the same mechanism took.
+    fn cheapest(&self, order: &[usize], costs: &BTreeMap<String, Duration>) -> usize {
+        let cost = |at: usize| {
+            let row = &self.rows[at];
+            (costs.get(&row.name()).copied().unwrap_or_default(), row.tasks)
+        };
+        (0..order.len()).min_by_key(|&place| cost(order[place])).unwrap_or_default()
     }
 
     /// Finds or builds what the rows need. Runtimes of one folder share its build.
@@ -346,7 +398,7 @@ enum Halt {
 const MANY: u64 = 100_000;
 
 /// A short run that finds how long a batch must be.
-fn calibrate(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Result<(), Halt> {
+fn calibrate(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Result<Transcript, Halt> {
     let few = if row.tasks >= MANY { 1 } else { 8 };
     let asked = asked(row, few, row.tasks * (256 / row.tasks).max(1), 0);
     // As long as the real warm-up may take: a batch that is calibrated on cold code is too short for warm code.
@@ -375,7 +427,7 @@ fn calibrate(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -
         row.batch = rounds(total as f64 / MOST_BATCHES as f64);
         row.batches = total.div_ceil(row.batch);
     }
-    Ok(())
+    Ok(said)
 }
 
 /// One epoch of a row.
@@ -448,4 +500,66 @@ pub fn once(row: &Row, asked: &Asked, setting: &Setting) -> Result<Transcript, S
         Halt::Stopped => State::Failed("stopped".into()),
         Halt::State(state) => state,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const ROOM: Room = Room { bytes: 1 << 30, bound: "--memory" };
+
+    /// Rows of programs with these names and numbers of tasks. Each program ends with an error.
+    fn session(rows: &[(&str, u64)]) -> Session {
+        let row = |&(name, tasks): &(&str, u64)| {
+            let mut runtime = Runtime::own(Path::new("/bin/false"));
+            runtime.id = name.into();
+            let row = Row::new(&runtime, &runtime.mechanisms[0], tasks, ROOM);
+            Row { folder: Some("/".into()), ..row }
+        };
+        Session::new(rows.iter().map(row).collect())
+    }
+
+    fn states(time: Option<Duration>) -> Vec<State> {
+        let mut session = session(&[("a", 2), ("b", 2)]);
+        let plan = Plan { time, ..Plan::usual(true, false, false) };
+        let setting = Setting {
+            cpu: 0,
+            source: Source::Os,
+            patience_ms: 10_000,
+            room: ROOM,
+            cache: Cache::new("/nowhere"),
+            sources: Sources::Embedded,
+        };
+        let tell = &mut |_: Event<'_>| ControlFlow::Continue(());
+        session.run(&plan, &setting, &AtomicBool::new(false), tell).unwrap();
+        assert!(session.samples.complete);
+        session.rows.into_iter().map(|row| row.state).collect()
+    }
+
+    #[test]
+    fn rows_whose_time_is_over_are_skipped_and_not_started() {
+        for state in states(Some(Duration::ZERO)) {
+            let State::Skipped(why, _) = state else { panic!("{state:?}") };
+            assert_eq!(why, "the time of the run was over before its turn");
+        }
+        assert!(
+            states(None).iter().all(|state| matches!(state, State::Failed(_))),
+            "without a limit they run"
+        );
+    }
+
+    #[test]
+    fn a_limited_time_goes_to_what_took_little_before_and_to_few_tasks() {
+        let session = session(&[("slow", 1_000), ("fast", 30_000), ("fast", 1_000), ("new", 2)]);
+        let costs = [("slow", 300), ("fast", 5)]
+            .map(|(name, ms)| (format!("{name}/yield"), Duration::from_millis(ms)));
+        let costs = BTreeMap::from(costs);
+        let mut order = vec![0, 1, 2, 3];
+        let mut made = Vec::new();
+        while !order.is_empty() {
+            made.push(order.remove(session.cheapest(&order, &costs)));
+        }
+        assert_eq!(made, [3, 2, 1, 0], "unknown, then cheap with few tasks, then with many, then expensive");
+    }
 }

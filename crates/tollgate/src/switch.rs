@@ -20,7 +20,7 @@ use tollgate_runtime::{Cache, Room, Sources, choice, record};
 
 #[derive(clap::Args)]
 #[command(
-    mut_arg("quick", |quick| quick.help("A rougher answer: two epochs; the time grows with the number of rows")),
+    mut_arg("quick", |quick| quick.help("A rougher answer in 5 seconds; rows left without time are skipped")),
     after_help = "Examples:\n  tollgate switch\n  tollgate switch boost-fiber 50 1000000\n  tollgate switch \
                   --runtime own,tokio/channel,thread --tasks 2,50,1000\n  tollgate switch --growth --runtime own,tokio \
                   --memory 2G\n  tollgate switch --program ./mine --runtime own"
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = iterations, allow_hyphen_values = true)]
     iterations: Option<u64>,
     /// Cost and memory from 2 tasks to 1,000,000, as far as each runtime and the memory go, with a plot; with --quick
-    /// at 2, 1,000 and 30,000 tasks, which takes 20 seconds for all runtimes
+    /// at 2, 1,000 and 30,000 tasks, as far as 5 seconds go
     #[arg(long, conflicts_with = "tasks")]
     growth: bool,
     /// The memory that may be used: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000) [default: half of what is available]

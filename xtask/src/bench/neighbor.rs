@@ -20,6 +20,14 @@ pub(super) enum Neighbor {
     ForkLoop,
 }
 
+/// Each kind by its name, and none.
+pub(super) const NEIGHBORS: [(&str, Option<Neighbor>); 4] = [
+    ("quiet", None),
+    ("spinner", Some(Neighbor::Spinner)),
+    ("cache-flood", Some(Neighbor::CacheFlood)),
+    ("fork-loop", Some(Neighbor::ForkLoop)),
+];
+
 impl Neighbor {
     /// Starts it on one CPU, until what is returned is dropped.
     pub(super) fn on(self, cpu: usize) -> Result<Running> {

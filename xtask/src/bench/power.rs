@@ -4,7 +4,7 @@
 //! keeps its counts in `target/power`, and another call adds to them. `--cell quick/quiet` measures one cell.
 
 use super::figures::{Effort, Figure, median, skipped};
-use super::neighbor::{Neighbor, chosen_cpus};
+use super::neighbor::{NEIGHBORS, chosen_cpus};
 use crate::tool::Tool;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -50,12 +50,6 @@ const WAYS: [(&str, Way); 5] = [
     ("pairs-30", Way::Pairs(30.0)),
     ("pairs-60", Way::Pairs(60.0)),
     ("pairs-120", Way::Pairs(120.0)),
-];
-const NEIGHBORS: [(&str, Option<Neighbor>); 4] = [
-    ("quiet", None),
-    ("spinner", Some(Neighbor::Spinner)),
-    ("cache-flood", Some(Neighbor::CacheFlood)),
-    ("fork-loop", Some(Neighbor::ForkLoop)),
 ];
 
 /// What was counted in a cell: `[times, of]` by key. `named FAMILY` are rows without a change that got a verdict, `found

@@ -20,7 +20,9 @@ pub(crate) enum FreshTouch {
     WriteAfterRead,
 }
 
-/// Anonymous memory that is given back before each batch.
+/// Anonymous memory that is mapped anew before each batch, so that what its place in memory costs differs from batch to
+/// batch, and not only from process to process: of those there are few. The page before it and the page behind it stay, and
+/// with them its page tables.
 pub(crate) struct FreshMemory {
     map: Map,
     touch: FreshTouch,
@@ -28,26 +30,29 @@ pub(crate) struct FreshMemory {
 
 impl FreshMemory {
     pub(crate) fn new(touch: FreshTouch) -> Result<Self, Refusal> {
-        let map = Map::private(PAGES)?;
+        let map = Map::private(1 + PAGES + 1)?;
         map.small_pages()?;
+        // SAFETY: both pages are in the mapping, which is writable.
+        unsafe { write_each(map.page(0), (1 + PAGES) * map.page_bytes(), 2) };
         Ok(Self { map, touch })
     }
 }
 
 impl Pages for FreshMemory {
     fn arm(&mut self, passes: usize) -> Result<(), Refusal> {
-        self.map.forget(0, passes)?;
+        self.map.renew(1, PAGES)?;
+        self.map.small_pages()?;
         if self.touch == FreshTouch::WriteAfterRead {
-            // SAFETY: the mapping has PAGES pages, and `passes` is no more.
-            unsafe { read_each(self.map.page(0), self.map.page_bytes(), passes) };
+            // SAFETY: as below.
+            unsafe { read_each(self.first(), self.map.page_bytes(), passes) };
         }
         Ok(())
     }
 
     #[inline]
     fn touch(&mut self, passes: usize) -> Result<(), Refusal> {
-        let (first, step) = (self.map.page(0), self.map.page_bytes());
-        // SAFETY: the mapping has PAGES pages, readable and writable, and `passes` is no more.
+        let (first, step) = (self.first(), self.map.page_bytes());
+        // SAFETY: PAGES pages are readable and writable, and `passes` is no more.
         unsafe {
             match self.touch {
                 FreshTouch::Read => read_each(first, step, passes),
@@ -63,7 +68,7 @@ impl Pages for FreshMemory {
 
     fn mapped(&self) -> Option<u64> {
         // The read before the write has mapped every page.
-        if self.touch == FreshTouch::WriteAfterRead { None } else { self.map.resident_count(PAGES) }
+        if self.touch == FreshTouch::WriteAfterRead { None } else { self.map.resident_count(1 + PAGES) }
     }
 
     fn facts(&self) -> Facts {
@@ -78,7 +83,7 @@ impl Pages for FreshMemory {
 
 impl SteadyPages for FreshMemory {
     fn first(&self) -> *mut u8 {
-        self.map.page(0)
+        self.map.page(1)
     }
 
     fn step(&self) -> usize {

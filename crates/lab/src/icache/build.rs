@@ -147,10 +147,10 @@ pub(crate) fn compile_at(
     let linked = folder.path().join("linked.elf");
     let option = format!("-O{opt}");
     let mut compile = compiler.command(isa, parsed);
-    compile.args([option.as_str(), "-g0", "-fno-pic", "-fno-asynchronous-unwind-tables", "-c", "-o"]);
+    compile.args([option.as_str(), "-g0", "-ffreestanding", "-fno-pic", "-fno-asynchronous-unwind-tables"]);
     // A source whose name begins with a dash must not become an option.
     let source = std::path::absolute(source)?;
-    compiler.run(isa, compile.arg(&object).arg(&source))?;
+    compiler.run(isa, compile.args(["-c", "-o"]).arg(&object).arg(&source))?;
     let object_bytes = std::fs::read(&object)?;
     let object_text = executable_sections(&object_bytes).iter().map(|(_, data)| data.len() as u64).sum();
     let link = |entry: &str| {

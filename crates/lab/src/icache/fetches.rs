@@ -1,6 +1,6 @@
 //! Which addresses are fetched: one for each instruction, or one for each cycle of a five-stage pipeline.
 
-use tollgate_riscv::{Class, Insn, Observer, RegClass, Retired, Trap};
+use tollgate_riscv::{Cause, Class, Insn, Observer, RegClass, Retired, Trap};
 
 use super::code::{Code, Mix};
 use super::seen::{Report, Seen};
@@ -24,8 +24,10 @@ pub(super) struct Fetches {
     /// Where execution goes on, and whether a taken branch led there.
     next: u64,
     jumped: bool,
+    /// Whether execution goes on where there is no code.
+    left: bool,
     /// The last unhandled trap: where and why. How many traps there were since an instruction retired.
-    trap: Option<(u64, String)>,
+    trap: Option<(u64, Cause)>,
     traps_in_a_row: u64,
 }
 
@@ -40,6 +42,7 @@ impl Fetches {
             loaded: None,
             next: 0,
             jumped: false,
+            left: false,
             trap: None,
             traps_in_a_row: 0,
         }
@@ -51,7 +54,7 @@ impl Fetches {
 
     /// Whether execution went on where there is no code, which is how a program without a caller ends.
     pub(super) fn has_left(&self) -> bool {
-        self.is_stuck() && self.retired() > 0 && !self.code.contains(self.next)
+        self.left
     }
 
     /// Whether nothing but traps is left.
@@ -59,8 +62,8 @@ impl Fetches {
         self.traps_in_a_row > 1
     }
 
-    pub(super) fn stuck(&self) -> Option<(u64, String)> {
-        self.trap.clone().filter(|_| self.is_stuck())
+    pub(super) fn stuck(&self) -> Option<(u64, Cause)> {
+        self.trap.filter(|_| self.is_stuck())
     }
 
     fn access(&mut self, address: u64, bytes: u64) {
@@ -128,9 +131,14 @@ impl Observer for Fetches {
     const TRAP: bool = true;
 
     fn retire(&mut self, retired: &Retired) {
+        // What is behind the end of the code is data, even if it could be executed.
+        if self.left {
+            return;
+        }
         self.traps_in_a_row = 0;
         self.mix.add(&retired.insn);
         self.next = retired.next_pc;
+        self.left = !self.code.contains(self.next);
         // Ripes squashes what was fetched behind it even if the target is the next instruction.
         let goes = matches!(retired.insn.row().class, Class::Jump | Class::JumpReg);
         self.jumped = goes || retired.taken || retired.next_pc != retired.pc + u64::from(retired.insn.len);
@@ -143,7 +151,7 @@ impl Observer for Fetches {
     fn trap(&mut self, trap: &Trap) {
         self.traps_in_a_row += 1;
         if self.traps_in_a_row == 1 {
-            self.trap = Some((trap.epc, trap.cause.to_string()));
+            self.trap = Some((trap.epc, trap.cause));
         }
     }
 }

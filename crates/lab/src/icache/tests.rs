@@ -37,6 +37,69 @@ fn a_jump_to_the_next_instruction_fetches_two_in_vain() {
     assert_eq!(accesses(0x0040_006f, false), not_taken + 2);
 }
 
+/// What is behind the end of the code is not executed as if it belonged to it.
+#[test]
+fn a_program_ends_where_its_code_does() {
+    use tollgate_riscv::{Decoder, Observer, Privilege, Retired};
+    let build = BUNDLED[0].build();
+    let elf = Elf::parse(&build.elf).unwrap();
+    let plan = Settings::default();
+    let code = Code::of(&build.elf, &elf, build.isa);
+    let end = elf.entry + (0..).step_by(4).find(|offset| !code.contains(elf.entry + offset)).unwrap();
+    let mut fetches = Fetches::new(code, plan.count, Seen::new(&plan).unwrap());
+    let nop = Decoder::new(build.isa).decode(0x13).unwrap();
+    for pc in [end - 4, end, end + 4] {
+        fetches.retire(&Retired {
+            pc,
+            pa: pc,
+            next_pc: pc + 4,
+            insn: nop,
+            word: 0x13,
+            privilege: Privilege::Machine,
+            value: 0,
+            operands: [0; 2],
+            taken: false,
+            instret: 0,
+        });
+    }
+    assert!(fetches.has_left());
+    assert_eq!(fetches.retired(), 1);
+}
+
+/// The usual end of a program in Ripes.
+#[test]
+fn an_ecall_without_a_handler_ends_a_program() {
+    let mut build = BUNDLED[0].build();
+    let elf = Elf::parse(&build.elf).unwrap();
+    let segment = elf.segments.iter().find(|it| it.executable).unwrap();
+    let start = (elf.entry - segment.address) as usize;
+    let wanted = &segment.data[start..start + 16];
+    let at = build.elf.windows(16).position(|window| window == wanted).unwrap();
+    for (i, word) in [0x13_u32, 0x13, 0x73].into_iter().enumerate() {
+        build.elf[at + 4 * i..at + 4 * i + 4].copy_from_slice(&word.to_le_bytes());
+    }
+    let report = run(&build, &Settings::default()).unwrap();
+    assert!(report.ended);
+    assert_eq!(report.accesses, 2);
+}
+
+/// Without `-ffreestanding`, Debian's compiler looks for a C library's header.
+#[test]
+fn a_source_may_include_stdint() {
+    if tollgate_testkit::program("riscv64-unknown-elf-gcc").is_none() {
+        return tollgate_testkit::skip!(
+            "no riscv64-unknown-elf-gcc: apt-get install gcc-riscv64-unknown-elf"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("note.c");
+    std::fs::write(&source, "#include <stdint.h>\nint main(void) { return (uint32_t)1; }\n").unwrap();
+    let isa = "rv32im".parse().unwrap();
+    let report = run(&compile(&source, "rv32im", isa, "2").unwrap(), &Settings::default()).unwrap();
+    assert!(report.ended);
+    assert_eq!(report.accesses, 2, "li and ret");
+}
+
 /// The published counts of the course note's program, which our own source was written to have: accesses, and
 /// misses with eight and with four lines of eight bytes, in Ripes' five-stage model. With -O2 and the C extension
 /// Ripes has 20,558 misses in four lines: there the note's loop ends two bytes earlier than ours.

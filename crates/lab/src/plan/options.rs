@@ -5,6 +5,7 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use tollgate_record::number::bytes;
 use tollgate_riscv::Isa;
 use tollgate_riscv::timing::{Core, CoreError};
 
@@ -65,13 +66,35 @@ pub(super) fn check_budget(max_instructions: u64) -> Result<(), PlanError> {
     }
 }
 
+/// The longest file that is read: some hundred times a kernel with its debug information.
+const LONGEST: u64 = 4 << 30;
+
 /// The ISA that `--isa` names.
 pub(super) fn isa(text: &str) -> Result<Isa, PlanError> {
     text.parse().map_err(|error| PlanError::option("--isa", error))
 }
 
 /// The bytes of a file.
+///
+/// # Errors
+/// Besides files that cannot be read: what has no end or no contents until somebody writes, as devices and pipes, and
+/// what is too long to be a program.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, PlanError> {
+    let kind = fs::metadata(path).map_err(|error| PlanError::file(path, error))?;
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(PlanError::file(
+            path,
+            "is a device or a pipe; copy its contents to a file, and give that",
+        ));
+    }
+    if kind.len() > LONGEST {
+        let why = format!(
+            "has {}, more than the {} that are read",
+            bytes(kind.len() as f64),
+            bytes(LONGEST as f64)
+        );
+        return Err(PlanError::file(path, why));
+    }
     fs::read(path).map_err(|error| PlanError::file(path, error))
 }
 

@@ -171,6 +171,10 @@ mod tests {
             (ProgramRequest { arguments: &arguments, ..request() }, "add --pk PK"),
             (ProgramRequest { isa: "x86", ..request() }, "--isa: "),
             (ProgramRequest { machine: "pc", ..request() }, "--machine: "),
+            (
+                ProgramRequest { elf: Path::new("/dev/zero"), ..request() },
+                "/dev/zero: is a device or a pipe; copy",
+            ),
             (ProgramRequest { max_instructions: 0, ..request() }, "--max-instructions 0: give at least 1"),
         ];
         for (request, expected) in cases {
@@ -194,6 +198,23 @@ mod tests {
             assert_eq!(error, "--guest-time: there is no core; add --core CORE");
         }
         assert!(watch(None, true, Some("rockt"), None).unwrap_err().to_string().contains("rocket"));
+    }
+
+    /// Opening a pipe that nobody writes to would block, and a sparse file would fill the memory.
+    #[test]
+    fn pipes_and_endless_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = ProgramPlan::new(ProgramRequest { elf: &pipe, ..request() }).unwrap_err().to_string();
+        assert!(
+            error.ends_with("is a device or a pipe; copy its contents to a file, and give that"),
+            "{error}"
+        );
+        let sparse = folder.path().join("sparse");
+        std::fs::File::create(&sparse).unwrap().set_len(5 << 30).unwrap();
+        let error = ProgramPlan::new(ProgramRequest { elf: &sparse, ..request() }).unwrap_err().to_string();
+        assert!(error.ends_with("has 5 GiB, more than the 4 GiB that are read"), "{error}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::Nanos;
 use crate::probe::Meta;
 use crate::samples::{Batch, CoreReading, EpochSamples, Pair, ProbeSamples, ProbeState, RunSamples, Split};
-use crate::stats::{is_steady, median};
+use crate::stats::{is_steady, mean_of_crossings, median};
 
 /// Batches that a warm-up may take at the most.
 const MOST_WARM: usize = 24;
@@ -363,8 +363,9 @@ impl<'a> Side<'a> {
         if let (Some(Reply::Dissected { lanes, doubt }), Some(epoch)) =
             (reply, self.samples.probes[probe].epochs.last_mut())
         {
-            let middle = |lane: &Vec<f64>| (!lane.is_empty()).then(|| median(lane));
-            let lanes: Vec<Option<f64>> = lanes.iter().map(middle).collect();
+            // The mean, as a batch is one: some crossings always take longer than most (a refill of the kernel's list of
+            // free pages).
+            let lanes: Vec<Option<f64>> = lanes.iter().map(|lane| mean_of_crossings(lane)).collect();
             if lanes.iter().any(Option::is_some) {
                 epoch.splits.push(Split { batch, lanes });
             }

@@ -57,3 +57,14 @@ proptest! {
         prop_assert!((found_in + found_out - whole).abs() < 1e-3);
     }
 }
+
+/// A counter that advances by 26 ticks at once, of which a stamp takes 61: every single difference is 52 or 78.
+#[test]
+fn a_stamp_is_known_more_exactly_than_the_counter_counts() {
+    thread_local!(static TICKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) });
+    fn coarse() -> u64 {
+        TICKS.set(TICKS.get() + 61);
+        TICKS.get() / 26 * 26
+    }
+    assert!((pair_ticks(coarse) - 61.0).abs() < 0.5, "{}", pair_ticks(coarse));
+}

@@ -29,3 +29,23 @@ pub fn quantile(ascending: &[f64], q: f64) -> f64 {
 pub fn median(values: &[f64]) -> f64 {
     quantile(&sorted(values), 0.5)
 }
+
+/// An interrupted crossing takes at least so many times as long as the median.
+const INTERRUPTED: f64 = 4.0;
+
+/// The mean of single crossings without those that were interrupted: what a batch that was not interrupted has. `None`
+/// without values.
+///
+/// ```
+/// use tollgate_measure::stats::mean_of_crossings;
+/// // Of ten crossings one takes twice as long, as it always does, and one was interrupted.
+/// let ticks = [10.0, 10.0, 10.0, 10.0, 10.0, 20.0, 10.0, 10.0, 10.0, 900.0];
+/// assert_eq!(mean_of_crossings(&ticks), Some(100.0 / 9.0));
+/// assert_eq!(mean_of_crossings(&[]), None);
+/// ```
+pub fn mean_of_crossings(ticks: &[f64]) -> Option<f64> {
+    let middle = median(ticks);
+    let whole = || ticks.iter().filter(|&&ticks| middle <= 0.0 || ticks < INTERRUPTED * middle);
+    let count = whole().count();
+    (count > 0).then(|| whole().sum::<f64>() / count as f64)
+}

@@ -172,7 +172,7 @@ impl Shares {
     }
 }
 
-/// The stamped crossings of a lane: one median for each visit.
+/// The stamped crossings of a lane: one mean for each visit.
 pub(super) fn stamped(epoch: &EpochSamples, lane: usize) -> impl Iterator<Item = f64> {
     epoch.splits.iter().filter_map(move |split| split.lane(lane))
 }

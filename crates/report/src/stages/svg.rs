@@ -84,11 +84,12 @@ fn lane(row: &StageRow, scale: &Scale, y: usize) -> Markup {
     let baseline = y + 14;
     let column = |cycle| scale.column(cycle).min(scale.width());
     let (class, dead) = if row.squash.is_some() { ("insn dead", " dead") } else { ("insn", "") };
-    let words: String = clean(&row.text).chars().take(TEXT).collect();
+    let address = format!("{:08x}", row.pc());
+    let words: String = clean(&row.text).chars().take((TEXT + 8).saturating_sub(address.len())).collect();
     let end = LABEL + (column(row.end().saturating_sub(1)) + 1) * CELL;
     let note = note(row);
     html! {
-        (text(class, (12, baseline), &format!("{} {:08x} {words}", clean(&row.mode), row.pc() as u32)))
+        (text(class, (12, baseline), &format!("{} {address} {words}", clean(&row.mode))))
         @for span in &row.stages {
             @let (from, to) = (column(span.first), column(span.last.max(span.first)) + 1);
             @let (x, letter) = (LABEL + from * CELL, letter(&span.name));

@@ -18,22 +18,24 @@ const ADDRESSES: usize = 60;
 /// The columns before the first cycle: mode, address where there is room, and instruction, with a blank after each.
 #[derive(Clone, Copy)]
 struct Label {
-    has_address: bool,
+    /// Digits of an address, 0 where there is no room.
+    digits: usize,
 }
 
 impl Label {
     /// Columns of the instruction in assembly.
     fn text(self) -> usize {
-        if self.has_address { 22 } else { 17 }
+        if self.digits > 0 { 22 } else { 17 }
     }
 
     fn width(self) -> usize {
-        2 + if self.has_address { 9 } else { 0 } + self.text() + 1
+        2 + if self.digits > 0 { self.digits + 1 } else { 0 } + self.text() + 1
     }
 
     fn of(self, row: &StageRow, style: &Style) -> String {
         let mode = row.mode.chars().next().filter(char::is_ascii_alphabetic).unwrap_or('?');
-        let address = if self.has_address { format!("{:08x} ", row.pc() as u32) } else { String::new() };
+        let digits = self.digits;
+        let address = if digits > 0 { format!("{:0digits$x} ", row.pc()) } else { String::new() };
         let text: String = clean(&row.text, style).chars().take(self.text()).collect();
         left(&format!("{mode} {address}{text}"), self.width())
     }
@@ -42,7 +44,8 @@ impl Label {
 /// Draws rows, in windows, with a key below. Nothing for no rows.
 pub(crate) fn draw(rows: &[StageRow], style: &Style) -> Vec<String> {
     let columns = style.columns().min(WIDEST);
-    let label = Label { has_address: columns >= ADDRESSES };
+    let digits = if rows.iter().all(|row| row.pc() <= u64::from(u32::MAX)) { 8 } else { 16 };
+    let label = Label { digits: if columns >= ADDRESSES + digits - 8 { digits } else { 0 } };
     let cells = columns - label.width();
     let mut out = Vec::new();
     let mut rest = rows;

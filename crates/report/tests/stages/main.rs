@@ -171,3 +171,15 @@ fn a_narrow_terminal_cuts_nothing_but_what_cannot_fit() {
         assert!(drawn.contains("FDXMW"), "{drawn}");
     }
 }
+
+/// A kernel's addresses do not fit into 32 bits; two that differ above must not look alike.
+#[test]
+fn addresses_are_whole() {
+    let mut rows = vec![row(0, "ecall", 0, &[1, 1, 1, 1, 1]), row(1, "sret", 1, &[1, 1, 1, 1, 1])];
+    rows[1].address = "0xffffffff80000004".into();
+    let run = run(rows);
+    let text = view(&run, &ASCII);
+    assert!(text.contains("0000000080000000 ecall") && text.contains("ffffffff80000004 sret"), "{text}");
+    let picture = Format::named("svg").unwrap().export(&run).unwrap().text;
+    assert!(picture.contains("ffffffff80000004 sret"), "{picture}");
+}

@@ -1,10 +1,10 @@
 //! Running superblocks.
 
-use crate::alu::{div, div32, divu32, or_combine, rem, rem32, remu32, sext32};
+use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
 use crate::bus::RAM_BASE;
 use crate::engine::{
     ARENA, Arena, CONTEXTS, Code, Context, JUMP_ENTRIES, Jump, LOG, LOG_FULL, LONGEST_BLOCK, MicroOp, NO_TAG,
-    Pause, jump_index, tlb_index,
+    Pause, called, jump_index, tlb_index,
 };
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
 use crate::insn::Op;
@@ -528,12 +528,20 @@ impl Hot<'_> {
                 (
                     folded { $($folded:tt)* }
                     in_blocks { $($class:ident { $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)* })* }
+                    called { $($called:tt)* }
                     stepped { $($stepped:tt)* }
                 ) => {
                     match op.code {
                         $($(Code::$op => one!($op $class $($size)? $(|$($arg),+| $x)?),)*)*
                         Code::Constant => write!(op.imm),
                         Code::Shifts => write!(x[usize::from(op.rs1)] << (op.imm & 63) >> (op.imm >> 8 & 63)),
+                        Code::Called => {
+                            let operands = (x[usize::from(op.rs1)], x[usize::from(op.rs2)]);
+                            write!(called(meta[place!()].insn.op, operands.0, operands.1))
+                        }
+                        Code::CalledImm => {
+                            write!(called(meta[place!()].insn.op, x[usize::from(op.rs1)], op.imm))
+                        }
                         Code::Nop => next!(0),
                         Code::Goto => {
                             // Its own address is where it goes.

@@ -3,7 +3,7 @@
 
 mod op;
 
-pub(crate) use op::{Code, MicroOp, fold};
+pub(crate) use op::{Code, MicroOp, called, fold};
 
 use std::collections::HashMap;
 

@@ -55,10 +55,21 @@ macro_rules! value {
     ($class:ident $row:tt) => { 0 };
 }
 
+/// The code of a row that is `called`.
+macro_rules! by_class {
+    (AluImm) => {
+        Code::CalledImm
+    };
+    (AluReg) => {
+        Code::Called
+    };
+}
+
 macro_rules! define {
     (
         folded { $($folded:ident { $($fop:ident $fm:literal $fw:ident $fe:ident $ff:ident $fb:literal $(|$($farg:ident),+| $fx:expr)?;)* })* }
         in_blocks { $($class:ident { $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)* })* }
+        called { $($cclass:ident { $($cop:ident $cm:literal $cw:ident $ce:ident $cf:ident $cb:literal |$($carg:ident),+| $cx:expr;)* })* }
         stepped { $($stepped:tt)* }
     ) => {
         /// What an op does: a row of the table, or one of the engine's own.
@@ -76,6 +87,10 @@ macro_rules! define {
             Goto,
             /// On to another page; no instruction. It is never linked: the next page may be mapped elsewhere by then.
             Away,
+            /// A function of two registers, for which `meta` has the instruction.
+            Called,
+            /// The same of a register and the immediate.
+            CalledImm,
             /// For the reference interpreter.
             Step,
             /// For the reference interpreter, fetch and all.
@@ -87,6 +102,7 @@ macro_rules! define {
             pub(crate) fn of(op: Op) -> Self {
                 match op {
                     $($(Op::$op => Code::$op,)*)*
+                    $($(Op::$cop => by_class!($cclass),)*)*
                     _ => Code::Step,
                 }
             }
@@ -98,6 +114,18 @@ macro_rules! define {
             match op {
                 $($(Op::$fop => value!($folded (left right $(|$($farg),+| $fx)?)),)*)*
                 $($(Op::$op => value!($class (left right $(|$($arg),+| $x)?)),)*)*
+                _ => called(op, left, right),
+            }
+        }
+
+        /// What an instruction that is `called` makes of two registers, or of a register and its immediate.
+        #[inline(never)]
+        pub(crate) fn called(op: Op, left: u64, right: u64) -> u64 {
+            match op {
+                $($(Op::$cop => {
+                    let ($($carg),+) = (left, right);
+                    $cx
+                })*)*
                 _ => 0,
             }
         }
