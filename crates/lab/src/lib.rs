@@ -18,6 +18,7 @@
 
 mod attribution;
 mod bill;
+pub mod boot;
 mod call;
 mod cycles;
 mod design;

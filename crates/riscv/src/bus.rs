@@ -1,19 +1,19 @@
 //! Physical memory and what is mapped into it.
 
-use crate::device::{Clint, Console, Finisher, Uart};
+use crate::devices::clint::Clint;
+use crate::devices::console::Console;
+use crate::devices::finisher::Finisher;
+use crate::devices::plic::Plic;
+use crate::devices::rtc::Rtc;
+use crate::devices::uart::Uart;
+use crate::devices::virtio::Slot;
 use crate::htif::Htif;
-
-/// Where RAM begins, in both memory maps.
-pub(crate) const RAM_BASE: u64 = 0x8000_0000;
-/// Where the read-only memory with the device tree begins.
-pub(crate) const ROM_BASE: u64 = 0x1000;
-pub(crate) const ROM_SIZE: u64 = 0xf000;
-pub(crate) const CLINT_BASE: u64 = 0x200_0000;
-pub(crate) const CLINT_SIZE: u64 = 0x10000;
-pub(crate) const UART_BASE: u64 = 0x1000_0000;
-pub(crate) const UART_SIZE: u64 = 0x100;
-pub(crate) const FINISHER_BASE: u64 = 0x10_0000;
-pub(crate) const FINISHER_SIZE: u64 = 0x1000;
+pub(crate) use crate::map::RAM_BASE;
+use crate::map::{
+    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, ROM_BASE, ROM_SIZE, RTC_BASE,
+    RTC_SIZE, RTC_SOURCE, TICK_NS, UART_BASE, UART_SIZE, UART_SOURCE, VIRTIO_BASE, VIRTIO_SLOTS,
+    VIRTIO_SOURCE, VIRTIO_STRIDE, from_le,
+};
 
 /// Bytes of a cache block, as the device tree says.
 pub(crate) const CACHE_BLOCK: u64 = 64;
@@ -23,17 +23,26 @@ pub(crate) struct Bus {
     pub(crate) ram: Vec<u8>,
     pub(crate) rom: Vec<u8>,
     pub(crate) clint: Clint,
-    pub(crate) uart: Option<Uart>,
-    pub(crate) finisher: Option<Finisher>,
+    /// What only QEMU's `virt` has.
+    pub(crate) virt: Option<Box<Virt>>,
     pub(crate) htif: Option<Htif>,
     /// A device was written: interrupts, time or the end of the run may have changed.
     pub(crate) device_written: bool,
     pub(crate) console: Console,
+    /// A bit for each page of RAM from which instructions were decoded; empty where instruction fetches need not be
+    /// coherent with stores.
+    pub(crate) code_pages: Vec<u64>,
+    /// Such a page was written.
+    pub(crate) code_written: bool,
 }
 
-/// Assembles up to eight little-endian bytes.
-pub(crate) fn from_le(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))
+/// The devices of QEMU's `virt`.
+pub(crate) struct Virt {
+    pub(crate) uart: Uart,
+    pub(crate) finisher: Finisher,
+    pub(crate) rtc: Rtc,
+    pub(crate) plic: Plic,
+    pub(crate) slots: [Slot; VIRTIO_SLOTS],
 }
 
 impl Bus {
@@ -78,13 +87,23 @@ impl Bus {
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.read(offset, size, time);
         }
-        if let (Some(uart), Some(offset)) = (&mut self.uart, within(pa, UART_BASE, UART_SIZE)) {
-            return Some(uart.read(offset));
+        let virt = self.virt.as_mut()?;
+        if let Some(offset) = within(pa, UART_BASE, UART_SIZE) {
+            // Reading may lower the interrupt, as claiming one does.
+            self.device_written = true;
+            return Some(virt.uart.read(offset, &mut self.console));
         }
-        if let (Some(_), Some(_)) = (&self.finisher, within(pa, FINISHER_BASE, FINISHER_SIZE)) {
-            return Some(0);
+        if let Some(offset) = within(pa, PLIC_BASE, PLIC_SIZE) {
+            self.device_written = true;
+            return Some(u64::from(virt.plic.read(offset & !3)) >> (8 * (offset & 3)));
         }
-        None
+        if let Some((slot, offset)) = slot(pa) {
+            return Some(virt.slots[slot].read(offset, size));
+        }
+        if let Some(offset) = within(pa, RTC_BASE, RTC_SIZE) {
+            return Some(u64::from(virt.rtc.read(offset, time.wrapping_mul(TICK_NS))));
+        }
+        within(pa, FINISHER_BASE, FINISHER_SIZE).map(|_| 0)
     }
 
     /// Writes memory or a device; `None` is an access fault.
@@ -95,6 +114,9 @@ impl Bus {
             {
                 self.device_written = true;
             }
+            if !self.code_pages.is_empty() {
+                self.note_code_write(pa, size);
+            }
             return Some(());
         }
         if pa & (size - 1) != 0 {
@@ -104,17 +126,80 @@ impl Bus {
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.write(offset, size, value, time);
         }
-        if let (Some(uart), Some(offset)) = (&mut self.uart, within(pa, UART_BASE, UART_SIZE)) {
-            uart.write(offset, value as u8, &mut self.console);
-            return Some(());
+        let virt = self.virt.as_mut()?;
+        if let Some(offset) = within(pa, UART_BASE, UART_SIZE) {
+            virt.uart.write(offset, value as u8, &mut self.console);
+        } else if let Some(offset) = within(pa, PLIC_BASE, PLIC_SIZE) {
+            virt.plic.write(offset, value as u32);
+        } else if let Some((slot, offset)) = slot(pa) {
+            virt.slots[slot].write(offset, value as u32);
+        } else if let Some(offset) = within(pa, RTC_BASE, RTC_SIZE) {
+            virt.rtc.write(offset, value as u32, time.wrapping_mul(TICK_NS));
+        } else if let Some(offset) = within(pa, FINISHER_BASE, FINISHER_SIZE) {
+            virt.finisher.write(offset, value as u32);
+        } else {
+            return None;
         }
-        if let (Some(finisher), Some(offset)) = (&mut self.finisher, within(pa, FINISHER_BASE, FINISHER_SIZE))
-        {
-            finisher.write(offset, value as u32);
-            return Some(());
-        }
-        None
+        Some(())
     }
+
+    /// Lets the devices of `virt` act, and passes their interrupt lines to the controller. `ns` is the machine's time.
+    pub(crate) fn serve_devices(&mut self, ns: u64) {
+        let Some(virt) = &mut self.virt else { return };
+        let mut level = 0;
+        let (pages, written) = (&mut self.code_pages, &mut self.code_written);
+        for (n, slot) in virt.slots.iter_mut().enumerate() {
+            slot.serve(&mut self.ram, &mut self.console, &mut |address, len| {
+                *written |= any_code(pages, address, len);
+            });
+            level |= u64::from(slot.raised()) << (VIRTIO_SOURCE + n as u32);
+        }
+        virt.rtc.tick(ns);
+        level |= u64::from(virt.rtc.raised()) << RTC_SOURCE;
+        level |= u64::from(virt.uart.raised(&self.console)) << UART_SOURCE;
+        virt.plic.set_level(level);
+    }
+
+    /// Whether instructions were decoded from a page.
+    pub(crate) fn is_code(&self, page: u64) -> bool {
+        any_code(&self.code_pages, page, 1)
+    }
+
+    /// Notes that instructions are decoded from a page; whether none were before, and it matters.
+    pub(crate) fn note_code(&mut self, page: u64) -> bool {
+        let n = page.wrapping_sub(RAM_BASE) >> 12;
+        match self.code_pages.get_mut((n / 64) as usize) {
+            Some(word) if *word >> (n % 64) & 1 == 0 => {
+                *word |= 1 << (n % 64);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Notes that a page with decoded instructions is written.
+    pub(crate) fn note_code_write(&mut self, pa: u64, len: u64) {
+        if any_code(&self.code_pages, pa, len) {
+            self.code_written = true;
+            self.device_written = true;
+        }
+    }
+}
+
+/// Whether instructions were decoded from a range.
+fn any_code(pages: &[u64], address: u64, len: u64) -> bool {
+    if pages.is_empty() || len == 0 {
+        return false;
+    }
+    let page = |pa: u64| pa.wrapping_sub(RAM_BASE) >> 12;
+    (page(address)..=page(address + (len - 1)))
+        .any(|n| pages.get((n / 64) as usize).is_some_and(|word| word >> (n % 64) & 1 != 0))
+}
+
+/// The virtio slot at an address, and the offset in it.
+fn slot(pa: u64) -> Option<(usize, u64)> {
+    let offset = within(pa, VIRTIO_BASE, VIRTIO_STRIDE * VIRTIO_SLOTS as u64)?;
+    Some(((offset / VIRTIO_STRIDE) as usize, offset % VIRTIO_STRIDE))
 }
 
 fn within(pa: u64, base: u64, size: u64) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! What kind of machine to build.
 
 use crate::isa::{Extension, Isa};
+use crate::map::MOST_HARTS;
 
 /// A memory map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString)]
@@ -9,7 +10,7 @@ pub enum MachineKind {
     /// Spike's: CLINT and HTIF.
     #[default]
     Spike,
-    /// QEMU's `virt`: CLINT, 16550 serial port at 0x10000000, test finisher at 0x100000.
+    /// QEMU's `virt`: CLINT, PLIC, 16550 serial port, power-off and reset, real-time clock, eight virtio slots.
     Virt,
 }
 
@@ -53,6 +54,10 @@ pub struct Config {
     pub console_bytes: usize,
     /// The kernel command line that the device tree passes on.
     pub bootargs: String,
+    /// How many harts there are, at most 8. They take turns of a fixed number of instructions, so two runs are the same.
+    pub harts: usize,
+    /// Whether a store to code is seen by the next fetch (as QEMU does) rather than after `fence.i`.
+    pub coherent_code: bool,
 }
 
 impl Default for Config {
@@ -66,6 +71,8 @@ impl Default for Config {
             asid_bits: 16,
             console_bytes: 16 << 20,
             bootargs: String::new(),
+            harts: 1,
+            coherent_code: false,
         }
     }
 }
@@ -81,16 +88,27 @@ pub enum ConfigError {
     RamSize(u64),
     #[error("{0} bits of satp's address space identifier: must be 0 to 16")]
     AsidBits(u32),
+    #[error("{0} harts: must be 1 to 8")]
+    Harts(usize),
+    #[error("{0} harts: Spike's machine has one here; use the machine virt")]
+    HartsOfSpike(usize),
     #[error("the device tree takes {0} bytes, and there is room for {1}: shorten the boot arguments")]
     DeviceTree(usize, usize),
     #[error("the device tree cannot be written: {0}")]
     DeviceTreeContent(String),
 }
 
+const MORE_THAN_MOST: usize = MOST_HARTS + 1;
+
 impl Config {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if self.asid_bits > 16 {
             return Err(ConfigError::AsidBits(self.asid_bits));
+        }
+        match (self.harts, self.machine) {
+            (0 | MORE_THAN_MOST.., _) => return Err(ConfigError::Harts(self.harts)),
+            (2.., MachineKind::Spike) => return Err(ConfigError::HartsOfSpike(self.harts)),
+            _ => {}
         }
         let most = if self.isa.is_rv64() { 64 << 30 } else { 1 << 30 };
         let fits = self.ram_bytes.is_multiple_of(4096) && (4096..=most).contains(&self.ram_bytes);

@@ -2,24 +2,42 @@
 
 use vm_fdt::{Error, FdtWriter};
 
-use crate::bus::{
-    CACHE_BLOCK, CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, RAM_BASE, UART_BASE, UART_SIZE,
-};
+use crate::bus::CACHE_BLOCK;
 use crate::config::{Config, ConfigError, MachineKind};
+use crate::devices::finisher::{POWER_OFF, REBOOT};
+use crate::devices::plic::SOURCES;
 use crate::isa::Extension;
+use crate::map::{
+    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, RAM_BASE, RTC_BASE, RTC_SIZE,
+    RTC_SOURCE, TIMEBASE_HZ, UART_BASE, UART_SIZE, UART_SOURCE, VIRTIO_BASE, VIRTIO_SOURCE, VIRTIO_STRIDE,
+};
 
-/// Ticks of `mtime` in a second; an instruction counts as a nanosecond of it.
-pub(crate) const TIMEBASE_HZ: u32 = 10_000_000;
+/// What a machine has besides its configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Equipment {
+    /// The virtio slots with a device.
+    pub(crate) slots: Vec<usize>,
+    /// Where the initial RAM disk begins and ends.
+    pub(crate) initrd: Option<(u64, u64)>,
+    /// Random bytes for the kernel.
+    pub(crate) seed: Vec<u8>,
+}
 
 /// Builds the flattened tree, at most `room` bytes.
-pub(crate) fn build(config: &Config, room: usize) -> Result<Vec<u8>, ConfigError> {
+pub(crate) fn build(config: &Config, equipment: &Equipment, room: usize) -> Result<Vec<u8>, ConfigError> {
     // The writer refuses strings with NUL bytes; this error names the argument.
-    let tree = write(config).map_err(|e| ConfigError::DeviceTreeContent(e.to_string()))?;
+    let tree = write(config, equipment).map_err(|e| ConfigError::DeviceTreeContent(e.to_string()))?;
     if tree.len() > room { Err(ConfigError::DeviceTree(tree.len(), room)) } else { Ok(tree) }
 }
 
-fn write(config: &Config) -> Result<Vec<u8>, Error> {
-    const INTERRUPT_CONTROLLER: u32 = 1;
+fn write(config: &Config, equipment: &Equipment) -> Result<Vec<u8>, Error> {
+    // The handles: each hart's interrupt controller, then those of the devices.
+    let controllers = 1..=config.harts as u32;
+    let plic_handle = controllers.end() + 1;
+    let test_handle = plic_handle + 1;
+    let extended = |numbers: &[u32]| -> Vec<u32> {
+        controllers.clone().flat_map(|hart| numbers.iter().flat_map(move |&n| [hart, n])).collect()
+    };
     let mut fdt = FdtWriter::new()?;
     let root = fdt.begin_node("")?;
     fdt.property_u32("#address-cells", 2)?;
@@ -38,37 +56,47 @@ fn write(config: &Config) -> Result<Vec<u8>, Error> {
     if config.machine == MachineKind::Virt {
         fdt.property_string("stdout-path", "/soc/serial@10000000")?;
     }
+    if let Some((start, end)) = equipment.initrd {
+        fdt.property_u64("linux,initrd-start", start)?;
+        fdt.property_u64("linux,initrd-end", end)?;
+    }
+    if !equipment.seed.is_empty() {
+        fdt.property("rng-seed", &equipment.seed)?;
+    }
     fdt.end_node(chosen)?;
 
     let cpus = fdt.begin_node("cpus")?;
     fdt.property_u32("#address-cells", 1)?;
     fdt.property_u32("#size-cells", 0)?;
     fdt.property_u32("timebase-frequency", TIMEBASE_HZ)?;
-    let cpu = fdt.begin_node("cpu@0")?;
-    fdt.property_string("device_type", "cpu")?;
-    fdt.property_u32("reg", 0)?;
-    fdt.property_string("status", "okay")?;
-    fdt.property_string("compatible", "riscv")?;
-    fdt.property_string("riscv,isa", &config.isa.to_string())?;
-    fdt.property_string("mmu-type", if config.isa.is_rv64() { "riscv,sv48" } else { "riscv,sv32" })?;
-    for (extension, property) in
-        [(Extension::Zicbom, "riscv,cbom-block-size"), (Extension::Zicboz, "riscv,cboz-block-size")]
-    {
-        if config.isa.has(extension) {
-            fdt.property_u32(property, CACHE_BLOCK as u32)?;
+    for handle in controllers.clone() {
+        let number = handle - 1;
+        let cpu = fdt.begin_node(&format!("cpu@{number:x}"))?;
+        fdt.property_string("device_type", "cpu")?;
+        fdt.property_u32("reg", number)?;
+        fdt.property_string("status", "okay")?;
+        fdt.property_string("compatible", "riscv")?;
+        fdt.property_string("riscv,isa", &config.isa.to_string())?;
+        fdt.property_string("mmu-type", if config.isa.is_rv64() { "riscv,sv48" } else { "riscv,sv32" })?;
+        for (extension, property) in
+            [(Extension::Zicbom, "riscv,cbom-block-size"), (Extension::Zicboz, "riscv,cboz-block-size")]
+        {
+            if config.isa.has(extension) {
+                fdt.property_u32(property, CACHE_BLOCK as u32)?;
+            }
         }
+        fdt.property_u32("riscv,pmpregions", 16)?;
+        fdt.property_u32("riscv,pmpgranularity", 4)?;
+        fdt.property_u32("clock-frequency", 1_000_000_000)?;
+        let intc = fdt.begin_node("interrupt-controller")?;
+        fdt.property_u32("#address-cells", 2)?;
+        fdt.property_u32("#interrupt-cells", 1)?;
+        fdt.property_null("interrupt-controller")?;
+        fdt.property_string("compatible", "riscv,cpu-intc")?;
+        fdt.property_u32("phandle", handle)?;
+        fdt.end_node(intc)?;
+        fdt.end_node(cpu)?;
     }
-    fdt.property_u32("riscv,pmpregions", 16)?;
-    fdt.property_u32("riscv,pmpgranularity", 4)?;
-    fdt.property_u32("clock-frequency", 1_000_000_000)?;
-    let intc = fdt.begin_node("interrupt-controller")?;
-    fdt.property_u32("#address-cells", 2)?;
-    fdt.property_u32("#interrupt-cells", 1)?;
-    fdt.property_null("interrupt-controller")?;
-    fdt.property_string("compatible", "riscv,cpu-intc")?;
-    fdt.property_u32("phandle", INTERRUPT_CONTROLLER)?;
-    fdt.end_node(intc)?;
-    fdt.end_node(cpu)?;
     fdt.end_node(cpus)?;
 
     let memory = fdt.begin_node(&format!("memory@{RAM_BASE:x}"))?;
@@ -84,21 +112,56 @@ fn write(config: &Config) -> Result<Vec<u8>, Error> {
     let clint = fdt.begin_node(&format!("clint@{CLINT_BASE:x}"))?;
     fdt.property_string_list("compatible", vec!["sifive,clint0".into(), "riscv,clint0".into()])?;
     // Software interrupt 3 and timer interrupt 7.
-    fdt.property_array_u32("interrupts-extended", &[INTERRUPT_CONTROLLER, 3, INTERRUPT_CONTROLLER, 7])?;
+    fdt.property_array_u32("interrupts-extended", &extended(&[3, 7]))?;
     fdt.property_array_u64("reg", &[CLINT_BASE, CLINT_SIZE])?;
     fdt.end_node(clint)?;
     if config.machine == MachineKind::Virt {
-        let serial = fdt.begin_node(&format!("serial@{UART_BASE:x}"))?;
-        fdt.property_string("compatible", "ns16550a")?;
-        fdt.property_array_u64("reg", &[UART_BASE, UART_SIZE])?;
-        fdt.property_u32("clock-frequency", 3_686_400)?;
-        fdt.end_node(serial)?;
+        let plic = fdt.begin_node(&format!("plic@{PLIC_BASE:x}"))?;
+        fdt.property_string_list("compatible", vec!["sifive,plic-1.0.0".into(), "riscv,plic0".into()])?;
+        fdt.property_u32("#interrupt-cells", 1)?;
+        fdt.property_u32("#address-cells", 0)?;
+        fdt.property_null("interrupt-controller")?;
+        // External interrupt 11 of machine mode, 9 of supervisor mode.
+        fdt.property_array_u32("interrupts-extended", &extended(&[11, 9]))?;
+        fdt.property_array_u64("reg", &[PLIC_BASE, PLIC_SIZE])?;
+        fdt.property_u32("riscv,ndev", SOURCES)?;
+        fdt.property_u32("phandle", plic_handle)?;
+        fdt.end_node(plic)?;
+        let device = |fdt: &mut FdtWriter, name: &str, compatible: &str, base, size, source| {
+            let node = fdt.begin_node(&format!("{name}@{base:x}"))?;
+            fdt.property_string("compatible", compatible)?;
+            fdt.property_array_u64("reg", &[base, size])?;
+            fdt.property_u32("interrupt-parent", plic_handle)?;
+            fdt.property_u32("interrupts", source)?;
+            if base == UART_BASE {
+                fdt.property_u32("clock-frequency", 3_686_400)?;
+            }
+            fdt.end_node(node)
+        };
+        device(&mut fdt, "serial", "ns16550a", UART_BASE, UART_SIZE, UART_SOURCE)?;
+        device(&mut fdt, "rtc", "google,goldfish-rtc", RTC_BASE, RTC_SIZE, RTC_SOURCE)?;
+        for &slot in &equipment.slots {
+            let base = VIRTIO_BASE + VIRTIO_STRIDE * slot as u64;
+            device(&mut fdt, "virtio_mmio", "virtio,mmio", base, VIRTIO_STRIDE, VIRTIO_SOURCE + slot as u32)?;
+        }
         let test = fdt.begin_node(&format!("test@{FINISHER_BASE:x}"))?;
-        fdt.property_string_list("compatible", vec!["sifive,test1".into(), "sifive,test0".into()])?;
+        let compatible = ["sifive,test1", "sifive,test0", "syscon"].map(Into::into).to_vec();
+        fdt.property_string_list("compatible", compatible)?;
         fdt.property_array_u64("reg", &[FINISHER_BASE, FINISHER_SIZE])?;
+        fdt.property_u32("phandle", test_handle)?;
         fdt.end_node(test)?;
     }
     fdt.end_node(soc)?;
+    if config.machine == MachineKind::Virt {
+        for (name, value) in [("poweroff", POWER_OFF), ("reboot", REBOOT)] {
+            let node = fdt.begin_node(name)?;
+            fdt.property_string("compatible", &format!("syscon-{name}"))?;
+            fdt.property_u32("regmap", test_handle)?;
+            fdt.property_u32("offset", 0)?;
+            fdt.property_u32("value", value)?;
+            fdt.end_node(node)?;
+        }
+    }
 
     if config.machine == MachineKind::Spike {
         let htif = fdt.begin_node("htif")?;

@@ -94,12 +94,28 @@ impl Elf {
     /// assert_eq!(Elf::parse(b"#!/bin/sh\nexit 0\n#................................"), Err(LoadError::NotElf));
     /// ```
     pub fn parse(bytes: &[u8]) -> Result<Self, LoadError> {
+        Self::parse_kind(bytes, false)
+    }
+
+    /// Reads firmware, which may be position-independent if it needs no interpreter: it relocates itself.
+    pub fn parse_firmware(bytes: &[u8]) -> Result<Self, LoadError> {
+        Self::parse_kind(bytes, true)
+    }
+
+    /// Moves the program up in memory.
+    pub(crate) fn move_by(&mut self, offset: u64) {
+        self.entry = self.entry.wrapping_add(offset);
+        self.segments.iter_mut().for_each(|s| s.address = s.address.wrapping_add(offset));
+        self.symbols.iter_mut().for_each(|s| s.address = s.address.wrapping_add(offset));
+    }
+
+    fn parse_kind(bytes: &[u8], movable: bool) -> Result<Self, LoadError> {
         if bytes.is_empty() {
             return Err(LoadError::Empty);
         }
         match FileKind::parse(bytes) {
-            Ok(FileKind::Elf32) => parse::<elf::FileHeader32<Endianness>>(bytes, Xlen::Rv32),
-            Ok(FileKind::Elf64) => parse::<elf::FileHeader64<Endianness>>(bytes, Xlen::Rv64),
+            Ok(FileKind::Elf32) => parse::<elf::FileHeader32<Endianness>>(bytes, Xlen::Rv32, movable),
+            Ok(FileKind::Elf64) => parse::<elf::FileHeader64<Endianness>>(bytes, Xlen::Rv64, movable),
             _ if bytes.starts_with(b"\x7fELF") => Err(LoadError::Damaged("truncated header".into())),
             _ => Err(LoadError::NotElf),
         }
@@ -115,7 +131,11 @@ fn damaged(e: object::read::Error) -> LoadError {
     LoadError::Damaged(e.to_string())
 }
 
-fn parse<H: FileHeader<Endian = Endianness>>(bytes: &[u8], xlen: Xlen) -> Result<Elf, LoadError> {
+fn parse<H: FileHeader<Endian = Endianness>>(
+    bytes: &[u8],
+    xlen: Xlen,
+    movable: bool,
+) -> Result<Elf, LoadError> {
     let header = H::parse(bytes).map_err(damaged)?;
     let endian = header.endian().map_err(damaged)?;
     if endian != Endianness::Little {
@@ -126,6 +146,7 @@ fn parse<H: FileHeader<Endian = Endianness>>(bytes: &[u8], xlen: Xlen) -> Result
     }
     match header.e_type(endian) {
         elf::ET_EXEC => {}
+        elf::ET_DYN if movable => {}
         elf::ET_DYN => return Err(LoadError::NotStatic),
         other => return Err(LoadError::NotExecutable(other.0)),
     }

@@ -378,7 +378,11 @@ impl Machine {
 /// The system instructions. Each yields the address of the next instruction.
 #[allow(clippy::unnecessary_wraps)]
 impl Machine {
-    fn system_ecall<O: Observer>(&mut self, _: &Insn, _: u64, _: &mut O) -> Outcome<u64> {
+    fn system_ecall<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+        if self.sbi && self.hart.privilege == Privilege::Supervisor {
+            self.sbi_call();
+            return Ok(next);
+        }
         let cause = match self.hart.privilege {
             Privilege::User => Cause::UserEcall,
             Privilege::Supervisor => Cause::SupervisorEcall,

@@ -61,6 +61,8 @@ pub(crate) struct Custom {
 #[derive(Clone)]
 pub(crate) struct Hart {
     pub(crate) isa: Isa,
+    /// Its number, which `mhartid` shows.
+    pub(crate) id: u64,
     /// `x0` to `x31`. As long as an index byte can reach, so that no access needs a bounds check; entry 32
     /// takes what the block engine writes to `x0`, the rest is never used.
     pub(crate) x: Box<[u64; 256]>,
@@ -108,6 +110,7 @@ impl Hart {
     pub(crate) fn new(isa: Isa, asid_bits: u32) -> Self {
         Hart {
             isa,
+            id: 0,
             x: Box::new([0; 256]),
             f: Box::new([0; 256]),
             pc: 0,

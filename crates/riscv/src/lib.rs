@@ -25,8 +25,8 @@
 //!
 //! The modules: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
 //! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
-//! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `device`, `htif`, `host`, `proxy`, `dtb` the machine
-//! around the hart; `fp` is IEEE 754;
+//! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
+//! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel; `fp` is IEEE 754;
 //! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed;
 //! [`timing`] how many cycles everything takes.
 //!
@@ -37,6 +37,7 @@
 
 mod alu;
 mod blocks;
+mod boot;
 mod bus;
 pub mod cache;
 mod code;
@@ -45,7 +46,7 @@ mod config;
 pub mod csr;
 pub mod custom;
 mod decode;
-mod device;
+mod devices;
 mod disasm;
 mod dtb;
 mod elf;
@@ -55,24 +56,30 @@ mod exec;
 mod format;
 mod fp;
 mod hart;
+mod harts;
 mod host;
 mod htif;
 mod insn;
 mod isa;
 mod machine;
+mod map;
 mod mmu;
 mod observer;
 mod pmp;
 mod privilege;
 mod proxy;
+mod sbi;
 mod table;
 pub mod tier;
 pub mod timing;
 mod trap;
+mod turn;
 
+pub use boot::{Boot, BootError, Firmware};
 pub use code::Code;
 pub use config::{Config, ConfigError, MachineKind};
 pub use decode::Decoder;
+pub use devices::virtio::block::Storage;
 pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, text};
 pub use elf::{Elf, LoadError, Segment, Symbol};
 pub use exception::{AccessType, Cause, Trap, TrapReturn};

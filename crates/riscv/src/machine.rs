@@ -1,12 +1,18 @@
 //! The machine: building, loading, running and inspecting it.
 
-use crate::bus::{Bus, RAM_BASE, ROM_BASE, ROM_SIZE};
+use crate::bus::{Bus, Virt};
 use crate::code::Code;
 use crate::config::{Config, ConfigError, MachineKind};
 use crate::csr::Illegal;
 use crate::decode::Decoder;
-use crate::device::{Clint, Console, Finisher, Uart};
-use crate::dtb;
+use crate::devices::clint::Clint;
+use crate::devices::console::Console;
+use crate::devices::finisher::{Finish, Finisher};
+use crate::devices::plic::Plic;
+use crate::devices::rtc::Rtc;
+use crate::devices::uart::Uart;
+use crate::devices::virtio::{Device, Slot, entropy::Entropy};
+use crate::dtb::{self, Equipment};
 use crate::elf::{Elf, LoadError};
 use crate::engine::{Engine, LONGEST_BLOCK, Pause};
 use crate::exception::{AccessType, Cause, Exception};
@@ -14,10 +20,12 @@ use crate::hart::{Hart, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
 use crate::htif::Htif;
 use crate::insn::{Class, Insn};
+use crate::map::{RAM_BASE, ROM_BASE, ROM_SIZE, TICK_NS};
 use crate::mmu;
 use crate::observer::{Observer, Retired};
 use crate::privilege::Privilege;
 use crate::trap;
+use crate::turn::{Core, QUANTUM, Turns};
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +38,10 @@ pub enum Stop {
     },
     /// The budget is spent.
     Budget,
-    /// The guest waits (`wfi`) for an interrupt that can never come.
+    /// The guest waits (`wfi`) for an interrupt that can never come, unless something is typed.
     Idle,
+    /// The guest asked for a reset.
+    Reboot,
 }
 
 /// What one [`Machine::step`] did.
@@ -60,7 +70,7 @@ pub struct MemoryError {
 /// Instructions in one tick of `mtime`: a 1 GHz machine with a 10 MHz timebase, as with QEMU's `-icount shift=0`.
 pub(crate) const CLOCKS_PER_TICK: u64 = 100;
 
-/// A RISC-V machine with one hart.
+/// A RISC-V machine, usually with one hart.
 ///
 /// ```
 /// use tollgate_riscv::{Config, Insn, Machine, Op, Operands, Privilege};
@@ -89,13 +99,33 @@ pub struct Machine {
     pub(crate) taken: bool,
     /// In `wfi`.
     pub(crate) waiting: bool,
+    /// The interrupt lines from devices that are high.
+    pub(crate) lines: u64,
     /// Interrupts are not taken.
     held: bool,
     /// Clocks that passed without instructions.
-    idle: u64,
+    pub(crate) idle: u64,
     /// The clock at which `service` has something to do.
     next_event: u64,
-    stopped: Option<Stop>,
+    pub(crate) stopped: Option<Stop>,
+    /// The other harts, if there are any.
+    pub(crate) turns: Turns,
+    /// Calls from supervisor mode are answered by the machine itself instead of firmware.
+    pub(crate) sbi: bool,
+}
+
+/// What the clock of [`Rtc`] shows at reset: 2026-01-01.
+const RTC_START: u64 = 1_767_225_600_000_000_000;
+/// The slots of the devices that every machine or some machines have.
+pub(crate) const DRIVE_SLOT: usize = 0;
+pub(crate) const ENTROPY_SLOT: usize = 1;
+pub(crate) const CONSOLE_SLOT: usize = 2;
+
+fn virt_devices() -> Box<Virt> {
+    let mut slots: [Slot; crate::map::VIRTIO_SLOTS] = std::array::from_fn(|_| Slot::new(None));
+    slots[ENTROPY_SLOT] = Slot::new(Some(Device::Entropy(Entropy(0))));
+    let (uart, finisher) = (Uart::default(), Finisher::default());
+    Box::new(Virt { uart, finisher, rtc: Rtc::new(RTC_START), plic: Plic::new(), slots })
 }
 
 impl Machine {
@@ -103,17 +133,20 @@ impl Machine {
     pub fn new(mut config: Config) -> Result<Self, ConfigError> {
         config.check()?;
         config.isa = config.machine.completes(config.isa);
-        let rom = dtb::build(&config, ROM_SIZE as usize)?;
-        let virt = config.machine == MachineKind::Virt;
+        let virt = (config.machine == MachineKind::Virt).then(virt_devices);
+        let slots = if virt.is_some() { vec![ENTROPY_SLOT] } else { Vec::new() };
+        let rom = dtb::build(&config, &Equipment { slots, ..Equipment::default() }, ROM_SIZE as usize)?;
+        let pages = config.ram_bytes / mmu::PAGE;
         let bus = Bus {
             ram: vec![0; config.ram_bytes as usize],
             rom,
             clint: Clint::new(),
-            uart: virt.then(Uart::default),
-            finisher: virt.then(Finisher::default),
+            virt,
             htif: None,
             device_written: true,
-            console: Console { limit: config.console_bytes, ..Console::default() },
+            console: Console::new(config.console_bytes),
+            code_pages: if config.coherent_code { vec![0; pages.div_ceil(64) as usize] } else { Vec::new() },
+            code_written: false,
         };
         let mut machine = Machine {
             hart: Hart::new(config.isa, config.asid_bits),
@@ -126,21 +159,42 @@ impl Machine {
             word: 0,
             taken: false,
             waiting: false,
+            lines: 0,
             held: false,
             idle: 0,
             next_event: 0,
             stopped: None,
+            turns: Turns::new(Vec::new()),
+            sbi: false,
             config,
         };
-        machine.set_entry(RAM_BASE);
+        machine.reset_harts(RAM_BASE, ROM_BASE);
         Ok(machine)
     }
 
-    /// The state in which software finds the hart: `a0` is its number, `a1` the device tree.
-    fn set_entry(&mut self, entry: u64) {
-        self.hart.pc = self.hart.canonical(entry);
-        self.hart.x[10] = 0;
-        self.hart.x[11] = ROM_BASE;
+    /// Resets the harts to the state in which software finds them: `a0` is a hart's number, `a1` the device tree.
+    pub(crate) fn reset_harts(&mut self, entry: u64, device_tree: u64) {
+        let fresh = |number: usize| {
+            let mut hart = Hart::new(self.config.isa, self.config.asid_bits);
+            hart.id = number as u64;
+            hart.pc = hart.canonical(entry);
+            hart.x[10] = number as u64;
+            hart.x[11] = hart.canonical(device_tree);
+            hart
+        };
+        let count = if self.config.harts > 1 { self.config.harts } else { 0 };
+        self.turns = Turns::new((0..count).map(|number| Core::new(fresh(number))).collect());
+        self.hart = fresh(0);
+        self.engine.flush_blocks();
+        self.engine = Engine { tier: self.engine.tier.take(), ..Engine::new() };
+        self.bus.clint = Clint::new();
+        self.waiting = false;
+        self.lines = 0;
+        self.idle = 0;
+        self.next_event = 0;
+        self.bus.device_written = true;
+        self.bus.code_pages.fill(0);
+        self.stopped = None;
     }
 
     /// Loads a program and resets the hart to its entry point. On Spike's machine the symbols `tohost` and
@@ -152,6 +206,23 @@ impl Machine {
         if elf.xlen != self.config.isa.xlen() {
             return Err(LoadError::WrongWidth { found: elf.xlen, expected: self.config.isa.xlen() });
         }
+        self.place(elf)?;
+        let tohost = elf.symbol("tohost").filter(|&a| self.bus.ram_slice(a, 8).is_some());
+        let fromhost = elf.symbol("fromhost");
+        self.bus.htif = match (self.config.machine, tohost) {
+            (MachineKind::Spike, Some(tohost)) => {
+                let mut htif = Htif::new(tohost, fromhost.unwrap_or(0));
+                htif.args.clone_from(&self.args);
+                Some(htif)
+            }
+            _ => None,
+        };
+        self.reset_harts(elf.entry, ROM_BASE);
+        Ok(())
+    }
+
+    /// Copies a program to memory.
+    pub(crate) fn place(&mut self, elf: &Elf) -> Result<(), LoadError> {
         for s in &elf.segments {
             if self.bus.ram_slice(s.address, s.memory_size).is_none() {
                 let ram_end = RAM_BASE + self.config.ram_bytes;
@@ -177,25 +248,6 @@ impl Machine {
                 self.code.push((s.address, s.data.len() as u64));
             }
         }
-        let tohost = elf.symbol("tohost").filter(|&a| self.bus.ram_slice(a, 8).is_some());
-        let fromhost = elf.symbol("fromhost");
-        self.bus.htif = match (self.config.machine, tohost) {
-            (MachineKind::Spike, Some(tohost)) => {
-                let mut htif = Htif::new(tohost, fromhost.unwrap_or(0));
-                htif.args.clone_from(&self.args);
-                Some(htif)
-            }
-            _ => None,
-        };
-        self.hart = Hart::new(self.config.isa, self.config.asid_bits);
-        self.set_entry(elf.entry);
-        self.engine.flush_blocks();
-        self.engine = Engine { tier: self.engine.tier.take(), ..Engine::new() };
-        self.bus.clint = Clint::new();
-        self.waiting = false;
-        self.idle = 0;
-        self.bus.device_written = true;
-        self.stopped = None;
         Ok(())
     }
 
@@ -235,16 +287,26 @@ impl Machine {
     /// assert_eq!(machine.instret(), 0);
     /// ```
     pub fn run<O: Observer>(&mut self, budget: u64, obs: &mut O) -> Stop {
+        if !self.turns.parked.is_empty() {
+            return self.run_turns(budget, obs, Self::run_hart);
+        }
         let mut left = budget;
+        self.run_hart(&mut left, obs).unwrap_or(Stop::Budget)
+    }
+
+    /// Runs one hart until `steps` are done, its turn is over, or the machine stops.
+    fn run_hart<O: Observer>(&mut self, steps: &mut u64, obs: &mut O) -> Option<Stop> {
+        let mut left = *steps;
         self.begin(obs);
-        loop {
+        let stop = loop {
             if let Some(stop) = self.service() {
-                return stop;
+                break Some(stop);
             }
-            if left == 0 {
-                return Stop::Budget;
+            if left == 0 || self.turns.over {
+                break None;
             }
-            let quiet = !self.waiting && self.hart.mip & self.hart.mie == 0;
+            // A masked interrupt waits for an instruction that only the reference interpreter does.
+            let quiet = !self.waiting && trap::pending(&self.hart).is_none();
             let horizon = left.min(self.next_event - self.clock());
             if quiet && horizon > LONGEST_BLOCK {
                 let before = self.hart.retired;
@@ -260,7 +322,9 @@ impl Machine {
                 self.step_now(obs);
             }
             left -= 1;
-        }
+        };
+        *steps = left;
+        stop
     }
 
     /// Reports the address space to a new observer.
@@ -286,8 +350,14 @@ impl Machine {
     /// Does one step with the reference interpreter: an instruction, a trap or a wait.
     pub fn step<O: Observer>(&mut self, obs: &mut O) -> Step {
         self.begin(obs);
+        if self.turns.over || self.turns.left == 0 {
+            self.next_turn();
+        }
         if let Some(stop) = self.service() {
             return Step::Stopped(stop);
+        }
+        if !self.turns.parked.is_empty() {
+            self.turns.left -= 1;
         }
         let step = self.step_now(obs);
         // What the step caused shows at once.
@@ -297,14 +367,22 @@ impl Machine {
 
     /// Runs like [`run`](Self::run), with the reference interpreter only.
     pub fn run_reference<O: Observer>(&mut self, budget: u64, obs: &mut O) -> Stop {
-        self.begin(obs);
-        for _ in 0..budget {
-            if let Some(stop) = self.service() {
-                return stop;
+        let run = |machine: &mut Self, left: &mut u64, obs: &mut O| {
+            machine.begin(obs);
+            while *left > 0 && !machine.turns.over {
+                if let Some(stop) = machine.service() {
+                    return Some(stop);
+                }
+                machine.step_now(obs);
+                *left -= 1;
             }
-            self.step_now(obs);
+            machine.service()
+        };
+        if !self.turns.parked.is_empty() {
+            return self.run_turns(budget, obs, run);
         }
-        self.service().unwrap_or(Stop::Budget)
+        let mut left = budget;
+        run(self, &mut left, obs).unwrap_or(Stop::Budget)
     }
 
     fn step_now<O: Observer>(&mut self, obs: &mut O) -> Step {
@@ -435,28 +513,53 @@ impl Machine {
                 }
             }
         }
-        let code =
-            self.bus.htif.as_ref().and_then(|h| h.exit).or(self.bus.finisher.as_ref().and_then(|f| f.code));
-        self.stopped = code.map(|code| Stop::Exit { code });
+        let time = self.mtime();
+        self.bus.serve_devices(time.wrapping_mul(TICK_NS));
+        if self.bus.code_written {
+            self.flush_code();
+        }
+        let finish = self.bus.virt.as_ref().and_then(|virt| virt.finisher.finish);
+        self.stopped = match (self.bus.htif.as_ref().and_then(|h| h.exit), finish) {
+            (Some(code), _) | (None, Some(Finish::Exit(code))) => Some(Stop::Exit { code }),
+            (None, Some(Finish::Reboot)) => Some(Stop::Reboot),
+            (None, None) => None,
+        };
 
         let clint = &self.bus.clint;
-        let time = self.mtime();
-        let timer = clint.mtimecmp <= time;
-        self.hart.mip &= !(interrupt::MSI | interrupt::MTI);
-        self.hart.mip |= if clint.msip { interrupt::MSI } else { 0 } | if timer { interrupt::MTI } else { 0 };
+        let (compare, msip) = (clint.mtimecmp[self.turns.current], clint.msip[self.turns.current]);
+        let timer = compare <= time;
+        // The built-in firmware passes its timer on to supervisor mode.
+        let timer_bit =
+            if self.sbi && !self.hart.has_supervisor_timer() { interrupt::STI } else { interrupt::MTI };
+        self.hart.mip &= !(interrupt::MSI | timer_bit);
+        self.hart.mip |= if msip { interrupt::MSI } else { 0 } | if timer { timer_bit } else { 0 };
+        self.pass_external_interrupts();
 
-        let event = |compare: u64| match compare.checked_sub(time) {
-            None | Some(0) => u64::MAX,
-            Some(ticks) => ticks.saturating_add(clock / CLOCKS_PER_TICK).saturating_mul(CLOCKS_PER_TICK),
+        let at = |ticks_ahead: u64| {
+            ticks_ahead.saturating_add(clock / CLOCKS_PER_TICK).saturating_mul(CLOCKS_PER_TICK)
         };
-        let mut timer_event = event(clint.mtimecmp);
+        let event = |compare: u64| if compare <= time { u64::MAX } else { at(compare - time) };
+        let mut timer_event = event(compare);
         if self.hart.has_supervisor_timer() {
             self.hart.mip &= !interrupt::STI;
             self.hart.mip |= if self.hart.stimecmp <= time { interrupt::STI } else { 0 };
             timer_event = timer_event.min(event(self.hart.stimecmp));
         }
         let htif_event = self.bus.htif.as_ref().and_then(|h| h.due).unwrap_or(u64::MAX);
-        self.next_event = timer_event.min(htif_event);
+        let alarm = self.bus.virt.as_ref().and_then(|virt| virt.rtc.due());
+        let alarm_event = alarm.map_or(u64::MAX, |ns| at((ns.div_ceil(TICK_NS)).saturating_sub(time)));
+        self.next_event = timer_event.min(htif_event).min(alarm_event);
+    }
+
+    /// Raises and lowers the external interrupts as the platform's controller says.
+    fn pass_external_interrupts(&mut self) {
+        let Some(virt) = &self.bus.virt else { return };
+        let raised = |mode: usize, bit: u64| {
+            if virt.plic.raised(2 * self.turns.current + mode) { bit } else { 0 }
+        };
+        let lines = raised(0, interrupt::MEI) | raised(1, interrupt::SEI);
+        self.hart.mip = self.hart.mip & !(self.lines & !lines) | lines;
+        self.lines = lines;
     }
 
     /// Lets time pass until an enabled interrupt is pending.
@@ -465,14 +568,36 @@ impl Machine {
             self.waiting = false;
             return;
         }
-        let timers = interrupt::MTI | if self.hart.has_supervisor_timer() { interrupt::STI } else { 0 };
-        let timer_can_come = self.hart.mie & timers != 0;
+        let supervisor = self.sbi || self.hart.has_supervisor_timer();
+        let timers = interrupt::MTI | if supervisor { interrupt::STI } else { 0 };
+        let alarms = if self.bus.virt.is_some() { interrupt::MEI | interrupt::SEI } else { 0 };
+        let can_come = self.hart.mie & (timers | alarms) != 0;
         let htif_is_due = self.bus.htif.as_ref().is_some_and(|h| h.due.is_some());
-        if self.next_event == u64::MAX || !timer_can_come && !htif_is_due {
+        let event = if can_come || htif_is_due { self.next_event } else { u64::MAX };
+        if !self.turns.parked.is_empty() && event >= self.turns.start + QUANTUM {
+            self.turns.wake = self.turns.wake.min(event);
+            self.turns.over = true;
+        } else if event == u64::MAX {
             self.stopped = Some(Stop::Idle);
-            return;
+        } else {
+            self.idle = self.idle.wrapping_add(event.saturating_sub(self.clock()));
         }
-        self.idle = self.idle.wrapping_add(self.next_event.saturating_sub(self.clock()));
+    }
+
+    /// Types on the console; returns how many of the bytes there was room for. A machine that is
+    /// [idle](Stop::Idle) continues.
+    pub fn type_in(&mut self, bytes: &[u8]) -> usize {
+        if self.stopped == Some(Stop::Idle) {
+            self.stopped = None;
+        }
+        self.turns.busy = true;
+        self.bus.device_written = true;
+        self.bus.console.type_in(bytes)
+    }
+
+    /// Nanoseconds since reset, as the guest's clock counts them: one for each instruction, and those spent waiting.
+    pub fn elapsed(&self) -> u64 {
+        self.clock()
     }
 
     /// The program counter.
@@ -516,9 +641,10 @@ impl Machine {
         self.hart.privilege
     }
 
-    /// Instructions retired since reset. An instruction that traps, `ecall` among them, does not retire.
+    /// Instructions that all harts retired since reset. An instruction that traps, `ecall` among them, does not retire.
     pub fn instret(&self) -> u64 {
-        self.hart.retired
+        // The placeholder in the running hart's place has retired nothing.
+        self.turns.parked.iter().fold(self.hart.retired, |sum, core| sum.wrapping_add(core.hart.retired))
     }
 
     /// What the machine was built as.

@@ -1,9 +1,10 @@
 //! What the host does for a program on Spike's machine: HTIF commands, and the system calls that the proxy kernel
 //! passes on.
 
-use crate::bus::{Bus, RAM_BASE, from_le};
+use crate::bus::Bus;
 use crate::host::{Errno, HostCalls, Stat};
 use crate::htif::Htif;
+use crate::map::{RAM_BASE, from_le};
 
 impl Bus {
     /// Executes the command in `tohost`. Call it when `due`. Returns whether the host may have written anywhere.

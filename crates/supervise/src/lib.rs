@@ -9,12 +9,14 @@
 //! for it), the program is started without it: its process group is then killed at the end, and what has left
 //! that group is not found.
 //!
-//! [`Patience`] decides when silence means a hang.
+//! [`Patience`] decides when silence means a hang, [`Interrupt`] what a signal does to this process.
 
 mod descendants;
 mod guard;
+mod interrupt;
 mod patience;
 mod tree;
 
+pub use interrupt::Interrupt;
 pub use patience::Patience;
 pub use tree::{Ended, Prepare, Tree, end_with_parent};

@@ -1,5 +1,6 @@
 //! `tollgate riscv`: the bill of a trap, caches, and programs on the embedded machine. One file for each command.
 
+mod boot;
 mod icache;
 mod pipeline;
 mod run;
@@ -30,6 +31,8 @@ enum RiscvCommand {
     Icache(icache::IcacheArgs),
     /// Run a bare ELF, or a static Linux program on the proxy kernel
     Run(run::RunArgs),
+    /// Boot a real kernel: Linux, xv6, or your own
+    Boot(boot::BootArgs),
     /// Where the cycles of a whole program go on a core: by function and cause, and by who called whom
     Profile(run::ProfileArgs),
     /// How near the timed cores are to the RTL of real ones
@@ -43,6 +46,7 @@ pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
         RiscvCommand::Pipeline(args) => pipeline::run(args),
         RiscvCommand::Icache(args) => icache::run(args),
         RiscvCommand::Run(args) => run::run(args),
+        RiscvCommand::Boot(args) => boot::run(args),
         RiscvCommand::Profile(args) => run::profile(args),
         RiscvCommand::Validate(args) => validate::run(args),
     }

@@ -13,12 +13,12 @@ use crate::args::{Destination, Usage};
 use crate::output::{self, Sink, say};
 use crate::progress::Progress;
 use anyhow::anyhow;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, store, text, warning};
+use tollgate_supervise::Interrupt;
 
 /// A command's run, from the first check to the exit status.
 pub(crate) struct Session {
@@ -217,48 +217,4 @@ fn usable_store(destination: &Destination) -> anyhow::Result<Store> {
     })?;
     store.check_writable().map_err(Usage::error)?;
     Ok(store)
-}
-
-/// What the signal handlers share with the session.
-#[derive(Default)]
-struct Interrupt {
-    stop: Arc<AtomicBool>,
-    registered: AtomicBool,
-    /// The command that shows the saved run, once there is one.
-    saved: OnceLock<String>,
-}
-
-impl Interrupt {
-    /// Installs the handlers, once.
-    fn register(self: &Arc<Self>) -> anyhow::Result<()> {
-        if self.registered.swap(true, Ordering::Relaxed) {
-            return Ok(());
-        }
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            let own = Arc::clone(self);
-            // SAFETY: the handler reads atomics and calls write(2) and _exit(2), which a handler may do.
-            unsafe { signal_hook::low_level::register(signal, move || own.signal()) }?;
-        }
-        Ok(())
-    }
-
-    /// Runs in a signal handler.
-    fn signal(&self) {
-        let write = |text: &str| {
-            // SAFETY: the text is valid for its length.
-            unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
-        };
-        if !self.stop.swap(true, Ordering::Relaxed) {
-            return write("tollgate: stopping after the batch in hand; a second signal ends it at once\n");
-        }
-        match self.saved.get() {
-            Some(command) => {
-                write("tollgate: ended at once; '");
-                write(command);
-                write("' prints what was saved\n");
-            }
-            None => write("tollgate: ended at once; nothing was saved yet\n"),
-        }
-        signal_hook::low_level::exit(1);
-    }
 }

@@ -45,6 +45,7 @@ impl Machine {
             Some(&start) => start,
             None => {
                 let start = self.build_block(pc, page, context.fp);
+                self.note_code(page);
                 self.engine.blocks.insert(key, start);
                 start
             }
@@ -70,6 +71,7 @@ impl Machine {
         if self.hart.pmp.check(pa, PAGE, access, privilege) != Verdict::Allowed
             || self.bus.ram_slice(pa, PAGE).is_none()
             || store && self.bus.htif.as_ref().is_some_and(|h| h.watches(pa))
+            || store && self.bus.is_code(pa)
         {
             return false;
         }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use crate::hart::{Hart, status};
 use crate::insn::Insn;
+use crate::map::RAM_BASE;
 use crate::observer::{BlockInsn, Pass, Touch};
 use crate::privilege::Privilege;
 use crate::tier::{Tier, Tlb, TlbEntry};
@@ -185,6 +186,16 @@ impl Engine {
     /// Forgets every translation and permission.
     pub(crate) fn flush_translations(&mut self) {
         self.contexts = [None; CONTEXTS];
+    }
+
+    /// Forgets where stores to a physical page go.
+    pub(crate) fn forget_stores(&mut self, page: u64) {
+        let Some(arena) = &mut self.arena else { return };
+        for entry in arena.stores.iter_mut().flatten() {
+            if entry.tag != NO_TAG && entry.tag.wrapping_add(entry.addend) == page.wrapping_sub(RAM_BASE) {
+                entry.tag = NO_TAG;
+            }
+        }
     }
 
     /// Finds or makes the slot of a context; yields the slot and its number.

@@ -39,6 +39,36 @@ pub(crate) const CASES: &[Case] = &[
         ..BAD
     },
     Case {
+        name: "a kernel that does not exist",
+        args: "riscv boot --kernel {dir}/none",
+        says: &["none: No such file"],
+        ..BAD
+    },
+    Case {
+        name: "a device as a kernel",
+        args: "riscv boot --kernel /dev/zero",
+        says: &["/dev/zero: not a regular file"],
+        ..BAD
+    },
+    Case {
+        name: "a kernel for another machine",
+        args: "riscv boot --kernel /proc/self/exe",
+        says: &["as the kernel: an ELF file for another machine"],
+        ..BAD
+    },
+    Case {
+        name: "more harts than there can be",
+        args: "riscv boot --kernel Image --harts 9",
+        says: &["--harts 9: give a number from 1 to 8"],
+        ..BAD
+    },
+    Case {
+        name: "a machine without memory",
+        args: "riscv boot --kernel Image --memory 0",
+        says: &["--memory 0: give MiB from 1 to 65536"],
+        ..BAD
+    },
+    Case {
         name: "an empty pattern",
         args: "run ''",
         says: &["no probe is called ''", "tollgate list"],

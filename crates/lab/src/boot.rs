@@ -1,0 +1,290 @@
+//! Boots a real kernel on the embedded machine: its console, its input, and how it ends.
+
+mod terminal;
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::{Duration, Instant};
+
+use tollgate_record::number::count;
+use tollgate_riscv::{
+    Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, Stop, Storage,
+};
+
+pub use terminal::Terminal;
+
+/// What to boot, on what.
+#[derive(Clone, Debug)]
+pub struct BootJob {
+    /// The machine's instructions.
+    pub isa: Isa,
+    /// How many harts.
+    pub harts: usize,
+    /// Its RAM.
+    pub ram_bytes: u64,
+    /// The kernel's file.
+    pub kernel: Vec<u8>,
+    /// The firmware; if `None`, what the kernel needs.
+    pub firmware: Option<Firmware>,
+    /// The initial RAM disk's file.
+    pub initrd: Option<Vec<u8>>,
+    /// The kernel's command line.
+    pub append: String,
+    /// When to stop a kernel that does not end.
+    pub max_instructions: u64,
+}
+
+/// Why a kernel was not booted, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum KernelError {
+    #[error("{0}")]
+    Boot(#[from] BootError),
+    #[error("{0}")]
+    Machine(#[from] ConfigError),
+    #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
+    NoMemory(u64),
+    #[error("cannot write the kernel's output: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// How a boot ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BootEnding {
+    /// The kernel switched the machine off, with this status.
+    PoweredOff(i32),
+    /// It asked for a reset.
+    Rebooted,
+    /// Its instructions were used up.
+    Budget,
+    /// Somebody interrupted it.
+    Interrupted,
+    /// It waits for input, and there is no more.
+    NoInput,
+    /// It does nothing but trap; the pc.
+    Stuck(u64),
+}
+
+/// How a kernel ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootOutcome {
+    /// How it ended.
+    pub ending: BootEnding,
+    /// Instructions that retired, on all harts.
+    pub instructions: u64,
+    /// Simulated nanoseconds.
+    pub simulated_ns: u64,
+    /// How many harts there were.
+    pub harts: usize,
+    /// The last lines on the console.
+    pub last_lines: Vec<String>,
+}
+
+impl BootOutcome {
+    /// Whether the kernel switched the machine off by itself.
+    pub fn is_success(&self) -> bool {
+        matches!(self.ending, BootEnding::PoweredOff(0) | BootEnding::Rebooted)
+    }
+
+    /// How it ended and after how many instructions, as a sentence; the kernel's last lines follow if it failed.
+    pub fn verdict(&self) -> String {
+        let count = count(self.instructions);
+        let ms = self.simulated_ns / 1_000_000;
+        let harts = match self.harts {
+            1 => String::new(),
+            n => format!(" on {n} harts that took turns of 10,000 instructions"),
+        };
+        let after = format!("after {count} instructions{harts}, {ms} ms of simulated time");
+        let what = match &self.ending {
+            BootEnding::PoweredOff(0) => return format!("powered off {after}"),
+            BootEnding::Rebooted => return format!("the kernel asked for a reboot {after}"),
+            BootEnding::PoweredOff(status) => format!("the kernel ended with status {status} {after}"),
+            BootEnding::Budget => {
+                format!("stopped: the kernel has not ended {after}; --max-instructions gives it more")
+            }
+            BootEnding::Interrupted => format!("interrupted {after}"),
+            BootEnding::NoInput => {
+                format!("stopped {after}: the kernel waits, nothing can wake it, and the input has ended")
+            }
+            BootEnding::Stuck(pc) => {
+                format!("stopped {after}: nothing but traps; the handler at {pc:#x} traps itself")
+            }
+        };
+        let mut text = what;
+        if !self.last_lines.is_empty() {
+            text.push_str("; the kernel's last lines:");
+            for line in &self.last_lines {
+                text.push_str("\n  ");
+                text.push_str(line);
+            }
+        }
+        text
+    }
+}
+
+/// Steps between two looks at console and input: a few milliseconds.
+const SLICE: u64 = 1 << 20;
+/// Slices in which nothing retires, after which a guest counts as stuck.
+const STUCK: u32 = 8;
+/// The longest that an idle machine waits for input before it looks for an interruption.
+const LOOK: Duration = Duration::from_millis(50);
+const LAST_LINES: usize = 8;
+const LAST_BYTES: usize = 4096;
+
+/// What is typed.
+pub struct Input {
+    /// The bytes that are typed before the kernel starts.
+    pub first: Vec<u8>,
+    /// Bytes as they come; disconnected at the end of the input.
+    pub bytes: Receiver<Vec<u8>>,
+    /// Whether a person types: an idle machine then does not run ahead of the clock on the wall.
+    pub person: bool,
+}
+
+/// A machine with a kernel, before its first instruction.
+///
+/// # Errors
+/// What is not a kernel, or does not fit.
+pub fn prepare(job: &BootJob, drive: Option<Box<dyn Storage>>) -> Result<Machine, KernelError> {
+    let room = usize::try_from(job.ram_bytes).ok().filter(|&size| size < isize::MAX as usize);
+    if room.is_some_and(|size| Vec::<u8>::new().try_reserve_exact(size).is_err()) {
+        return Err(KernelError::NoMemory(job.ram_bytes));
+    }
+    let config = Config {
+        isa: job.isa,
+        machine: MachineKind::Virt,
+        ram_bytes: job.ram_bytes,
+        harts: job.harts,
+        bootargs: job.append.clone(),
+        // As QEMU does it, which kernels of its machine expect.
+        misaligned: true,
+        coherent_code: true,
+        ..Config::default()
+    };
+    let mut machine = Machine::new(config)?;
+    machine.boot(Boot {
+        kernel: &job.kernel,
+        firmware: job.firmware.clone(),
+        initrd: job.initrd.as_deref(),
+        drive,
+        console: job.append.contains("console=hvc"),
+        seed: 0,
+    })?;
+    Ok(machine)
+}
+
+/// Runs a prepared machine until the kernel ends, its instructions are used up, or `interrupted` says so.
+///
+/// # Errors
+/// The console cannot be written.
+pub fn run(
+    machine: &mut Machine,
+    max_instructions: u64,
+    input: &Input,
+    console: &mut dyn Write,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<BootOutcome, KernelError> {
+    let pending = input.first.iter().copied().collect();
+    let mut run = Run { left: max_instructions, pending, open: true, tail: Vec::new() };
+    let ending = run.drive(machine, input, console, interrupted)?;
+    let text = String::from_utf8_lossy(&run.tail).into_owned();
+    let lines: Vec<String> =
+        text.lines().map(str::trim_end).filter(|l| !l.is_empty()).map(printable).collect();
+    Ok(BootOutcome {
+        ending,
+        instructions: machine.instret(),
+        simulated_ns: machine.elapsed(),
+        harts: machine.config().harts,
+        last_lines: lines[lines.len().saturating_sub(LAST_LINES)..].to_vec(),
+    })
+}
+
+fn printable(line: &str) -> String {
+    line.chars().filter(|c| !c.is_control()).collect()
+}
+
+struct Run {
+    left: u64,
+    /// Typed, and not yet accepted by the machine.
+    pending: VecDeque<u8>,
+    /// Whether more may be typed.
+    open: bool,
+    tail: Vec<u8>,
+}
+
+impl Run {
+    fn drive(
+        &mut self,
+        machine: &mut Machine,
+        input: &Input,
+        console: &mut dyn Write,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<BootEnding, KernelError> {
+        let mut without_progress = 0;
+        loop {
+            while self.open {
+                match input.bytes.try_recv() {
+                    Ok(bytes) => self.pending.extend(bytes),
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => self.open = false,
+                }
+            }
+            self.type_in(machine);
+            let (instret, elapsed, began) = (machine.instret(), machine.elapsed(), Instant::now());
+            let budget = SLICE.min(self.left);
+            let stop = machine.run(budget, &mut ());
+            self.left -= budget;
+            self.show(machine, console)?;
+            if interrupted() {
+                return Ok(BootEnding::Interrupted);
+            }
+            let retired = machine.instret() - instret;
+            without_progress =
+                if retired == 0 && machine.elapsed() == elapsed { without_progress + 1 } else { 0 };
+            match stop {
+                Stop::Exit { code } => return Ok(BootEnding::PoweredOff(code)),
+                Stop::Reboot => return Ok(BootEnding::Rebooted),
+                Stop::Idle if self.open => self.wait(input, LOOK),
+                Stop::Idle if self.pending.is_empty() => return Ok(BootEnding::NoInput),
+                _ if self.left == 0 => return Ok(BootEnding::Budget),
+                _ if without_progress >= STUCK => return Ok(BootEnding::Stuck(machine.pc())),
+                _ => {}
+            }
+            // Most of the slice was skipped by waiting: a person would see timers run ahead.
+            let simulated = Duration::from_nanos(machine.elapsed().wrapping_sub(elapsed));
+            if input.person && self.open && simulated > Duration::from_nanos(2 * retired) {
+                self.wait(input, simulated.saturating_sub(began.elapsed()).min(LOOK));
+            }
+        }
+    }
+
+    /// Passes on as many typed bytes as the machine has room for.
+    fn type_in(&mut self, machine: &mut Machine) {
+        if !self.pending.is_empty() {
+            let taken = machine.type_in(self.pending.make_contiguous());
+            self.pending.drain(..taken);
+        }
+    }
+
+    /// Waits for something typed.
+    fn wait(&mut self, input: &Input, longest: Duration) {
+        match input.bytes.recv_timeout(longest) {
+            Ok(bytes) => self.pending.extend(bytes),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => self.open = false,
+        }
+    }
+
+    fn show(&mut self, machine: &mut Machine, console: &mut dyn Write) -> io::Result<()> {
+        let written = machine.take_console();
+        if written.is_empty() {
+            return Ok(());
+        }
+        self.tail.extend(&written[written.len().saturating_sub(LAST_BYTES)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(LAST_BYTES));
+        console.write_all(&written)?;
+        console.flush()
+    }
+}

@@ -1,0 +1,164 @@
+//! How a kernel is booted.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+
+use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Storage};
+
+use super::options::{PlanError, check_budget, isa, within};
+use crate::boot::{self, BootJob, Input, KernelError};
+
+/// What a command line asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct BootRequest<'a> {
+    /// The kernel.
+    pub kernel: &'a Path,
+    /// `sbi`, `none` or a file; if `None`, what the kernel needs.
+    pub bios: Option<&'a Path>,
+    /// The initial RAM disk.
+    pub initrd: Option<&'a Path>,
+    /// The drive.
+    pub drive: Option<&'a Path>,
+    /// The kernel's command line.
+    pub append: &'a str,
+    /// The machine's instructions.
+    pub isa: &'a str,
+    /// How many harts.
+    pub harts: u64,
+    /// RAM in MiB.
+    pub memory: u64,
+    /// When to stop the kernel.
+    pub max_instructions: u64,
+}
+
+/// The instructions of QEMU's `virt`, as far as they are here.
+pub const BOOT_ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
+
+/// The largest kernel, firmware or initial RAM disk that is read.
+const LARGEST: u64 = 1 << 30;
+
+impl BootRequest<'_> {
+    /// Reads the files and prepares the machine.
+    ///
+    /// # Errors
+    /// The option or file that is wrong, and what to do.
+    pub fn prepare(&self) -> Result<Machine, PlanError> {
+        check_budget(self.max_instructions)?;
+        within("--harts", self.harts, "a number", 1..=8)?;
+        within("--memory", self.memory, "MiB", 1..=65536)?;
+        let firmware = match self.bios {
+            None => None,
+            Some(path) if path == Path::new("sbi") => Some(Firmware::BuiltIn),
+            Some(path) if path == Path::new("none") => Some(Firmware::Nothing),
+            Some(path) => Some(Firmware::File(regular(path)?)),
+        };
+        let job = BootJob {
+            isa: isa(self.isa)?,
+            harts: self.harts as usize,
+            ram_bytes: self.memory << 20,
+            kernel: regular(self.kernel)?,
+            firmware,
+            initrd: self.initrd.map(regular).transpose()?,
+            append: self.append.to_owned(),
+            max_instructions: self.max_instructions,
+        };
+        let drive = self.drive.map(open_drive).transpose()?;
+        boot::prepare(&job, drive).map_err(|error| self.explain(&error))
+    }
+
+    /// The option or file that caused an error, and what to do.
+    fn explain(&self, error: &KernelError) -> PlanError {
+        let file = |path: Option<&Path>| PlanError::file(path.unwrap_or(self.kernel), error);
+        match error {
+            KernelError::Boot(BootError::Initrd { .. }) => {
+                let path = self.initrd.unwrap_or(self.kernel);
+                PlanError::file(path, format!("{error}; --memory {} gives it room", self.memory * 2))
+            }
+            KernelError::Boot(BootError::Drive(_)) => file(self.drive),
+            KernelError::Boot(BootError::Firmware(_)) => file(self.bios),
+            KernelError::Boot(BootError::Config(_)) | KernelError::Machine(ConfigError::DeviceTree(..)) => {
+                PlanError::option("--append", error)
+            }
+            KernelError::Machine(_) | KernelError::NoMemory(_) => {
+                PlanError::value("--memory", self.memory, error)
+            }
+            _ => file(None),
+        }
+    }
+}
+
+/// The bytes of a regular file that is not too large. (A device could have no end, a pipe no beginning.)
+fn regular(path: &Path) -> Result<Vec<u8>, PlanError> {
+    let (mut file, len) = open(path)?;
+    if len > LARGEST {
+        return Err(PlanError::file(path, format!("{len} bytes; at most {LARGEST} are read")));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| PlanError::file(path, error))?;
+    Ok(bytes)
+}
+
+fn open(path: &Path) -> Result<(File, u64), PlanError> {
+    let refused = |error: io::Error| PlanError::file(path, error);
+    let kind = std::fs::metadata(path).map_err(refused)?;
+    if !kind.is_file() {
+        return Err(PlanError::file(path, "not a regular file"));
+    }
+    Ok((File::open(path).map_err(refused)?, kind.len()))
+}
+
+/// A file as a drive. It is only read: what the guest writes stays in the machine.
+struct Drive {
+    file: File,
+    len: u64,
+}
+
+fn open_drive(path: &Path) -> Result<Box<dyn Storage>, PlanError> {
+    let (file, len) = open(path)?;
+    Ok(Box::new(Drive { file, len }))
+}
+
+impl Storage for Drive {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(bytes, at)
+    }
+}
+
+/// The most that waits between the reader and the machine, in pieces of up to 4 KiB.
+const PIECES: usize = 64;
+/// The most that is typed from a regular file.
+const MOST_TYPED: u64 = 1 << 20;
+
+/// What is typed: the bytes of a regular file are there from the beginning, so that two runs are the same; those of a
+/// pipe or terminal come when they come.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn input(mut from: impl Read + AsFd + IsTerminal + Send + 'static) -> io::Result<Input> {
+    let person = from.is_terminal();
+    let (sender, bytes) = mpsc::sync_channel(PIECES);
+    let mut first = Vec::new();
+    if File::from(from.as_fd().try_clone_to_owned()?).metadata()?.is_file() {
+        from.take(MOST_TYPED).read_to_end(&mut first)?;
+        return Ok(Input { first, bytes, person });
+    }
+    // It ends with the input, or with the process.
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(n @ 1..) = from.read(&mut buffer) {
+            if sender.send(buffer[..n].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    Ok(Input { first, bytes, person })
+}

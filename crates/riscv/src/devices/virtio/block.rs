@@ -1,0 +1,147 @@
+//! The block device (virtio 1.2, section 5.2), copy on write: what the guest writes stays in memory.
+
+use std::collections::BTreeMap;
+
+use super::queue::{Broken, Chain, Part, Touched};
+
+/// Where a drive's bytes come from.
+pub trait Storage: Send {
+    /// How many bytes there are.
+    fn len(&self) -> u64;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Reads bytes, all of which exist.
+    ///
+    /// # Errors
+    /// Any error is an I/O error to the guest.
+    fn read(&mut self, at: u64, bytes: &mut [u8]) -> std::io::Result<()>;
+}
+
+impl Storage for Vec<u8> {
+    fn len(&self) -> u64 {
+        self.as_slice().len() as u64
+    }
+
+    fn read(&mut self, at: u64, bytes: &mut [u8]) -> std::io::Result<()> {
+        let start = usize::try_from(at).unwrap_or(usize::MAX);
+        let end = start.saturating_add(bytes.len());
+        bytes.copy_from_slice(self.get(start..end).ok_or(std::io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+pub(crate) const SECTOR: u64 = 512;
+
+/// VIRTIO_BLK_F_FLUSH.
+pub(crate) const FEATURES: u64 = 1 << 9;
+
+/// Request types (5.2.6) and their results.
+const IN: u64 = 0;
+const OUT: u64 = 1;
+const FLUSH: u64 = 4;
+const GET_ID: u64 = 8;
+const OK: u8 = 0;
+const IO_ERROR: u8 = 1;
+const UNSUPPORTED: u8 = 2;
+
+/// The device: the drive, and the sectors that were written.
+pub(crate) struct Block {
+    storage: Box<dyn Storage>,
+    pub(crate) written: BTreeMap<u64, [u8; SECTOR as usize]>,
+}
+
+impl Block {
+    pub(crate) fn new(storage: Box<dyn Storage>) -> Self {
+        Block { storage, written: BTreeMap::new() }
+    }
+
+    /// The capacity in sectors.
+    pub(crate) fn sectors(&self) -> u64 {
+        self.storage.len() / SECTOR
+    }
+
+    /// 5.2.4: the capacity comes first.
+    pub(crate) fn config(&self) -> Vec<u8> {
+        self.sectors().to_le_bytes().to_vec()
+    }
+
+    pub(crate) fn serve(&mut self, ram: &mut [u8], chain: &Chain, touched: Touched) -> Result<u32, Broken> {
+        let header = *chain.readable.first().filter(|part| part.len == 16).ok_or(Broken)?;
+        let word = |range| header.bytes(ram).map(|bytes| crate::map::from_le(&bytes[range]));
+        let (kind, sector) = (word(0..4)?, word(8..16)?);
+        let (status, data) = chain.writable.split_last().filter(|(last, _)| last.len == 1).ok_or(Broken)?;
+        let mut written = 1;
+        let result = match kind {
+            IN => {
+                let result = self
+                    .transfer(sector, data, |block, sector, part| block.read(sector, part.bytes_mut(ram)?))?;
+                for part in data {
+                    touched(part.address, part.len);
+                    written += part.len as u32;
+                }
+                result
+            }
+            OUT => self.transfer(sector, &chain.readable[1..], |block, sector, part| {
+                block.write(sector, part.bytes(ram)?);
+                Ok(true)
+            })?,
+            FLUSH => OK,
+            GET_ID => {
+                let name = b"tollgate\0";
+                if let Some(part) = data.first().filter(|part| part.len >= name.len() as u64) {
+                    part.bytes_mut(ram)?[..name.len()].copy_from_slice(name);
+                    written += name.len() as u32;
+                }
+                OK
+            }
+            _ => UNSUPPORTED,
+        };
+        status.bytes_mut(ram)?[0] = result;
+        Ok(written)
+    }
+
+    /// Does `each` for the parts of a request, one behind the other on the drive; yields the status.
+    fn transfer(
+        &mut self,
+        sector: u64,
+        parts: &[Part],
+        mut each: impl FnMut(&mut Self, u64, Part) -> Result<bool, Broken>,
+    ) -> Result<u8, Broken> {
+        let mut at = sector;
+        for &part in parts {
+            let end = at.checked_add(part.len / SECTOR);
+            if part.len % SECTOR != 0 || end.is_none_or(|end| end > self.sectors()) {
+                return Ok(IO_ERROR);
+            }
+            if !each(self, at, part)? {
+                return Ok(IO_ERROR);
+            }
+            at += part.len / SECTOR;
+        }
+        Ok(OK)
+    }
+
+    fn read(&mut self, sector: u64, bytes: &mut [u8]) -> Result<bool, Broken> {
+        if self.storage.read(sector * SECTOR, bytes).is_err() {
+            return Ok(false);
+        }
+        let end = sector + bytes.len() as u64 / SECTOR;
+        for (&at, written) in self.written.range(sector..end) {
+            let place = ((at - sector) * SECTOR) as usize;
+            bytes[place..place + SECTOR as usize].copy_from_slice(written);
+        }
+        Ok(true)
+    }
+
+    fn write(&mut self, sector: u64, bytes: &[u8]) {
+        for (at, chunk) in (sector..).zip(bytes.chunks_exact(SECTOR as usize)) {
+            if let Ok(chunk) = chunk.try_into() {
+                self.written.insert(at, chunk);
+            }
+        }
+    }
+}

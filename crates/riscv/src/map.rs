@@ -1,0 +1,37 @@
+//! Where things are in the address space, in Spike's memory map and in that of QEMU's `virt`.
+
+/// Where RAM begins, in both memory maps.
+pub(crate) const RAM_BASE: u64 = 0x8000_0000;
+/// Where the read-only memory with the device tree begins.
+pub(crate) const ROM_BASE: u64 = 0x1000;
+pub(crate) const ROM_SIZE: u64 = 0xf000;
+pub(crate) const FINISHER_BASE: u64 = 0x10_0000;
+pub(crate) const FINISHER_SIZE: u64 = 0x1000;
+pub(crate) const RTC_BASE: u64 = 0x10_1000;
+pub(crate) const RTC_SIZE: u64 = 0x1000;
+pub(crate) const RTC_SOURCE: u32 = 11;
+pub(crate) const CLINT_BASE: u64 = 0x200_0000;
+pub(crate) const CLINT_SIZE: u64 = 0x10000;
+pub(crate) const PLIC_BASE: u64 = 0xc00_0000;
+pub(crate) const PLIC_SIZE: u64 = 0x60_0000;
+pub(crate) const UART_BASE: u64 = 0x1000_0000;
+pub(crate) const UART_SIZE: u64 = 0x100;
+pub(crate) const UART_SOURCE: u32 = 10;
+pub(crate) const VIRTIO_BASE: u64 = 0x1000_1000;
+/// The distance from one virtio slot to the next.
+pub(crate) const VIRTIO_STRIDE: u64 = 0x1000;
+pub(crate) const VIRTIO_SLOTS: usize = 8;
+/// The interrupt source of the first virtio slot.
+pub(crate) const VIRTIO_SOURCE: u32 = 1;
+
+/// The most harts that a machine has.
+pub(crate) const MOST_HARTS: usize = 8;
+/// Ticks of `mtime` in a second; an instruction counts as a nanosecond of it.
+pub(crate) const TIMEBASE_HZ: u32 = 10_000_000;
+/// Nanoseconds of a tick.
+pub(crate) const TICK_NS: u64 = 1_000_000_000 / TIMEBASE_HZ as u64;
+
+/// Assembles up to eight little-endian bytes.
+pub(crate) fn from_le(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))
+}
