@@ -61,6 +61,7 @@ mod host;
 mod htif;
 mod insn;
 mod isa;
+mod jump;
 mod machine;
 mod map;
 mod mmu;

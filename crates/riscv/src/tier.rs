@@ -9,10 +9,7 @@
 
 use std::collections::HashMap;
 
-use crate::engine::{JUMP_ENTRIES, Jump, TLB_ENTRIES, boxed, jump_index};
-use crate::insn::Class;
-use crate::machine::Machine;
-use crate::mmu::PAGE;
+use crate::jump::{JUMP_ENTRIES, Jump, boxed, jump_index};
 use crate::observer::BlockInsn;
 
 /// The most instructions in a region, and so the most that a translation retires between two checks of its limit.
@@ -43,6 +40,9 @@ pub struct TlbEntry {
     /// What makes an address in the page an index of RAM.
     pub addend: u64,
 }
+
+/// Entries of a [`Tlb`].
+pub const TLB_ENTRIES: usize = 256;
 
 /// The pages of one context, indexed by the lowest bits of the page number.
 pub type Tlb = [TlbEntry; TLB_ENTRIES];
@@ -102,7 +102,7 @@ pub(crate) struct Tier {
 }
 
 impl Tier {
-    fn new(translator: Box<dyn Translator>, every: u64) -> Self {
+    pub(crate) fn new(translator: Box<dyn Translator>, every: u64) -> Self {
         let (regions, samples) = (HashMap::new(), HashMap::new());
         Self { translator, every, due: every, entries: boxed(Jump::NOWHERE), regions, samples }
     }
@@ -133,79 +133,25 @@ impl Tier {
         true
     }
 
+    /// Counts a sample of the block with this key when `now` instructions have retired. The first time that the block is hot,
+    /// translates the region that `region` finds. Yields whether there is a translation.
+    pub(crate) fn sample(
+        &mut self,
+        key: (u64, u64),
+        now: u64,
+        region: impl FnOnce() -> Option<Region>,
+    ) -> bool {
+        self.due = now.saturating_add(self.every);
+        let samples = self.samples.entry(key).or_default();
+        *samples = samples.saturating_add(1);
+        if *samples < HOT {
+            return false;
+        }
+        let translate = || region().and_then(|region| self.translator.translate(&region));
+        self.regions.entry(key).or_insert_with(translate).is_some()
+    }
+
     pub(crate) fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit {
         self.translator.run(number, registers)
-    }
-}
-
-impl Machine {
-    /// Sets the translator for hot code, with the instructions from one sample to the next ([`SAMPLE`] is a good number).
-    /// Results are the same with and without; observers of instructions or accesses do without.
-    pub fn set_translator(&mut self, translator: Box<dyn Translator>, every: u64) {
-        self.engine.flush_blocks();
-        self.engine.tier = Some(Tier::new(translator, every));
-    }
-
-    /// Counts a sample of a block, and has it translated if it is hot. `now` instructions have retired.
-    pub(crate) fn sample(&mut self, start: u16, fp: u8, now: u64) {
-        let Some(arena) = &self.engine.arena else { return };
-        let meta = arena.meta[usize::from(start)];
-        let page = u64::from(meta.page) << 12;
-        let key = (meta.pc, page | u64::from(fp));
-        let Some(mut tier) = self.engine.tier.take() else { return };
-        tier.due = now.saturating_add(tier.every);
-        let samples = tier.samples.entry(key).or_default();
-        *samples = samples.saturating_add(1);
-        let is_hot = *samples >= HOT && page != 0;
-        if is_hot && !tier.regions.contains_key(&key) {
-            let region = self.region(meta.pc, page);
-            tier.regions.insert(key, region.and_then(|region| tier.translator.translate(&region)));
-        }
-        let is_translated = matches!(tier.regions.get(&key), Some(Some(_)));
-        self.engine.tier = Some(tier);
-        if let (true, Some(arena)) = (is_translated, &mut self.engine.arena) {
-            // Blocks that lead there leave the interpreter from now on.
-            arena.links.fill(0);
-            arena.jumps[jump_index(meta.pc)] = Jump::NOWHERE;
-        }
-    }
-
-    /// The code that an instruction leads to in its page, as far as it is RV64's.
-    fn region(&self, entry: u64, page: u64) -> Option<Region> {
-        if !self.hart.isa.is_rv64() {
-            return None;
-        }
-        let mut insns: HashMap<u64, BlockInsn> = HashMap::new();
-        let mut open = vec![entry];
-        while let Some(pc) = open.pop() {
-            let is_inside = pc & !(PAGE - 1) == entry & !(PAGE - 1);
-            if !is_inside || insns.contains_key(&pc) || insns.len() >= LARGEST_REGION {
-                continue;
-            }
-            let offset = pc & (PAGE - 1);
-            let size = if offset == PAGE - 2 { 2 } else { 4 };
-            let word = self.bus.ram_read(page + offset, size).unwrap_or(0) as u32;
-            let word = if word & 3 == 3 { word } else { word & 0xffff };
-            if word & 3 == 3 && size == 2 {
-                continue;
-            }
-            let Some(insn) = self.decoder.decode(word) else { continue };
-            insns.insert(pc, BlockInsn { pc, insn, word, page: (page >> 12) as u32 });
-            let next = pc.wrapping_add(u64::from(insn.len));
-            let target = pc.wrapping_add(insn.imm as u64);
-            let may_jump = target & self.hart.target_mask() == 0;
-            match insn.row().class {
-                Class::Branch if may_jump => open.extend([next, target]),
-                Class::Jump if may_jump => open.push(target),
-                Class::Upper | Class::AluImm | Class::AluReg | Class::Load | Class::Store | Class::Nop => {
-                    open.push(next)
-                }
-                // The interpreter does all others, or they lead anywhere.
-                _ => {}
-            }
-        }
-        let mut insns: Vec<BlockInsn> = insns.into_values().collect();
-        insns.sort_unstable_by_key(|insn| insn.pc);
-        Some(Region { entry, insns })
     }
 }

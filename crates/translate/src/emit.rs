@@ -8,15 +8,15 @@ use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{AbiParam, Block, Function, InstBuilder, MemFlagsData, Type, Value};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{Region, TlbEntry};
+use tollgate_riscv::tier::{Region, TLB_ENTRIES, TlbEntry};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
-use crate::State;
+use crate::state::State;
 
 /// The bits of an address that are its offset in a page.
 const OFFSET: u64 = 4095;
-/// The pages of a table of pages, less one, by which a page number is reduced to an index.
-const TLB_MASK: u64 = (std::mem::size_of::<tollgate_riscv::tier::Tlb>() / size_of::<TlbEntry>()) as u64 - 1;
+/// Reduces a page number to the place of its entry.
+const TLB_MASK: i64 = TLB_ENTRIES as i64 - 1;
 
 /// Writes the function of a region; `None` if it contains floating point, which the interpreter does as fast.
 pub(crate) fn region(
@@ -375,7 +375,7 @@ impl Emitter<'_> {
         let va = self.builder.ins().iadd_imm_s(base, insn.imm);
         let table = self.field(table);
         let page = self.builder.ins().ushr_imm_s(va, 12);
-        let index = self.builder.ins().band_imm_s(page, TLB_MASK as i64);
+        let index = self.builder.ins().band_imm_s(page, TLB_MASK);
         let offset = self.builder.ins().imul_imm_s(index, size_of::<TlbEntry>() as i64);
         let entry = self.builder.ins().iadd(table, offset);
         let tag =

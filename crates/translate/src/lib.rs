@@ -19,13 +19,15 @@
 //! is bounded by [`MOST_CODE`].
 
 mod emit;
+mod state;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
-use tollgate_riscv::tier::{Exit, Region, Registers, TlbEntry, Translator};
+use state::State;
+use tollgate_riscv::tier::{Exit, Region, Registers, Translator};
 
 /// Bytes of host code after which no more is translated, until the guest's code changes.
 pub const MOST_CODE: usize = 32 << 20;
@@ -34,20 +36,6 @@ pub const MOST_CODE: usize = 32 << 20;
 #[derive(Debug, thiserror::Error)]
 #[error("this host cannot translate: {0}")]
 pub struct Unavailable(String);
-
-/// What a translation shares with its caller.
-#[repr(C)]
-struct State {
-    x: *mut u64,
-    ram: *mut u8,
-    ram_bytes: u64,
-    loads: *const TlbEntry,
-    stores: *const TlbEntry,
-    retired: u64,
-    limit: u64,
-    pc: u64,
-    interpret: u64,
-}
 
 type Function = extern "C" fn(*mut State);
 

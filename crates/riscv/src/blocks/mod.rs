@@ -19,6 +19,7 @@
 //! * No store to the page of `tohost` goes through the TLB.
 
 mod build;
+mod hot;
 mod run;
 
 use crate::bus::RAM_BASE;

@@ -3,6 +3,7 @@
 
 mod op;
 
+pub(crate) use crate::jump::{JUMP_ENTRIES, Jump, boxed, jump_index};
 pub(crate) use op::{Code, MicroOp, called, fold};
 
 use std::collections::HashMap;
@@ -12,15 +13,13 @@ use crate::insn::Insn;
 use crate::map::RAM_BASE;
 use crate::observer::{BlockInsn, Pass, Touch};
 use crate::privilege::Privilege;
-use crate::tier::{Tier, Tlb, TlbEntry};
+use crate::tier::{TLB_ENTRIES, Tier, Tlb, TlbEntry};
 
 /// The most instructions that one pass through a block can retire.
 pub(crate) const LONGEST_BLOCK: u64 = 96;
 
 /// Ops in the arena. A `u16` can name each, so that no access needs a bounds check.
 pub(crate) const ARENA: usize = 1 << 16;
-pub(crate) const JUMP_ENTRIES: usize = 4096;
-pub(crate) const TLB_ENTRIES: usize = 256;
 pub(crate) const CONTEXTS: usize = 8;
 
 /// What the engine stores for an instruction besides its op.
@@ -34,19 +33,6 @@ pub(crate) enum Pause {
     Execute(Insn, u32),
     /// The reference interpreter has to fetch at the hart's pc.
     Fetch,
-}
-
-/// An entry of the table of jump targets.
-#[derive(Clone, Copy)]
-pub(crate) struct Jump {
-    pub(crate) pc: u64,
-    pub(crate) context: u32,
-    pub(crate) start: u16,
-}
-
-impl Jump {
-    /// An entry that no address matches.
-    pub(crate) const NOWHERE: Jump = Jump { pc: 1, context: 0, start: 0 };
 }
 
 /// Matches no address that has been masked.
@@ -100,14 +86,6 @@ pub(crate) struct Arena {
 pub(crate) const LOG: usize = 256;
 /// At most this many instructions are recorded until the next jump.
 pub(crate) const LOG_FULL: u64 = LOG as u64 - LONGEST_BLOCK;
-
-/// An array that is made on the heap at once.
-pub(crate) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
-    match vec![value; N].into_boxed_slice().try_into() {
-        Ok(array) => array,
-        Err(_) => unreachable!("the vector has N elements"),
-    }
-}
 
 impl Arena {
     pub(crate) fn new() -> Self {
@@ -234,11 +212,6 @@ impl Engine {
         self.current = slot;
         (slot, id)
     }
-}
-
-#[inline(always)]
-pub(crate) fn jump_index(pc: u64) -> usize {
-    (pc >> 1) as usize & (JUMP_ENTRIES - 1)
 }
 
 #[inline(always)]
