@@ -157,7 +157,8 @@ impl Bus {
         virt.rtc.tick(ns);
         level |= u64::from(virt.rtc.raised()) << RTC_SOURCE;
         level |= u64::from(virt.uart.raised(&self.console)) << UART_SOURCE;
-        virt.plic.set_level(level);
+        let anew = u64::from(virt.uart.is_anew(&mut self.console)) << UART_SOURCE;
+        virt.plic.set_level(level, anew);
     }
 
     /// Whether instructions were decoded from a page.

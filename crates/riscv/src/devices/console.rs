@@ -10,6 +10,8 @@ pub(crate) struct Console {
     pub(crate) dropped: u64,
     /// Typed and not read yet.
     input: VecDeque<u8>,
+    /// Something was typed since a device looked.
+    pub(crate) typed: bool,
 }
 
 /// Bytes that may be typed ahead.
@@ -30,6 +32,7 @@ impl Console {
     pub(crate) fn type_in(&mut self, bytes: &[u8]) -> usize {
         let taken = MOST_INPUT.saturating_sub(self.input.len()).min(bytes.len());
         self.input.extend(&bytes[..taken]);
+        self.typed |= taken > 0;
         taken
     }
 

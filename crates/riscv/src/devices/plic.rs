@@ -19,7 +19,7 @@ pub(crate) struct Plic {
     /// The lines from the devices.
     level: u64,
     pending: u64,
-    /// Claimed and not completed: the gateway passes nothing more on.
+    /// Claimed and not completed: what is pending meanwhile waits.
     claimed: u64,
     enable: [u64; CONTEXTS],
     threshold: [u32; CONTEXTS],
@@ -75,10 +75,12 @@ impl Plic {
         }
     }
 
-    /// Sets the lines from the devices, a bit for each source.
-    pub(crate) fn set_level(&mut self, level: u64) {
+    /// Sets the lines from the devices, a bit for each source. A line that is raised, or was raised `anew` while it was high, is
+    /// pending; completion of a line that has stayed high is not. So does QEMU's `virt`, and drivers that never acknowledge
+    /// their device (xv6's serial port) need it. (Specification, chapter 4: how a gateway makes requests is the platform's.)
+    pub(crate) fn set_level(&mut self, level: u64, anew: u64) {
+        self.pending |= level & (!self.level | anew);
         self.level = level;
-        self.pending |= level & !self.claimed;
     }
 
     /// Whether the context's interrupt line is high.
@@ -89,7 +91,7 @@ impl Plic {
 
     /// The pending and enabled source of the highest priority; of equals the one with the lowest number.
     fn best(&self, context: usize) -> Option<usize> {
-        let candidates = self.pending & self.enable.get(context)?;
+        let candidates = self.pending & !self.claimed & self.enable.get(context)?;
         if candidates == 0 {
             return None;
         }
@@ -127,7 +129,6 @@ impl Plic {
             // Completion counts only for a source that the context may have claimed.
             Some(Register::Claim(n)) if value <= SOURCES && self.enable[n] >> value & 1 != 0 => {
                 self.claimed &= !(1 << value);
-                self.pending |= self.level & 1 << value;
             }
             _ => {}
         }
@@ -155,7 +156,7 @@ mod tests {
             [(1, 2, [10, 5, 0]), (2, 1, [5, 10, 0]), (3, 3, [5, 10, 0]), (0, 1, [10, 0, 0])]
         {
             let mut plic = plic(five, ten);
-            plic.set_level(1 << 5 | 1 << 10);
+            plic.set_level(1 << 5 | 1 << 10, 0);
             assert!(plic.raised(1) && !plic.raised(0));
             assert_eq!([(); 3].map(|()| plic.read(CLAIM)), order, "{five} {ten}");
             assert!(!plic.raised(1));
@@ -165,27 +166,31 @@ mod tests {
     #[test]
     fn a_claimed_source_stays_quiet_until_it_is_completed() {
         let mut plic = plic(1, 1);
-        plic.set_level(1 << 5);
+        plic.set_level(1 << 5, 0);
         assert_eq!(plic.read(CLAIM), 5);
-        plic.set_level(1 << 5);
+        plic.set_level(1 << 5, 1 << 5);
         assert_eq!((plic.raised(1), plic.read(CLAIM)), (false, 0));
         // Of another source: nothing.
         plic.write(CLAIM, 10);
         assert!(!plic.raised(1));
-        // The line is still high.
+        // It was raised anew meanwhile.
         plic.write(CLAIM, 5);
         assert!(plic.raised(1));
         assert_eq!(plic.read(CLAIM), 5);
-        plic.set_level(0);
+        // The line has stayed high since, which is no new interrupt, as on QEMU's machine.
+        plic.set_level(1 << 5, 0);
         plic.write(CLAIM, 5);
         assert!(!plic.raised(1));
+        plic.set_level(0, 0);
+        plic.set_level(1 << 5, 0);
+        assert!(plic.raised(1));
     }
 
     #[test]
     fn the_threshold_masks_but_does_not_hide_from_a_claim() {
         let mut plic = plic(2, 0);
         plic.write(CONTEXT + CONTEXT_STRIDE, 2);
-        plic.set_level(1 << 5);
+        plic.set_level(1 << 5, 0);
         assert!(!plic.raised(1));
         assert_eq!(plic.read(CLAIM), 5);
     }

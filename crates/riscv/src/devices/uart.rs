@@ -23,6 +23,8 @@ pub(crate) struct Uart {
     looped: Option<u8>,
     /// How often the line status was read since the last transfer.
     polls: u8,
+    /// Something happened that makes an interrupt which is pending a new one.
+    event: bool,
 }
 
 const DIVISOR_LATCH: u8 = 0x80;
@@ -60,8 +62,14 @@ impl Uart {
         self.pending(console) != 1
     }
 
+    /// Whether a pending interrupt is a new one since the last time, as QEMU's model updates its line.
+    pub(crate) fn is_anew(&mut self, console: &mut Console) -> bool {
+        std::mem::take(&mut self.event) | std::mem::take(&mut console.typed)
+    }
+
     pub(crate) fn read(&mut self, offset: u64, console: &mut Console) -> u64 {
         let latch = self.line_control & DIVISOR_LATCH != 0;
+        self.event |= matches!(offset, 0 | 2);
         u64::from(match offset {
             0 if latch => self.divisor[0],
             1 if latch => self.divisor[1],
@@ -104,6 +112,7 @@ impl Uart {
 
     pub(crate) fn write(&mut self, offset: u64, value: u8, console: &mut Console) {
         let latch = self.line_control & DIVISOR_LATCH != 0;
+        self.event |= offset <= 2;
         match offset {
             0 if latch => self.divisor[0] = value,
             1 if latch => self.divisor[1] = value,

@@ -1,6 +1,6 @@
 //! Instructions per microsecond of processor time with and without translations, in turns.
 //!
-//! `cargo run --release -p tollgate-translate --example speed [ROUNDS] [STEPS] [FILE.elf]`
+//! `cargo run --release -p tollgate-translate --example tiers [ROUNDS] [STEPS] [FILE.elf]`
 #![allow(clippy::print_stdout)]
 
 use tollgate_riscv::tier::SAMPLE;
