@@ -1,5 +1,5 @@
 //! `cargo xtask fuzz`: runs the tests that use random input for a given time. They compare random programs on the RISC-V
-//! machine with QEMU and with the reference interpreter, and try random memory, invalid files, invalid results of the
+//! machine with QEMU, with the reference interpreter and as translated code, and try random memory, invalid files, invalid results of the
 //! x86-64 guest, hostile records on the page, and random runs and files in exporters and importers.
 
 use anyhow::{Result, ensure};
@@ -8,10 +8,11 @@ use std::process::Command;
 use tollgate_testkit::workspace;
 
 /// The tests that run for a given time: crate and test.
-const TIMED: [(&str, &str); 6] = [
+const TIMED: [(&str, &str); 7] = [
     ("riscv", "qemu"),
     ("riscv", "engines"),
     ("riscv", "hostile"),
+    ("translate", "equal"),
     ("microvm", "table"),
     ("report", "html_hostile"),
     ("report", "any_run"),
@@ -43,7 +44,7 @@ pub(crate) fn fuzz(root: &Path, seconds: u64) -> Result<()> {
 fn command(root: &Path, seconds: u64) -> Command {
     let mut command = workspace::cargo(root);
     command.args(["test", "--quiet"]);
-    for room in ["riscv", "microvm", "report"] {
+    for room in ["riscv", "translate", "microvm", "report"] {
         command.args(["--package", &format!("tollgate-{room}")]);
     }
     for (_, test) in TIMED.iter().chain(&LARGER) {
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_time_is_divided_among_the_timed_tests() {
-        let command = command(Path::new("/"), 150);
+        let command = command(Path::new("/"), 175);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
         assert_eq!(seconds.and_then(|(_, value)| value), Some("25".as_ref()));
     }
