@@ -192,6 +192,13 @@ fn furnish(dir: &Path) {
         "int main(void) { int sum = 0; for (int i = 0; i < 100; i++) sum += i; return sum == 0; }\n",
     )
     .unwrap();
+    fs::create_dir_all(dir.join("xv6/kernel")).unwrap();
+    for name in ["Image", "xv6/kernel/kernel"] {
+        fs::write(dir.join(name), kernel_that_powers_off()).unwrap();
+    }
+    for name in ["initrd.cpio", "xv6/fs.img"] {
+        fs::write(dir.join(name), [0; 1024]).unwrap();
+    }
     let page = fs::read_to_string(root.join("docs/howto/own-runtime.md")).unwrap();
     let mine = page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0;
     let nothing = "#!/bin/sh\n";
@@ -225,6 +232,17 @@ fn furnish(dir: &Path) {
         }
         Store::open(dir.join("data/tollgate")).unwrap().save(of).unwrap();
     }
+}
+
+/// A kernel in the format of Linux's `Image` (Documentation/arch/riscv/boot-image-header.rst) that powers the machine off by
+/// its test device.
+fn kernel_that_powers_off() -> Vec<u8> {
+    let mut image =
+        [0x0400_006f, 0, 0x20_0000, 0, 0x1000, 0, 0, 0, 2, 0, 0, 0].map(u32::to_le_bytes).concat();
+    image.extend(b"RISCV\0\0\0RSC\x05\0\0\0\0");
+    // lui t0, 0x100; lui t1, 0x5; addi t1, t1, 0x555; sw t1, 0(t0); j .
+    image.extend([0x0010_02b7_u32, 0x5337, 0x5553_0313, 0x0062_a023, 0x6f].map(u32::to_le_bytes).concat());
+    image
 }
 
 /// A run with one figure.
