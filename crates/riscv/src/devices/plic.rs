@@ -177,7 +177,7 @@ mod tests {
         plic.write(CLAIM, 5);
         assert!(plic.raised(1));
         assert_eq!(plic.read(CLAIM), 5);
-        // The line has stayed high since, which is no new interrupt, as on QEMU's machine.
+        // The line has stayed high since, which is not a new interrupt, as on QEMU's machine.
         plic.set_level(1 << 5, 0);
         plic.write(CLAIM, 5);
         assert!(!plic.raised(1));
