@@ -106,10 +106,12 @@ impl Package {
         Ok(())
     }
 
-    /// Builds a wheel around the debug program, installs it into an empty environment, and calls command and module.
+    /// Builds a wheel around the quickly built program, installs it into an empty environment, and calls command and module.
     fn wheel(&self) -> Result<()> {
         let place = tempfile::tempdir()?;
-        let wheel = self.build("dev", &place.path().join("wheels"))?;
+        let wheel = self.build("cross", &place.path().join("wheels"))?;
+        let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        ensure!(name.contains("manylinux") && name.contains("musllinux"), "{name} is not for every Linux");
         let venv = place.path().join("venv");
         printed(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv))?;
         let python = venv.join("bin/python");
@@ -135,6 +137,8 @@ impl Package {
             alone(&python, &["-c", code])?,
             alone(&venv.join("bin/tollgate"), &["riscv", "trap", "--core", "rocket", "--no-save"])?,
         );
+        let linked = printed(Command::new("ldd").arg(venv.join("bin/tollgate")))?;
+        ensure!(linked.contains("statically linked"), "the program of the wheel needs libraries: {linked}");
         let figure = module.split('.').next().unwrap_or_default();
         ensure!(
             !figure.is_empty() && command.contains(figure),
@@ -152,12 +156,30 @@ impl Package {
         Ok(fs::metadata(self.build("release", place.path())?)?.len())
     }
 
-    /// Builds a wheel with a profile of cargo.
+    /// Packs the sources, and builds a wheel from them alone, with a profile of cargo. Its program is static, so the wheel is
+    /// for systems with either C library.
     fn build(&self, profile: &str, wheels: &Path) -> Result<PathBuf> {
-        let mut maturin =
-            self.tool("maturin", &["build", "--quiet", "--strip", "--profile", profile, "--out"]);
-        printed(maturin.arg(wheels).env("CARGO_TARGET_DIR", &self.target))?;
-        Ok(fs::read_dir(wheels)?.next().context("maturin made nothing")??.path())
+        let arch = std::env::consts::ARCH;
+        let triple = format!("{arch}-unknown-linux-gnu").replace("riscv64-", "riscv64gc-");
+        let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace('-', "_"));
+        let commit =
+            printed(Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(&self.folder))?;
+        let mut maturin = self.tool("maturin", &["build", "--sdist", "--quiet", "--strip"]);
+        maturin.args([
+            "--profile",
+            profile,
+            "--target",
+            &triple,
+            "--compatibility",
+            "manylinux_2_17",
+            "--out",
+        ]);
+        maturin.arg(wheels).current_dir(self.folder.join("..")).env("CARGO_TARGET_DIR", &self.target);
+        maturin.env(flags, "-C target-feature=+crt-static").env_remove("RUSTFLAGS");
+        printed(maturin.env("TOLLGATE_COMMIT", commit.trim()))?;
+        let tag = format!("--platform-tag=+musllinux_1_2_{arch}");
+        printed(self.python(&["-m", "wheel", "tags", "--remove", &tag]).arg(made(wheels)?))?;
+        made(wheels)
     }
 
     /// A program of the tools, in the package's folder.
@@ -183,6 +205,14 @@ impl Package {
         python.env("TOLLGATE_PROGRAM", self.target.join("debug/tollgate"));
         python
     }
+}
+
+/// The wheel in a folder.
+fn made(folder: &Path) -> Result<PathBuf> {
+    let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let paths: Vec<PathBuf> = paths.collect::<std::io::Result<_>>()?;
+    let wheel = paths.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl"));
+    wheel.context("maturin made no wheel")
 }
 
 /// The folder with the pinned packages.
