@@ -10,7 +10,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`emit`](mod@emit) says what each instruction becomes. A region is one function, in which guest registers are variables;
+//! `emit.rs` says what each instruction becomes. A region is one function, in which guest registers are variables;
 //! it writes them back where it is left. What it does not translate (floating point, atomics, system instructions) it leaves
 //! before, so that the interpreter does it: every result is the interpreter's, to the instruction.
 //!
