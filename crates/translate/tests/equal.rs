@@ -175,7 +175,7 @@ fn random_loop(rng: &mut Rng) -> Vec<u8> {
 #[test]
 fn each_integer_instruction_does_in_a_translation_what_the_interpreter_does() {
     let mut ran: HashSet<Op> = HashSet::new();
-    let mut retired = 0;
+    let (mut retired, mut tried) = (0, 0);
     for seed in seeds(20) {
         let mut rng = Rng(seed);
         let image = random_loop(&mut rng);
@@ -183,13 +183,21 @@ fn each_integer_instruction_does_in_a_translation_what_the_interpreter_does() {
         assert_eq!(stop, Stop::Exit { code: 0 });
         ran.extend(seen.borrow().ran.iter());
         retired += seen.borrow().retired;
+        tried += 1;
+    }
+    assert!(
+        retired > tried * 500,
+        "only {retired} instructions of {tried} programs were in translated code"
+    );
+    if common::fuzz_seconds().is_some() {
+        // As many programs as there was time for, which can be too few to have every instruction.
+        return;
     }
     let integer = [Class::Upper, Class::AluImm, Class::AluReg, Class::Load, Class::Store, Class::Branch];
     let isa: Isa = "rv64im".parse().unwrap();
     let translated = INSTRUCTIONS.iter().filter(|row| row.in_isa(&isa) && integer.contains(&row.class));
     let missing: Vec<_> = translated.filter(|row| !ran.contains(&row.op)).map(|row| row.mnemonic).collect();
     assert!(missing.is_empty(), "never in translated code: {missing:?}");
-    assert!(retired > 20 * 2_000, "only {retired} instructions were in translated code");
 }
 
 /// Writes the exit code in `a0` to the test finisher.
