@@ -185,10 +185,7 @@ fn each_integer_instruction_does_in_a_translation_what_the_interpreter_does() {
         retired += seen.borrow().retired;
         tried += 1;
     }
-    assert!(
-        retired > tried * 500,
-        "only {retired} instructions of {tried} programs were in translated code"
-    );
+    assert!(retired > tried * 500, "only {retired} instructions of {tried} programs were in translated code");
     if common::fuzz_seconds().is_some() {
         // As many programs as there was time for, which can be too few to have every instruction.
         return;
