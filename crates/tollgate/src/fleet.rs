@@ -18,7 +18,7 @@ pub(crate) struct Args {
     /// The directory with the records of all hosts
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// The HTML page to write; one that is there is replaced
+    /// Where to write the HTML page; replaces an existing file
     #[arg(short, long, value_name = "FILE", default_value = "fleet.html")]
     out: PathBuf,
     /// Print one JSON document instead of the table

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// Runs: ids, beginnings of one, 'latest', or paths of records; several are laid over each other
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
-    /// The page to write; one that is there is replaced
+    /// Where to write the page; replaces an existing file
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
     #[command(flatten)]

@@ -86,7 +86,7 @@ class Fleet:
     def save(self, folder: str | Path) -> Path:
         """Writes each host's record into a folder, which `tollgate fleet` reads.
 
-        Hosts are told apart by name there: those of one name get a part of their machine id.
+        There a host is identified by its name, so hosts that share a name get a part of their machine id added to it.
         """
         target = Path(folder)
         try:
