@@ -28,6 +28,9 @@ pub struct Region {
     pub entry: u64,
     /// All of them by ascending address.
     pub insns: Vec<BlockInsn>,
+    /// Bits that are zero in the address of every instruction of this machine. A jump to another address traps, and does not
+    /// retire.
+    pub target_mask: u64,
 }
 
 /// A page that loads, or stores, may go to.
@@ -83,7 +86,7 @@ pub trait Translator {
     /// Runs a translation from its entry.
     fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit;
 
-    /// Drops all translations: their numbers are not used again.
+    /// Drops all translations. None of their numbers is run again until [`translate`](Self::translate) yields it anew.
     fn clear(&mut self);
 }
 

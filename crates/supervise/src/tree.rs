@@ -45,22 +45,44 @@ pub struct Tree {
 /// process at once that waits for a device; the guard stays until it has ended.
 const GONE_MS: i32 = 5_000;
 
+/// How often a program is tried whose file is being written, with pauses of 1, 2, 3 ... milliseconds.
+const BUSY_TRIES: u64 = 30;
+
+/// Why a program did not start behind a guard.
+enum Refused {
+    /// There can be no guard.
+    Guard,
+    /// The guard served, and the program could not be executed.
+    Program(io::Error),
+}
+
 impl Tree {
     /// Starts the program that `command` describes, in a process group of its own, behind a guard. `command` is
-    /// called once more if no guard can be started.
+    /// called once more if no guard can be started, and for as long as the program's file is being written.
     ///
     /// # Errors
     /// The program cannot be started.
     pub fn start(mut command: impl FnMut() -> Command, prepare: Option<Prepare>) -> io::Result<Self> {
         adopt_orphans();
-        match Self::guarded(command(), prepare.clone()) {
-            Ok(tree) => Ok(tree),
-            Err(_) => Self::unguarded(command(), prepare),
+        let mut tries = 0;
+        loop {
+            match Self::guarded(command(), prepare.clone()) {
+                Ok(tree) => return Ok(tree),
+                // Whoever has just written the file may have lent it to a process that another thread was starting.
+                Err(Refused::Program(error))
+                    if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES =>
+                {
+                    tries += 1;
+                    thread::sleep(Duration::from_millis(tries));
+                }
+                Err(Refused::Program(error)) => return Err(error),
+                Err(Refused::Guard) => return Self::unguarded(command(), prepare),
+            }
         }
     }
 
-    fn guarded(mut command: Command, prepare: Option<Prepare>) -> io::Result<Self> {
-        let (mut ours, theirs) = UnixStream::pair()?;
+    fn guarded(mut command: Command, prepare: Option<Prepare>) -> Result<Self, Refused> {
+        let (mut ours, theirs) = UnixStream::pair().map_err(|_| Refused::Guard)?;
         let split = move || {
             guard::split(theirs.as_raw_fd())?;
             end_first();
@@ -69,11 +91,16 @@ impl Tree {
         command.process_group(0);
         // SAFETY: between fork and exec the closure makes system calls only, as `Prepare` must.
         unsafe { command.pre_exec(split) };
-        let child = command.spawn()?;
+        let child = command.spawn();
         // The command holds the guard's end of the socket, too, and would hide its end.
         drop(command);
-        let program: Started = receive(&mut ours)?;
-        Ok(Self::new(child, Some(ours), program))
+        // A guard that serves has said so; what failed after that is the program.
+        let program = receive::<Started>(&mut ours);
+        match (child, program) {
+            (Ok(child), Ok(program)) => Ok(Self::new(child, Some(ours), program)),
+            (Err(error), Ok(_)) => Err(Refused::Program(error)),
+            (_, Err(_)) => Err(Refused::Guard),
+        }
     }
 
     /// Starts the program as a direct child without a guard, where none can be started.

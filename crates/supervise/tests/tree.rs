@@ -1,7 +1,9 @@
 //! Whatever a program starts, and however its supervisor ends, nothing of it is left.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +75,34 @@ fn what_the_program_used_is_reported() {
 fn a_program_that_cannot_be_executed_is_an_error() {
     let error = Tree::start(|| Command::new("/nonexistent/program"), None).err().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn a_program_that_is_still_being_written_gets_its_guard_all_the_same() {
+    // The kernel does not execute a file that is open for writing (ETXTBSY of execve(2)).
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("busy-program");
+    fs::write(&path, "#!/bin/sh\nsetsid sleep 1000 & echo $!; sleep 1001\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut writer = Some(fs::OpenOptions::new().append(true).open(&path).unwrap());
+    let mut calls = 0;
+    let mut tree = Tree::start(
+        || {
+            calls += 1;
+            if calls == 3 {
+                writer = None;
+            }
+            let mut command = Command::new(&path);
+            command.stdout(Stdio::piped());
+            command
+        },
+        None,
+    )
+    .unwrap();
+    let mut output = BufReader::new(tree.stdout.take().unwrap());
+    let started = ids(&mut output, 1);
+    tree.end();
+    assert_gone(&started);
+    assert_eq!(calls, 3);
 }
 
 #[test]

@@ -64,6 +64,7 @@ pub(crate) fn region(
         retired,
         x: used.iter().map(|&register| (register, builder.declare_var(I64))).collect(),
         written: written.into_iter().collect(),
+        target_mask: region.target_mask,
         blocks,
         passed: 0,
         builder,
@@ -100,6 +101,7 @@ struct Emitter<'a> {
     passed: i64,
     /// The guest's registers that occur.
     x: BTreeMap<u8, Variable>,
+    target_mask: u64,
     /// Those that the region writes.
     written: Vec<u8>,
     blocks: BTreeMap<u64, Block>,
@@ -213,7 +215,7 @@ impl Emitter<'_> {
             Class::Store => self.store(pc, insn).map(|()| true),
             Class::Nop => Some(true),
             // A target where no instruction can be is the interpreter's.
-            Class::Branch if target & 1 == 0 => self.condition(insn).map(|condition| {
+            Class::Branch if target & self.target_mask == 0 => self.condition(insn).map(|condition| {
                 let taken = self.builder.create_block();
                 let not_taken = self.builder.create_block();
                 self.builder.ins().brif(condition, taken, &[], not_taken, &[]);
@@ -224,7 +226,7 @@ impl Emitter<'_> {
                 self.go(pc, next);
                 false
             }),
-            Class::Jump if target & 1 == 0 => {
+            Class::Jump if target & self.target_mask == 0 => {
                 let link = self.constant(next);
                 self.write(insn.rd, link);
                 self.passed += 1;
@@ -244,6 +246,10 @@ impl Emitter<'_> {
                     let base = self.read(insn.rs1);
                     let to = self.builder.ins().iadd_imm_s(base, insn.imm);
                     let to = self.builder.ins().band_imm_s(to, !1);
+                    if self.target_mask > 1 {
+                        let wrong = self.builder.ins().band_imm_s(to, self.target_mask as i64);
+                        self.leave_if(wrong, pc, true);
+                    }
                     let link = self.constant(next);
                     self.write(insn.rd, link);
                     self.passed += 1;

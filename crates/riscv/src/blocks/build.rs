@@ -1,8 +1,11 @@
 //! Building superblocks.
 
-use crate::engine::{ARENA, Arena, Code, Jump, LONGEST_BLOCK, Meta, MicroOp, fold};
+use crate::bus::Bus;
+use crate::decode::Decoder;
+use crate::engine::{ARENA, Arena, Code, LONGEST_BLOCK, Meta, MicroOp, fold};
 use crate::fp::Rounding;
 use crate::insn::{Class, Insn, Op};
+use crate::jump::Jump;
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 
@@ -67,6 +70,17 @@ impl Builder<'_> {
     }
 }
 
+/// The bits at `pc`, which is in the page at the physical address `page`, and their instruction; `None` if it is illegal or in
+/// two pages.
+pub(super) fn decode_in_page(bus: &Bus, decoder: &Decoder, page: u64, pc: u64) -> (u32, Option<Insn>) {
+    let offset = pc & (PAGE - 1);
+    let size = if offset == PAGE - 2 { 2 } else { 4 };
+    let word = bus.ram_read(page + offset, size).unwrap_or(0) as u32;
+    let word = if word & 3 == 3 { word } else { word & 0xffff };
+    let crosses = word & 3 == 3 && size == 2;
+    (word, if crosses { None } else { decoder.decode(word) })
+}
+
 impl Machine {
     /// Builds the block at `pc`, whose page is at the physical address `page`; yields its first op.
     pub(super) fn build_block(&mut self, pc: u64, page: u64, fp: u8) -> u16 {
@@ -91,17 +105,12 @@ impl Machine {
         let va_page = pc & !(PAGE - 1);
         let mut pc = pc;
         loop {
-            let offset = pc & (PAGE - 1);
             let same_page = pc & !(PAGE - 1) == va_page;
             if b.place - start >= LONGEST_BLOCK as usize || !same_page {
                 b.leave(pc, same_page);
                 break;
             }
-            let size = if offset == PAGE - 2 { 2 } else { 4 };
-            let word = self.bus.ram_read(page + offset, size).unwrap_or(0) as u32;
-            let word = if word & 3 == 3 { word } else { word & 0xffff };
-            let crosses = word & 3 == 3 && size == 2;
-            let decoded = if crosses { None } else { self.decoder.decode(word) };
+            let (word, decoded) = decode_in_page(&self.bus, &self.decoder, page, pc);
             let Some(insn) = decoded else {
                 // Illegal, or in two pages: the reference interpreter fetches it again.
                 b.begin(Meta { pc, insn: NO_INSN, word, page: 0 });

@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-use crate::engine::{Jump, jump_index};
+use super::build::decode_in_page;
 use crate::insn::Class;
+use crate::jump::{Jump, jump_index};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::BlockInsn;
 use crate::tier::{LARGEST_REGION, Region, Tier, Translator};
 
 impl Machine {
-    /// Sets the translator for hot code, with the instructions from one sample to the next ([`SAMPLE`](crate::tier::SAMPLE) is a good number).
-    /// Results are the same with and without; observers of instructions or accesses do without.
+    /// Sets the translator for hot code, with the instructions from one sample to the next
+    /// ([`SAMPLE`](crate::tier::SAMPLE) is a good number). Results are the same with and without; observers of instructions or accesses do without.
     pub fn set_translator(&mut self, translator: Box<dyn Translator>, every: u64) {
         self.engine.flush_blocks();
         self.engine.tier = Some(Tier::new(translator, every));
@@ -40,23 +41,17 @@ impl Machine {
         }
         let mut insns: HashMap<u64, BlockInsn> = HashMap::new();
         let mut open = vec![entry];
+        let target_mask = self.hart.target_mask();
         while let Some(pc) = open.pop() {
             let is_inside = pc & !(PAGE - 1) == entry & !(PAGE - 1);
             if !is_inside || insns.contains_key(&pc) || insns.len() >= LARGEST_REGION {
                 continue;
             }
-            let offset = pc & (PAGE - 1);
-            let size = if offset == PAGE - 2 { 2 } else { 4 };
-            let word = self.bus.ram_read(page + offset, size).unwrap_or(0) as u32;
-            let word = if word & 3 == 3 { word } else { word & 0xffff };
-            if word & 3 == 3 && size == 2 {
-                continue;
-            }
-            let Some(insn) = self.decoder.decode(word) else { continue };
+            let (word, Some(insn)) = decode_in_page(&self.bus, &self.decoder, page, pc) else { continue };
             insns.insert(pc, BlockInsn { pc, insn, word, page: (page >> 12) as u32 });
             let next = pc.wrapping_add(u64::from(insn.len));
             let target = pc.wrapping_add(insn.imm as u64);
-            let may_jump = target & self.hart.target_mask() == 0;
+            let may_jump = target & target_mask == 0;
             match insn.row().class {
                 Class::Branch if may_jump => open.extend([next, target]),
                 Class::Jump if may_jump => open.push(target),
@@ -69,6 +64,6 @@ impl Machine {
         }
         let mut insns: Vec<BlockInsn> = insns.into_values().collect();
         insns.sort_unstable_by_key(|insn| insn.pc);
-        Some(Region { entry, insns })
+        Some(Region { entry, insns, target_mask })
     }
 }

@@ -23,8 +23,9 @@ mod hot;
 mod run;
 
 use crate::bus::RAM_BASE;
-use crate::engine::{Context, Jump, jump_index, tlb_index};
+use crate::engine::{Context, tlb_index};
 use crate::exception::AccessType;
+use crate::jump::{Jump, jump_index};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::Observer;

@@ -3,11 +3,12 @@
 use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
 use crate::bus::RAM_BASE;
 use crate::engine::{
-    ARENA, Arena, CONTEXTS, Code, Context, JUMP_ENTRIES, Jump, LOG, LOG_FULL, LONGEST_BLOCK, MicroOp, NO_TAG,
-    Pause, called, jump_index, tlb_index,
+    ARENA, Arena, CONTEXTS, Code, Context, LOG, LOG_FULL, LONGEST_BLOCK, MicroOp, NO_TAG, Pause, called,
+    tlb_index,
 };
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
 use crate::insn::Op;
+use crate::jump::{JUMP_ENTRIES, Jump, jump_index};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch};

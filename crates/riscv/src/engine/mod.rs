@@ -3,13 +3,13 @@
 
 mod op;
 
-pub(crate) use crate::jump::{JUMP_ENTRIES, Jump, boxed, jump_index};
 pub(crate) use op::{Code, MicroOp, called, fold};
 
 use std::collections::HashMap;
 
 use crate::hart::{Hart, status};
 use crate::insn::Insn;
+use crate::jump::{JUMP_ENTRIES, Jump, boxed};
 use crate::map::RAM_BASE;
 use crate::observer::{BlockInsn, Pass, Touch};
 use crate::privilege::Privilege;

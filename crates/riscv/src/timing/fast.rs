@@ -22,8 +22,8 @@ use super::state::Key;
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
 use crate::code::Code;
-use crate::engine::boxed;
 use crate::exception::Trap;
+use crate::jump::boxed;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 
 /// Entries of the table of results.

@@ -22,8 +22,8 @@ use super::step::Step;
 use super::stores::{Behind, Question};
 use super::timed::Model;
 use super::work::{Unit, Work};
-use crate::engine::boxed;
 use crate::insn::{Class, Insn};
+use crate::jump::boxed;
 use crate::observer::{BlockInsn, Pass, Several, Touch};
 
 /// Entries of the table of runs; a power of two.
