@@ -19,7 +19,7 @@ use crate::output::say;
 #[command(
     after_help = "Examples:\n  tollgate riscv boot --kernel Image --initrd initrd.cpio --append console=ttyS0\n  \
                         tollgate riscv boot --kernel xv6/kernel/kernel --drive xv6/fs.img --memory 128\n  \
-                        tollgate riscv boot --kernel Image --initrd initrd.cpio --append console=ttyS0 --save-at '~ # ' shell.snap\n  \
+                        tollgate riscv boot --kernel Image --initrd initrd.cpio --append console=ttyS0 --save-at '# ' shell.snap\n  \
                         tollgate riscv boot --from shell.snap"
 )]
 pub(super) struct BootArgs {
