@@ -48,7 +48,7 @@ const PASSES: u64 = 20;
 /// Nanoseconds of CPU time that all threads of this process use for the passes.
 fn used(open: &mut dyn Crossing) -> Result<Option<u64>, Refusal> {
     open.prepare(PASSES)?;
-    // All threads' span contains the own one, so that the others' is never negative.
+    // The span of all threads contains this thread's, so that the others' time is never negative.
     let all_before = cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
     let own_before = cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID);
     open.cross(PASSES)?;
