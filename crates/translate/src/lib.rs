@@ -22,6 +22,7 @@ mod emit;
 mod state;
 
 use cranelift_codegen::Context;
+use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
@@ -39,8 +40,14 @@ pub struct Unavailable(String);
 
 type Function = extern "C" fn(*mut State);
 
-/// Translated regions.
+/// The bytes of the pages that hold one function: each has pages of its own, since a page that is executable is never written.
+const fn pages(size: usize) -> usize {
+    size.next_multiple_of(4096)
+}
+
+/// Translated regions. Host code is generated from the first region on; until then there is nothing but this.
 pub struct Translations {
+    isa: OwnedTargetIsa,
     module: Option<JITModule>,
     context: Context,
     builder: FunctionBuilderContext,
@@ -54,10 +61,10 @@ impl Translations {
     /// # Errors
     /// A host whose instructions Cranelift does not generate.
     pub fn new() -> Result<Self, Unavailable> {
-        let module = module()?;
         Ok(Self {
-            context: module.make_context(),
-            module: Some(module),
+            isa: isa()?,
+            context: Context::new(),
+            module: None,
             builder: FunctionBuilderContext::new(),
             functions: Vec::new(),
             bytes: 0,
@@ -65,7 +72,10 @@ impl Translations {
     }
 
     fn define(&mut self, region: &Region) -> Option<Function> {
-        let module = self.module.as_mut()?;
+        let isa = &self.isa;
+        let module = self.module.get_or_insert_with(|| {
+            JITModule::new(JITBuilder::with_isa(isa.clone(), default_libcall_names()))
+        });
         self.context.func.signature.params.clear();
         emit::region(region, &mut self.context.func, &mut self.builder, module.target_config())?;
         let signature = self.context.func.signature.clone();
@@ -74,7 +84,7 @@ impl Translations {
         let size = self.context.compiled_code().map_or(0, |code| code.code_buffer().len());
         module.clear_context(&mut self.context);
         defined.ok()?;
-        self.bytes += size;
+        self.bytes += pages(size);
         module.finalize_definitions().ok()?;
         let code = module.get_finalized_function(id);
         // SAFETY: the code was generated with the signature of `Function` (`emit::region`), is whole and executable, and lives
@@ -83,7 +93,7 @@ impl Translations {
     }
 }
 
-fn module() -> Result<JITModule, Unavailable> {
+fn isa() -> Result<OwnedTargetIsa, Unavailable> {
     let mut flags = settings::builder();
     for (name, value) in
         [("opt_level", "speed"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })]
@@ -91,8 +101,7 @@ fn module() -> Result<JITModule, Unavailable> {
         flags.set(name, value).map_err(|error| Unavailable(error.to_string()))?;
     }
     let isa = cranelift_native::builder().map_err(|error| Unavailable(error.into()))?;
-    let isa = isa.finish(settings::Flags::new(flags)).map_err(|error| Unavailable(error.to_string()))?;
-    Ok(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names())))
+    isa.finish(settings::Flags::new(flags)).map_err(|error| Unavailable(error.to_string()))
 }
 
 impl Translator for Translations {
@@ -130,7 +139,6 @@ impl Translator for Translations {
         let Some(old) = self.module.take() else { return };
         // SAFETY: no translation runs, since `run` borrows this, and all pointers into the code were dropped above.
         unsafe { old.free_memory() };
-        self.module = module().ok();
     }
 }
 

@@ -12,6 +12,7 @@ use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Storage};
 
 use super::options::{PlanError, check_budget, isa, within};
 use crate::boot::{self, BootJob, Input, KernelError};
+use crate::tier::Tier;
 
 /// What a command line asks for.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ pub struct BootRequest<'a> {
     pub memory: u64,
     /// When to stop the kernel.
     pub max_instructions: u64,
+    /// What executes it.
+    pub tier: Tier,
 }
 
 /// The instructions of QEMU's `virt`, as far as they are here.
@@ -68,7 +71,9 @@ impl BootRequest<'_> {
             max_instructions: self.max_instructions,
         };
         let drive = self.drive.map(open_drive).transpose()?;
-        boot::prepare(&job, drive).map_err(|error| self.explain(&error))
+        let mut machine = boot::prepare(&job, drive).map_err(|error| self.explain(&error))?;
+        self.tier.prepare(&mut machine).map_err(|error| PlanError::option("--tier", error))?;
+        Ok(machine)
     }
 
     /// The option or file that caused an error, and what to do.

@@ -7,6 +7,7 @@ use tollgate_riscv::{ConfigError, Extension, LoadError};
 
 use super::options::{PlanError, check_budget, core, isa, read};
 use crate::program::{GuestTime, Job, ProgramError, Watch};
+use crate::tier::Tier;
 use crate::trace::Trace;
 
 /// What a command line asks for.
@@ -32,6 +33,8 @@ pub struct ProgramRequest<'a> {
     pub allow: &'a [PathBuf],
     /// When to stop the program.
     pub max_instructions: u64,
+    /// What executes it if nothing is watched.
+    pub tier: Tier,
 }
 
 /// A program with everything that it needs.
@@ -88,6 +91,7 @@ impl<'a> ProgramPlan<'a> {
             arguments: std::iter::once(name).chain(request.arguments.iter().cloned()).collect(),
             files,
             max_instructions: request.max_instructions,
+            tier: request.tier,
         };
         Ok(Self { job, request })
     }
@@ -112,6 +116,7 @@ impl<'a> ProgramPlan<'a> {
                 PlanError::value("--memory", self.request.memory, error)
             }
             ProgramError::Machine(ConfigError::DeviceTree(..)) => PlanError::option("--bootargs", error),
+            ProgramError::Tier(_) => PlanError::option("--tier", error),
             ProgramError::ProxyKernel(_) => {
                 let pk = self.request.pk.unwrap_or(Path::new(""));
                 PlanError::value("--pk", pk.display(), error)
@@ -143,6 +148,7 @@ mod tests {
             pk: None,
             allow: &[],
             max_instructions: 1,
+            tier: Tier::Auto,
         }
     }
 
