@@ -81,8 +81,14 @@ mod tests {
 
     fn machine(isa: &str, harts: usize) -> Machine {
         let machine = tollgate_riscv::MachineKind::Virt;
-        Machine::new(Config { isa: isa.parse().unwrap(), harts, machine, ram_bytes: 1 << 20, ..Config::default() })
-            .unwrap()
+        Machine::new(Config {
+            isa: isa.parse().unwrap(),
+            harts,
+            machine,
+            ram_bytes: 1 << 20,
+            ..Config::default()
+        })
+        .unwrap()
     }
 
     #[test]

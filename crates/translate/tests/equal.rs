@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
-use tollgate_riscv::tier::{Exit, Region, Registers, Translator};
+use tollgate_riscv::tier::{Exit, Region, Registers, STARTS, Start, Translator};
 use tollgate_riscv::{Class, Config, INSTRUCTIONS, Isa, Machine, MachineKind, Op, Stop};
 use tollgate_translate::Translations;
 
@@ -35,14 +35,14 @@ impl Translator for Counted {
         Some(number)
     }
 
-    fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit {
+    fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
         let before = registers.retired;
-        let exit = self.0.run(number, registers);
+        let exit = self.0.run(number, registers)?;
         let mut seen = self.1.borrow_mut();
         seen.retired += exit.retired - before;
         let ops = seen.regions[usize::from(number)].clone();
         seen.ran.extend(ops);
-        exit
+        Some(exit)
     }
 
     fn clear(&mut self) {
@@ -334,8 +334,10 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
             tollgate_riscv::BlockInsn { pc: 0x1000 + place as u64 * 4, insn, word, page: 1 }
         })
         .collect();
+    let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
     let mut translations = Translations::new().unwrap();
-    let number = translations.translate(&Region { entry: 0x1000, insns, target_mask: 1 }).unwrap();
+    let number =
+        translations.translate(&Region { entry: 0x1000, insns, target_mask: 1, rounding: None }).unwrap();
     for (addend, is_inside) in [
         (0, true),
         (4096 - 8, true),
@@ -352,14 +354,25 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
         let table = [entry; 256];
         let exit = translations.run(
             number,
-            Registers { x: &mut x, ram: &mut ram, loads: &table, stores: &table, retired: 5, limit: 100 },
+            Registers {
+                x: &mut x,
+                f: &mut [0; 256],
+                fflags: &mut 0,
+                ram: &mut ram,
+                loads: &table,
+                stores: &table,
+                starts: &starts,
+                context: 0,
+                retired: 5,
+                limit: 100,
+            },
         );
         let expected = if is_inside {
             Exit { pc: 0x1008, retired: 7, interpret: false }
         } else {
             Exit { pc: 0x1000, retired: 5, interpret: true }
         };
-        assert_eq!(exit, expected, "{addend:#x}");
+        assert_eq!(exit, Some(expected), "{addend:#x}");
         assert_eq!(ram.iter().any(|&byte| byte != 0), is_inside, "{addend:#x}");
         assert_eq!(x[12], if is_inside { 77 } else { 0 });
     }
