@@ -6,21 +6,20 @@ use std::sync::mpsc;
 use std::{env, fs};
 
 use tollgate_lab::boot::{self, BootEnding, BootOutcome, Input};
-use tollgate_lab::plan::{BOOT_ISA, BootRequest, PlanError};
+use tollgate_lab::plan::{BootRequest, PlanError};
 use tollgate_riscv::{Insn, Op, Operands};
 
-fn request(kernel: &Path) -> BootRequest<'_> {
-    BootRequest {
-        kernel,
-        bios: None,
-        initrd: None,
-        drive: None,
-        append: "",
-        isa: BOOT_ISA,
-        harts: 1,
-        memory: 8,
-        max_instructions: 10_000_000,
-    }
+#[derive(clap::Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    request: BootRequest,
+}
+
+fn request(kernel: &Path) -> BootRequest {
+    let kernel = kernel.to_str().unwrap();
+    let words = ["--memory", "8", "--max-instructions", "10000000", "--kernel", kernel];
+    <Line as clap::Parser>::parse_from(words).request
 }
 
 /// Linux's header in front of some instructions.
@@ -110,16 +109,16 @@ fn what_is_wrong_names_its_option_or_file() {
     let odd = file("odd", &[0; 1000]);
     let large = file("large", &vec![0; 16 << 20]);
     let cases = [
-        (BootRequest { kernel: &text, ..request(&kernel) }, "text: as the kernel: neither an ELF file nor"),
-        (BootRequest { kernel: dir.path(), ..request(&kernel) }, "not a regular file"),
-        (BootRequest { isa: "rv32gc", ..request(&kernel) }, "an image for Rv64, the machine is Rv32"),
+        (BootRequest { kernel: text, ..request(&kernel) }, "text: as the kernel: neither an ELF file nor"),
+        (BootRequest { kernel: dir.path().into(), ..request(&kernel) }, "not a regular file"),
+        (BootRequest { isa: "rv32gc".into(), ..request(&kernel) }, "an image for Rv64, the machine is Rv32"),
         (
-            BootRequest { initrd: Some(&large), ..request(&kernel) },
+            BootRequest { initrd: Some(large.clone()), ..request(&kernel) },
             "large: as the initial RAM disk: 16777216 bytes",
         ),
-        (BootRequest { initrd: Some(&large), ..request(&kernel) }, "--memory 16 gives it room"),
-        (BootRequest { drive: Some(&odd), ..request(&kernel) }, "odd: as the drive: 1000 bytes"),
-        (BootRequest { bios: Some(&large), ..request(&kernel) }, "large: as firmware: "),
+        (BootRequest { initrd: Some(large.clone()), ..request(&kernel) }, "--memory 16 gives it room"),
+        (BootRequest { drive: Some(odd), ..request(&kernel) }, "odd: as the drive: 1000 bytes"),
+        (BootRequest { bios: Some(large.clone()), ..request(&kernel) }, "large: as firmware: "),
         (BootRequest { harts: 0, ..request(&kernel) }, "--harts 0: give a number from 1 to 8"),
         (BootRequest { max_instructions: 0, ..request(&kernel) }, "--max-instructions 0: give at least 1"),
     ];
@@ -152,8 +151,8 @@ fn linux_boots_to_a_shell_runs_a_command_and_powers_off() {
     let initrd = dir.path().join("initrd");
     for harts in [1, 2] {
         let request = BootRequest {
-            initrd: Some(&initrd),
-            append: "console=ttyS0 rdinit=/init",
+            initrd: Some(initrd.clone()),
+            append: "console=ttyS0 rdinit=/init".into(),
             harts,
             memory: 512,
             max_instructions: 20_000_000_000,

@@ -4,48 +4,58 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 
 use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Storage};
 
-use super::options::{PlanError, check_budget, isa, within};
+use super::options::{PlanError, check_budget, isa, one_of, within};
 use crate::boot::{self, BootJob, Input, KernelError};
 use crate::tier::Tier;
 
-/// What a command line asks for.
-#[derive(Clone, Copy, Debug)]
-pub struct BootRequest<'a> {
-    /// The kernel.
-    pub kernel: &'a Path,
-    /// `sbi`, `none` or a file; if `None`, what the kernel needs.
-    pub bios: Option<&'a Path>,
-    /// The initial RAM disk.
-    pub initrd: Option<&'a Path>,
-    /// The drive.
-    pub drive: Option<&'a Path>,
-    /// The kernel's command line.
-    pub append: &'a str,
-    /// The machine's instructions.
-    pub isa: &'a str,
-    /// How many harts.
+/// A kernel and its machine.
+#[derive(clap::Args, Clone, Debug)]
+pub struct BootRequest {
+    /// The kernel: Linux's Image, a vmlinux, or another ELF
+    #[arg(long, value_name = "FILE")]
+    pub kernel: PathBuf,
+    /// The initial RAM disk
+    #[arg(long, value_name = "FILE")]
+    pub initrd: Option<PathBuf>,
+    /// A virtio drive; what the kernel writes to it stays in memory, the file is only read
+    #[arg(long, value_name = "FILE")]
+    pub drive: Option<PathBuf>,
+    /// The firmware: sbi (built in), none, or a file [default: none if the kernel is where firmware would be, else sbi]
+    #[arg(long, value_name = "FIRMWARE")]
+    pub bios: Option<PathBuf>,
+    /// The kernel's command line
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
+    pub append: String,
+    /// The machine's instructions
+    #[arg(long, default_value = ISA, value_name = "ISA")]
+    pub isa: String,
+    /// How many harts, 1 to 8; they take turns of 10,000 instructions
+    #[arg(long, default_value_t = 1, value_name = "N")]
     pub harts: u64,
-    /// RAM in MiB.
+    /// RAM in MiB
+    #[arg(long, default_value_t = 512, value_name = "MIB")]
     pub memory: u64,
-    /// When to stop the kernel.
+    /// Stop a kernel that has not ended after so many instructions
+    #[arg(long, default_value_t = 100_000_000_000, value_name = "N")]
     pub max_instructions: u64,
-    /// What executes it.
+    /// How instructions are executed; what the kernel does is the same
+    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "auto", value_name = "TIER")]
     pub tier: Tier,
 }
 
 /// The instructions of QEMU's `virt`, as far as they are here.
-pub const BOOT_ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
+const ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
 
 /// The largest kernel, firmware or initial RAM disk that is read.
 const LARGEST: u64 = 1 << 30;
 
-impl BootRequest<'_> {
+impl BootRequest {
     /// Reads the files and prepares the machine.
     ///
     /// # Errors
@@ -54,23 +64,23 @@ impl BootRequest<'_> {
         check_budget(self.max_instructions)?;
         within("--harts", self.harts, "a number", 1..=8)?;
         within("--memory", self.memory, "MiB", 1..=65536)?;
-        let firmware = match self.bios {
+        let firmware = match self.bios.as_deref() {
             None => None,
             Some(path) if path == Path::new("sbi") => Some(Firmware::BuiltIn),
             Some(path) if path == Path::new("none") => Some(Firmware::Nothing),
             Some(path) => Some(Firmware::File(regular(path)?)),
         };
         let job = BootJob {
-            isa: isa(self.isa)?,
+            isa: isa(&self.isa)?,
             harts: self.harts as usize,
             ram_bytes: self.memory << 20,
-            kernel: regular(self.kernel)?,
+            kernel: regular(&self.kernel)?,
             firmware,
-            initrd: self.initrd.map(regular).transpose()?,
-            append: self.append.to_owned(),
+            initrd: self.initrd.as_deref().map(regular).transpose()?,
+            append: self.append.clone(),
             max_instructions: self.max_instructions,
         };
-        let drive = self.drive.map(open_drive).transpose()?;
+        let drive = self.drive.as_deref().map(open_drive).transpose()?;
         let mut machine = boot::prepare(&job, drive).map_err(|error| self.explain(&error))?;
         self.tier.prepare(&mut machine).map_err(|error| PlanError::option("--tier", error))?;
         Ok(machine)
@@ -78,21 +88,21 @@ impl BootRequest<'_> {
 
     /// The option or file that caused an error, and what to do.
     fn explain(&self, error: &KernelError) -> PlanError {
-        let file = |path: Option<&Path>| PlanError::file(path.unwrap_or(self.kernel), error);
+        let file = |path: &Option<PathBuf>| PlanError::file(path.as_ref().unwrap_or(&self.kernel), error);
         match error {
             KernelError::Boot(BootError::Initrd { .. }) => {
-                let path = self.initrd.unwrap_or(self.kernel);
+                let path = self.initrd.as_ref().unwrap_or(&self.kernel);
                 PlanError::file(path, format!("{error}; --memory {} gives it room", self.memory * 2))
             }
-            KernelError::Boot(BootError::Drive(_)) => file(self.drive),
-            KernelError::Boot(BootError::Firmware(_)) => file(self.bios),
+            KernelError::Boot(BootError::Drive(_)) => file(&self.drive),
+            KernelError::Boot(BootError::Firmware(_)) => file(&self.bios),
             KernelError::Boot(BootError::Config(_)) | KernelError::Machine(ConfigError::DeviceTree(..)) => {
                 PlanError::option("--append", error)
             }
             KernelError::Machine(_) | KernelError::NoMemory(_) => {
                 PlanError::value("--memory", self.memory, error)
             }
-            _ => file(None),
+            _ => PlanError::file(&self.kernel, error),
         }
     }
 }
