@@ -18,7 +18,9 @@ use crate::output::say;
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tollgate riscv boot --kernel Image --initrd initrd.cpio --append console=ttyS0\n  \
-                        tollgate riscv boot --kernel xv6/kernel/kernel --drive xv6/fs.img --memory 128"
+                        tollgate riscv boot --kernel xv6/kernel/kernel --drive xv6/fs.img --memory 128\n  \
+                        tollgate riscv boot --kernel Image --initrd initrd.cpio --append console=ttyS0 --save-at '# ' shell.snap\n  \
+                        tollgate riscv boot --from shell.snap"
 )]
 pub(super) struct BootArgs {
     #[command(flatten)]
@@ -35,9 +37,14 @@ pub(super) fn run(args: &BootArgs) -> Result<ExitCode> {
     let terminal = Terminal::take()?;
     let input = plan::input(io::stdin())?;
     let stopped = || stop.load(Ordering::Relaxed);
-    let outcome = boot::run(&mut machine, args.request.max_instructions, &input, &mut io::stdout(), &stopped);
+    let (until, most) = (args.request.until().map_err(Usage::error)?, args.request.max_instructions);
+    let outcome = boot::run(&mut machine, most, until.as_ref(), &input, &mut io::stdout(), &stopped);
     drop(terminal);
     let outcome = outcome?;
+    if let Some(saved) = args.request.save(&mut machine, &outcome)? {
+        say(saved);
+        return Ok(ExitCode::SUCCESS);
+    }
     say(outcome.verdict());
     Ok(if outcome.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
