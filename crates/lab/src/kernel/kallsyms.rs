@@ -1,6 +1,6 @@
 //! The symbols that a Linux image contains for its own use (kallsyms), for images whose `System.map` is not at hand.
 //!
-//! The layout is that of Linux's scripts/kallsyms.c: `num_syms`, `names`, `markers`, `token_table`, `token_index`, and the
+//! The layout is that of Linux's scripts/kallsyms.c: (in older kernels `offsets` and their base,) `num_syms`, `names`, `markers`, `token_table`, `token_index`, and the
 //! `offsets`. A name is a length and so many bytes, each of which is an entry of the token table; the first character is
 //! the symbol's type. Nothing in the image points to these tables: they are found by their form. Offsets are relative
 //! to their own place or to the kernel's base, so addresses are right up to a constant.
@@ -76,42 +76,45 @@ fn tokens(image: &[u8], digits: usize) -> Option<Tokens<'_>> {
 
 impl Tokens<'_> {
     fn symbols(&self, image: &[u8]) -> Option<Vec<Symbol>> {
-        let (names, count) = self.names(image)?;
-        let offsets = self.end.next_multiple_of(8);
+        let (number_at, names, count) = self.names(image)?;
+        // Behind the index, or in older kernels before the number, with the base between them.
+        let before = number_at.checked_sub(8 + 4 * count).map(|at| at & !7);
+        let places = [Some(self.end.next_multiple_of(4)), before];
+        // Relative to one base, which makes all of them the same constant wrong; or each to its own place.
+        let addresses = |start: usize, own: bool| -> Option<Vec<i64>> {
+            let address = |n: usize| {
+                let at = start + 4 * n;
+                Some(i64::from(word(image, at)? as i32) + if own { at as i64 } else { 0 })
+            };
+            (0..count).map(address).collect()
+        };
+        // The list is in the order of addresses, but for a few symbols that are no addresses.
+        let disorder = |list: &Vec<i64>| list.windows(2).filter(|two| two[0] > two[1]).count();
+        let readings =
+            places.into_iter().flatten().flat_map(|start| [addresses(start, true), addresses(start, false)]);
+        let flat = |list: &Vec<i64>| list.windows(2).filter(|two| two[0] == two[1]).count() * 2 > count;
+        let addresses = readings.flatten().filter(|list| !flat(list)).min_by_key(disorder)?;
+        if disorder(&addresses) * 10 > count {
+            return None;
+        }
         let mut symbols = Vec::new();
         let mut at = names;
-        for n in 0..count {
+        for address in addresses {
             let (len, skip) = length(image, at)?;
             let bytes = image.get(at + skip..at + skip + len)?;
             let name: Vec<u8> =
                 bytes.iter().flat_map(|&token| self.tokens[usize::from(token)]).copied().collect();
             at += skip + len;
-            let place = offsets + 4 * n;
-            // Relative to its own place, as since Linux 6.18 or so; relative to one base before, and then all are the same
-            // constant away.
-            let value = word(image, place)? as i32;
-            symbols.push((name, i64::from(value), place as i64));
+            if matches!(name.first(), Some(b't' | b'T' | b'w' | b'W')) {
+                symbols.push((String::from_utf8_lossy(&name[1..]).into_owned(), address as u64));
+            }
         }
-        let relative = |&(_, value, place): &(Vec<u8>, i64, i64)| value + place;
-        // The list is sorted by address. Only one of both readings is.
-        let sorted = |key: &dyn Fn(&(Vec<u8>, i64, i64)) -> i64| {
-            symbols.windows(2).filter(|two| key(&two[0]) > key(&two[1])).count()
-        };
-        let own = sorted(&relative) <= sorted(&|symbol| symbol.1);
-        let functions =
-            symbols.iter().filter(|(name, ..)| matches!(name.first(), Some(b't' | b'T' | b'w' | b'W')));
-        let mut functions: Vec<Symbol> = functions
-            .map(|symbol| {
-                let address = if own { relative(symbol) } else { symbol.1 };
-                (String::from_utf8_lossy(&symbol.0[1..]).into_owned(), address as u64)
-            })
-            .collect();
-        functions.sort_by_key(|symbol| symbol.1 as i64);
-        Some(functions)
+        symbols.sort_by_key(|symbol| symbol.1 as i64);
+        Some(symbols)
     }
 
-    /// Where the names are, and how many.
-    fn names(&self, image: &[u8]) -> Option<(usize, usize)> {
+    /// Where their number is, where the names are, and how many.
+    fn names(&self, image: &[u8]) -> Option<(usize, usize, usize)> {
         // Markers are offsets in the names: upwards from 0, and the table ends before the tokens.
         let last = (self.start.saturating_sub(8)..self.start)
             .rev()
@@ -133,7 +136,7 @@ impl Tokens<'_> {
             }
             for names in [at + 4, at + 8] {
                 if self.follows(image, names, count, &markers, first) {
-                    return Some((names, count));
+                    return Some((at, names, count));
                 }
             }
         }
@@ -172,12 +175,27 @@ fn length(image: &[u8], at: usize) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
+    /// Where the offsets are, and what they are relative to.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Form {
+        Before,
+        Base,
+        Own,
+    }
+
     /// The tables as scripts/kallsyms.c writes them, without compression but for one token, behind some other bytes.
-    fn image(symbols: &[(&str, i32)], own: bool) -> Vec<u8> {
+    fn image(symbols: &[(&str, i32)], form: Form) -> Vec<u8> {
         let mut out = b"\x13\x000\x001\x002 not a table".repeat(3);
         out.resize(out.len().next_multiple_of(8), 0);
+        if form == Form::Before {
+            out.extend(symbols.iter().flat_map(|(_, address)| address.to_le_bytes()));
+            out.resize(out.len().next_multiple_of(8), 0);
+            out.extend([0xff; 8]);
+        }
         out.extend((symbols.len() as u32).to_le_bytes());
-        out.extend([0; 4]);
+        if form == Form::Before {
+            out.extend([0; 4]);
+        }
         let names = out.len();
         let mut markers = Vec::new();
         for (n, (name, _)) in symbols.iter().enumerate() {
@@ -209,11 +227,10 @@ mod tests {
             }
             out.push(0);
         }
-        out.resize(out.len().next_multiple_of(8), 0);
+        out.resize(out.len().next_multiple_of(4), 0);
         out.extend(index);
-        out.resize(out.len().next_multiple_of(8), 0);
-        for (_, address) in symbols {
-            let at = if own { out.len() as i32 } else { 0 };
+        for (_, address) in symbols.iter().filter(|_| form != Form::Before) {
+            let at = if form == Form::Own { out.len() as i32 } else { 0 };
             out.extend((address - at).to_le_bytes());
         }
         out.extend([7; 64]);
@@ -221,16 +238,16 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_offsets_are_read() {
+    fn all_forms_of_offsets_are_read() {
         let long = format!("t{}", "x".repeat(200));
         let mut all =
             vec![("T_start", 0), ("Tsys_getpid", 0x100), ("dnot_code", 0x180), (long.as_str(), 0x200)];
         let more: Vec<String> = (0..600).map(|n| format!("tf{n}")).collect();
         all.extend(more.iter().zip(0..).map(|(name, n)| (name.as_str(), 0x300 + 4 * n)));
-        for own in [true, false] {
-            let found = read(&image(&all, own)).unwrap();
+        for form in [Form::Before, Form::Base, Form::Own] {
+            let found = read(&image(&all, form)).unwrap();
             let base = found[0].1;
-            assert_eq!(found.len(), all.len() - 1, "{own}");
+            assert_eq!(found.len(), all.len() - 1, "{form:?}");
             assert_eq!((found[1].0.as_str(), found[1].1 - base), ("sys_getpid", 0x100));
             assert_eq!((&found[2].0, found[2].1 - base), (&"x".repeat(200), 0x200));
             assert_eq!((found[602].0.as_str(), found[602].1 - base), ("f599", 0x300 + 4 * 599));
@@ -241,7 +258,7 @@ mod tests {
     fn an_image_without_or_with_half_a_table_has_no_symbols() {
         assert_eq!(read(b""), None);
         assert_eq!(read(&vec![0; 10_000]), None);
-        let whole = image(&[("T_start", 0), ("Tsys_getpid", 0x100)], true);
+        let whole = image(&[("T_start", 0), ("Tsys_getpid", 0x100)], Form::Own);
         assert!(read(&whole).is_some());
         for cut in (0..whole.len() - 80).step_by(7) {
             assert_eq!(read(&whole[..cut]), None, "{cut}");

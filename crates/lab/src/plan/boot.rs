@@ -10,8 +10,9 @@ use std::thread;
 
 use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, SnapshotError, Storage};
 
-use super::options::{PlanError, check_budget, isa, read, within};
+use super::options::{PlanError, check_budget, isa, one_of, read, within};
 use crate::boot::{self, BootEnding, BootJob, BootOutcome, Input, KernelError, Until};
+use crate::tier::Tier;
 
 /// A kernel and its machine.
 #[derive(clap::Args, Clone, Debug)]
@@ -54,6 +55,9 @@ pub struct BootRequest {
     /// Stop a kernel that has not ended after so many instructions
     #[arg(long, default_value_t = 100_000_000_000, value_name = "N")]
     pub max_instructions: u64,
+    /// How instructions are executed; what the kernel does is the same
+    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "auto", value_name = "TIER")]
+    pub tier: Tier,
 }
 
 /// The instructions of QEMU's `virt`, as far as they are here.
@@ -68,6 +72,13 @@ impl BootRequest {
     /// # Errors
     /// The option or file that is wrong, and what to do.
     pub fn prepare(&self) -> Result<Machine, PlanError> {
+        let mut machine = self.machine()?;
+        self.tier.prepare(&mut machine).map_err(|error| PlanError::option("--tier", error))?;
+        Ok(machine)
+    }
+
+    /// The machine, booted or continued.
+    fn machine(&self) -> Result<Machine, PlanError> {
         check_budget(self.max_instructions)?;
         let drive = self.drive.as_deref().map(open_drive).transpose()?;
         let kernel = match (&self.from, &self.kernel) {

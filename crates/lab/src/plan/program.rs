@@ -7,6 +7,7 @@ use tollgate_riscv::{ConfigError, Extension, LoadError};
 
 use super::options::{PlanError, check_budget, core, isa, one_of, read};
 use crate::program::{GuestTime, Job, ProgramError, Watch};
+use crate::tier::Tier;
 use crate::trace::Trace;
 
 /// A program and its machine.
@@ -53,6 +54,10 @@ pub struct ProgramRequest {
     /// What the program's mcycle counts on a core
     #[arg(long, value_parser = one_of(GuestTime::NAMES), value_name = "TIME")]
     pub guest_time: Option<GuestTime>,
+
+    /// How instructions are executed when nothing is watched; what the program does is the same
+    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "auto", value_name = "TIER")]
+    pub tier: Tier,
 }
 
 /// A program with everything that it needs.
@@ -108,6 +113,7 @@ impl<'a> ProgramPlan<'a> {
             arguments: std::iter::once(name).chain(request.args.iter().cloned()).collect(),
             files,
             max_instructions: request.max_instructions,
+            tier: request.tier,
         };
         Ok(Self { job, request })
     }
@@ -132,6 +138,7 @@ impl<'a> ProgramPlan<'a> {
                 PlanError::value("--memory", self.request.memory, error)
             }
             ProgramError::Machine(ConfigError::DeviceTree(..)) => PlanError::option("--bootargs", error),
+            ProgramError::Tier(_) => PlanError::option("--tier", error),
             ProgramError::ProxyKernel(_) => {
                 let pk = self.request.pk.as_deref().unwrap_or(Path::new(""));
                 PlanError::value("--pk", pk.display(), error)
@@ -216,6 +223,12 @@ mod tests {
         std::fs::File::create(&sparse).unwrap().set_len(5 << 30).unwrap();
         let error = refused(&sparse).to_string();
         assert!(error.ends_with("has 5 GiB, more than the 4 GiB that are read"), "{error}");
+    }
+
+    #[test]
+    fn the_tier_is_automatic_unless_an_option_names_one() {
+        let tier = |words: &[&str]| ProgramPlan::new(&request(words)).unwrap().job.tier;
+        assert_eq!([tier(&[]), tier(&["--tier", "interpret"])], [Tier::Auto, Tier::Interpret]);
     }
 
     #[test]

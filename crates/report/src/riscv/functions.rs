@@ -1,6 +1,6 @@
 //! What the functions of a real kernel take of a crossing.
 
-use super::words::{crossing, instructions, or_dash, share, percent, trap};
+use super::words::{crossing, instructions, or_dash, percent, share, trap};
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use crate::text::{clean, painted};
@@ -35,7 +35,8 @@ fn functions(result: &Measurement) -> Vec<(&str, f64, Option<f64>)> {
             _ => {}
         }
     }
-    let mut functions: Vec<_> = found.into_iter().map(|(name, (count, cycles))| (name, count, cycles)).collect();
+    let mut functions: Vec<_> =
+        found.into_iter().map(|(name, (count, cycles))| (name, count, cycles)).collect();
     functions.sort_by(|a, b| b.2.unwrap_or(b.1).total_cmp(&a.2.unwrap_or(a.1)).then(a.0.cmp(b.0)));
     functions
 }
@@ -91,7 +92,10 @@ mod tests {
             result.counters.insert(format!("function/{name}/cycles"), cycles);
         }
         result.counters.insert("instructions".into(), 53.0);
-        assert_eq!(functions(&result), [("few", 3.0, Some(90.0)), ("many/odd", 50.0, Some(60.0)), ("none", 0.0, Some(1.0))]);
+        assert_eq!(
+            functions(&result),
+            [("few", 3.0, Some(90.0)), ("many/odd", 50.0, Some(60.0)), ("none", 0.0, Some(1.0))]
+        );
         let text = view(std::slice::from_ref(&result), &Style::default()).join("\n");
         assert!(text.contains("total") && text.contains("53") && text.contains("151"), "{text}");
         result.counters.clear();
