@@ -24,15 +24,6 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
         return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
     };
     let results = kernel::measure(&job(fs::read(Path::new(&path)).unwrap(), Some("rocket"))).unwrap();
-    for result in results.iter().filter(|_| env::var_os("TOLLGATE_SHOW").is_some()) {
-        println!("{} {:?} {:?}", result.probe, result.asked, result.cycles);
-        for p in &result.phases {
-            println!("  {} {:?} {:?}", p.name, p.instructions, p.cycles.map(|c| c.estimate));
-        }
-        for (n, v) in &result.counters {
-            println!("    {n} {v}");
-        }
-    }
     // Each call with warm caches and after eviction.
     assert_eq!(results.len(), 2 * CALLS.len());
     for result in &results {

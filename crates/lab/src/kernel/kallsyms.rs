@@ -80,7 +80,8 @@ impl Tokens<'_> {
         // Behind the index, or in older kernels before the number, with the base between them.
         let before = number_at.checked_sub(8 + 4 * count).map(|at| at & !7);
         let places = [Some(self.end.next_multiple_of(4)), before];
-        // Relative to one base, which makes all of them the same constant wrong; or each to its own place.
+        // Relative to one base, so that all of them are off by the same constant; or each to its own place, and then symbols at
+        // one address are out of order in the other reading.
         let addresses = |start: usize, own: bool| -> Option<Vec<i64>> {
             let address = |n: usize| {
                 let at = start + 4 * n;
@@ -91,7 +92,7 @@ impl Tokens<'_> {
         // The list is in the order of addresses, but for a few symbols that are no addresses.
         let disorder = |list: &Vec<i64>| list.windows(2).filter(|two| two[0] > two[1]).count();
         let readings =
-            places.into_iter().flatten().flat_map(|start| [addresses(start, true), addresses(start, false)]);
+            places.into_iter().flatten().flat_map(|start| [addresses(start, false), addresses(start, true)]);
         let flat = |list: &Vec<i64>| list.windows(2).filter(|two| two[0] == two[1]).count() * 2 > count;
         let addresses = readings.flatten().filter(|list| !flat(list)).min_by_key(disorder)?;
         if disorder(&addresses) * 10 > count {
@@ -258,9 +259,11 @@ mod tests {
     fn an_image_without_or_with_half_a_table_has_no_symbols() {
         assert_eq!(read(b""), None);
         assert_eq!(read(&vec![0; 10_000]), None);
-        let whole = image(&[("T_start", 0), ("Tsys_getpid", 0x100)], Form::Own);
+        let names: Vec<String> = (0..300).map(|n| format!("tf{n}")).collect();
+        let all: Vec<_> = names.iter().zip(0..).map(|(name, n)| (name.as_str(), 8 * n)).collect();
+        let whole = image(&all, Form::Own);
         assert!(read(&whole).is_some());
-        for cut in (0..whole.len() - 80).step_by(7) {
+        for cut in (0..whole.len() - 80).step_by(97) {
             assert_eq!(read(&whole[..cut]), None, "{cut}");
         }
     }
