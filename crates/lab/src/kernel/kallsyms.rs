@@ -89,7 +89,7 @@ impl Tokens<'_> {
             };
             (0..count).map(address).collect()
         };
-        // The list is in the order of addresses, but for a few symbols that are no addresses.
+        // The list is in the order of addresses, but for a few symbols that name something else.
         let disorder = |list: &Vec<i64>| list.windows(2).filter(|two| two[0] > two[1]).count();
         let readings =
             places.into_iter().flatten().flat_map(|start| [addresses(start, false), addresses(start, true)]);
