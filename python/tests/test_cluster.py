@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import itertools
 import json
-import math
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 
 import distributed
 import pytest
+import simulated
 
 import tollgate
 from tollgate import _host, _program, _store, fleets
@@ -149,33 +149,16 @@ def test_a_host_is_measured_once_however_many_workers(cluster: tuple[distributed
     assert len(list(found.save(tmp_path / "records").iterdir())) == 2
 
 
-SLOW = {f"host-{number:03}" for number in range(5, 200, 20)}
-"""Hosts whose first probe is slower by 5 %."""
-
-
-def simulated(document: str, host: str) -> tollgate.Run:
-    """The record of a host: its processes vary by 1 %, hosts by 0.5 %."""
-    chance = random.Random(host)
-    run = json.loads(document)
-    run |= {"id": f"of-{host}", "checksum": None, "host": {**run["host"], "name": host}, "yardsticks": []}
-    run["host"]["cpu"]["microcode"] = "0x2" if host in SLOW else "0x1"
-    for place, row in enumerate(run["results"]):
-        of_host = chance.gauss(0, 0.005) + (0.05 if host in SLOW and place == 0 else 0)
-        row["epochs"] = [{"ns": 100 * math.exp(of_host + chance.gauss(0, 0.01)), "core_hz": 3e9} for _ in range(12)]
-        estimate = 100 * math.exp(of_host)
-        row["ns"] = {**row["ns"], "estimate": estimate, "ci": [estimate - 1, estimate + 1]}
-    return tollgate.Run(run)
-
-
 def test_of_two_hundred_hosts_those_that_are_slow_are_named(tmp_path: Path) -> None:
-    base = tollgate.run("syscall/getppid", "syscall/read", "syscall/clock_gettime", quick=True).to_json()
-    hosts = [fleets.Host(f"{number:03}/boot", f"host-{number:03}", [], None, None) for number in range(200)]
-    found = fleets.Fleet([fleets.Measured(host, simulated(base, host.name), None) for host in hosts])
+    base, slow = tollgate.run(*simulated.BASE, quick=True).to_json(), simulated.slow(200)
+    with simulated.cluster(200) as client:
+        fleet = tollgate.fleet(client)
+        found = fleet.run(call=simulated.measure, base=base, slow=sorted(slow))
     assert not found.failures
-    assert len(found.table()) == 200
+    assert list(found.table()["host"]) == simulated.names(200)
     first = found.runs[0].results[0].probe
     differences = found.differences()
-    assert set(zip(differences["host"], differences["probe"], strict=True)) == {(host, first) for host in SLOW}
+    assert set(zip(differences["host"], differences["probe"], strict=True)) == {(host, first) for host in slow}
     assert list(found.companions()["what"]) == ["microcode"]
     assert found.companions()["sure"].all()
     assert "Goes with microcode 0x2 (10 of 10; 0 of 190 others" in " ".join(repr(found).split())
@@ -186,6 +169,12 @@ def test_of_two_hundred_hosts_those_that_are_slow_are_named(tmp_path: Path) -> N
     records = found.save(tmp_path / "records")
     said = subprocess.run([_program.path(), "fleet", records, "--out", tmp_path / "page.html"], capture_output=True, text=True)
     assert said.stdout == repr(found)
+
+
+def test_several_clients_find_the_hosts_at_once() -> None:
+    with simulated.cluster(5, workers_each=3) as client, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: tollgate.fleet(client).hosts, range(16)))
+    assert all({it.name: len(it.workers) for it in hosts} == dict.fromkeys(simulated.names(5), 3) for hosts in found)
 
 
 def test_hosts_of_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ PATIENCE_S = 3600.0
 """How long a measurement waits for others on its host."""
 GONE_S = 15.0
 """How long a client may be without its scheduler."""
+LOOK_UP = 100
+"""How many points are looked up in the store before answers are received again: a few milliseconds."""
 
 
 @dataclass
@@ -46,7 +48,7 @@ class Work:
     ) -> None:
         """Takes the points of all lanes: those of the first one first."""
         self.call, self.points, self.store, self.lanes, self.timeout = call, points, store, lanes, timeout
-        self.outcomes: dict[int, tuple[_store.Rows | None, str | None]] = {}
+        self.outcomes: dict[int, tuple[bytes | None, str | None]] = {}
         self.computed, self.busy_s = 0, 0.0
         self._answers: queue.SimpleQueue[tuple[Lane, Any, bool]] = queue.SimpleQueue()
         self._keys: dict[int, str] = {}
@@ -56,17 +58,20 @@ class Work:
 
     def run(self, show: Callable[[float, str], None] | None, alive: Callable[[], bool]) -> None:
         """Computes what the store does not have."""
-        self._fill()
+        # Points are looked up while others are computed already.
+        fresh = collections.deque(range(len(self.points)))
         total, lost = len(self.points), None
         try:
-            while any(lane.left or lane.flying or lane.suspects for lane in self.lanes):
+            while fresh or any(lane.left or lane.flying or lane.suspects for lane in self.lanes):
+                for _ in range(min(LOOK_UP, len(fresh))):
+                    self._look_up(fresh.popleft())
                 for lane in self.lanes:
                     while lane.left and len(lane.flying) < lane.width:
                         self._submit(lane, [lane.left.popleft() for _ in range(self._size(lane))])
                     if lane.suspects and not lane.flying:
                         self._submit(lane, [lane.suspects.popleft()], is_alone=True)
                 with contextlib.suppress(queue.Empty):
-                    self._receive(*self._answers.get(timeout=1.0))
+                    self._receive(*self._answers.get(timeout=0.0 if fresh else 1.0))
                     if show:
                         show(len(self.outcomes) / total, f"{len(self.outcomes):,} of {total:,} points")
                 lost = None if alive() else lost or time.monotonic()
@@ -79,28 +84,30 @@ class Work:
                     future.cancel()
             raise
 
-    def _fill(self) -> None:
-        """Takes what is in the store, and deals the rest out to the lanes."""
-        share = len(self.points) // len(self.lanes)
-        for number, point in enumerate(self.points):
-            lane = self.lanes[number // share]
-            try:
-                given = arguments({key: it for key, it in point.items() if not (lane.host and key == "host")})
-                key = self._keys[number] = _store.key(self.call, given, lane.host)
-            except UsageError as error:
-                self.outcomes[number] = (None, str(error))
-                continue
-            self._same[key].append(number)
-            if self._same[key][0] != number:
-                continue
-            kept = self.store.get(key)
-            if kept is None:
-                lane.left.append(number)
-            else:
-                self.outcomes[number] = (kept, None)
-        for numbers in self._same.values():
-            if numbers[0] in self.outcomes:
-                self.outcomes.update(dict.fromkeys(numbers, self.outcomes[numbers[0]]))
+    def _look_up(self, number: int) -> None:
+        """Takes a point from the store, or gives it to its lane."""
+        lane = self.lanes[number * len(self.lanes) // len(self.points)]
+        try:
+            given = arguments(self._given(lane, number))
+            key = self._keys[number] = _store.key(self.call, given, lane.host)
+        except UsageError as error:
+            self.outcomes[number] = (None, str(error))
+            return
+        same = self._same[key]
+        same.append(number)
+        if same[0] != number:
+            if same[0] in self.outcomes:
+                self.outcomes[number] = self.outcomes[same[0]]
+            return
+        kept = self.store.get(key)
+        if kept is None:
+            lane.left.append(number)
+        else:
+            self.outcomes[number] = (kept, None)
+
+    def _given(self, lane: Lane, number: int) -> Point:
+        """A point without the host on which it is measured."""
+        return {key: it for key, it in self.points[number].items() if not (lane.host and key == "host")}
 
     def _size(self, lane: Lane) -> int:
         """How many points make a task, so that every place has some of the last ones."""
@@ -109,9 +116,7 @@ class Work:
         return max(1, min(int(wanted), int(fair) + 1, len(lane.left)))
 
     def _submit(self, lane: Lane, numbers: list[int], *, is_alone: bool = False) -> None:
-        several = [
-            (it, {key: value for key, value in self.points[it].items() if not (lane.host and key == "host")}) for it in numbers
-        ]
+        several = [(it, self._given(lane, it)) for it in numbers]
         future = lane.submit(_remote.batch, self.call, several, _store.tool(), self.timeout, lane.host, PATIENCE_S)
         lane.flying[future] = numbers
         future.add_done_callback(lambda done: self._answers.put((lane, done, is_alone)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +42,8 @@ class Sweep:
     """The points of a sweep, and what became of each."""
 
     points: list[Point]
-    outcomes: list[tuple[_store.Rows | None, str | None]] = field(repr=False)
+    outcomes: list[tuple[bytes | None, str | None]] = field(repr=False)
+    """For each point its rows as JSON, or why it has none."""
     computed: int
     """How many points were computed now; the others were in the store."""
     busy_s: float
@@ -56,7 +58,7 @@ class Sweep:
         """One row for each result of a point: the point's keys, then the figure and its phases. A failed point is a row, too."""
         rows = []
         for point, (found, why) in zip(self.points, self.outcomes, strict=True):
-            for row in found if found is not None else [{"status": "failed", "reason": why}]:
+            for row in json.loads(found) if found is not None else [{"status": "failed", "reason": why}]:
                 rows.append(point | row)
         return frame(rows)
 
