@@ -1,6 +1,7 @@
 //! Boots a real kernel on the embedded machine: its console, its input, and how it ends.
 
 mod terminal;
+mod until;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -9,10 +10,12 @@ use std::time::{Duration, Instant};
 
 use tollgate_record::number::count;
 use tollgate_riscv::{
-    Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, Stop, Storage,
+    Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, SnapshotError, Step, Stop,
+    Storage,
 };
 
 pub use terminal::Terminal;
+pub use until::Until;
 
 /// What to boot, on what.
 #[derive(Clone, Debug)]
@@ -44,6 +47,8 @@ pub enum KernelError {
     Boot(#[from] BootError),
     #[error("{0}")]
     Machine(#[from] ConfigError),
+    #[error("{0}")]
+    Snapshot(#[from] SnapshotError),
     #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
     NoMemory(u64),
     #[error("cannot write the kernel's output: {0}")]
@@ -59,6 +64,8 @@ pub enum BootEnding {
     Rebooted,
     /// Its instructions were used up.
     Budget,
+    /// It came to where it was to be stopped.
+    Reached,
     /// Somebody interrupted it.
     Interrupted,
     /// It waits for input, and there is no more.
@@ -101,6 +108,7 @@ impl BootOutcome {
             BootEnding::PoweredOff(0) => return format!("powered off {after}"),
             BootEnding::Rebooted => return format!("the kernel asked for a reboot {after}"),
             BootEnding::PoweredOff(status) => format!("the kernel ended with status {status} {after}"),
+            BootEnding::Reached => return format!("stopped {after}"),
             BootEnding::Budget => {
                 format!("stopped: the kernel has not ended {after}; --max-instructions gives it more")
             }
@@ -175,19 +183,21 @@ pub fn prepare(job: &BootJob, drive: Option<Box<dyn Storage>>) -> Result<Machine
     Ok(machine)
 }
 
-/// Runs a prepared machine until the kernel ends, its instructions are used up, or `interrupted` says so.
+/// Runs a prepared machine until the kernel ends, it comes to `until`, its instructions are used up, or `interrupted`
+/// says so.
 ///
 /// # Errors
 /// The console cannot be written.
 pub fn run(
     machine: &mut Machine,
     max_instructions: u64,
+    until: Option<&Until>,
     input: &Input,
     console: &mut dyn Write,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<BootOutcome, KernelError> {
     let pending = input.first.iter().copied().collect();
-    let mut run = Run { left: max_instructions, pending, open: true, tail: Vec::new() };
+    let mut run = Run { left: max_instructions, until, found: false, pending, open: true, tail: Vec::new() };
     let ending = run.drive(machine, input, console, interrupted)?;
     let text = String::from_utf8_lossy(&run.tail).into_owned();
     let lines: Vec<String> =
@@ -205,8 +215,25 @@ fn printable(line: &str) -> String {
     line.chars().filter(|c| !c.is_control()).collect()
 }
 
-struct Run {
+/// Steps until an instruction at an address is the next one; yields how it stopped, and after how many steps. (Only single
+/// steps stop there exactly.)
+fn step_to(machine: &mut Machine, address: u64, budget: u64) -> (Stop, u64) {
+    for steps in 0..budget {
+        if machine.pc() == address {
+            return (Stop::Budget, steps);
+        }
+        if let Step::Stopped(stop) = machine.step(&mut ()) {
+            return (stop, steps);
+        }
+    }
+    (Stop::Budget, budget)
+}
+
+struct Run<'a> {
     left: u64,
+    until: Option<&'a Until>,
+    /// Whether the text of `until` was printed.
+    found: bool,
     /// Typed, and not yet accepted by the machine.
     pending: VecDeque<u8>,
     /// Whether more may be typed.
@@ -214,7 +241,7 @@ struct Run {
     tail: Vec<u8>,
 }
 
-impl Run {
+impl Run<'_> {
     fn drive(
         &mut self,
         machine: &mut Machine,
@@ -233,10 +260,16 @@ impl Run {
             }
             self.type_in(machine);
             let (instret, elapsed, began) = (machine.instret(), machine.elapsed(), Instant::now());
-            let budget = SLICE.min(self.left);
-            let stop = machine.run(budget, &mut ());
-            self.left -= budget;
+            let budget = self.until.map_or(SLICE, |until| until.ahead(machine)).min(SLICE).min(self.left);
+            let (stop, steps) = match self.until {
+                Some(&Until::Address(address)) => step_to(machine, address, budget),
+                _ => (machine.run(budget, &mut ()), budget),
+            };
+            self.left -= steps;
             self.show(machine, console)?;
+            if self.found || self.until.is_some_and(|until| until.is_reached(machine)) {
+                return Ok(BootEnding::Reached);
+            }
             if interrupted() {
                 return Ok(BootEnding::Interrupted);
             }
@@ -281,6 +314,10 @@ impl Run {
         let written = machine.take_console();
         if written.is_empty() {
             return Ok(());
+        }
+        if let Some(Until::Text(text)) = self.until {
+            let seen = [&self.tail[self.tail.len().saturating_sub(text.len())..], &written].concat();
+            self.found |= seen.windows(text.len()).any(|found| found == text.as_bytes());
         }
         self.tail.extend(&written[written.len().saturating_sub(LAST_BYTES)..]);
         self.tail.drain(..self.tail.len().saturating_sub(LAST_BYTES));

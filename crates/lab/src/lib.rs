@@ -39,6 +39,7 @@ pub mod record;
 pub mod rtl;
 mod stacks;
 mod symbols;
+mod tier;
 mod trace;
 pub mod workload;
 
@@ -53,4 +54,5 @@ pub use ledger::ProgramLedger;
 pub use phase::Phase;
 pub use profile::{CallProfile, Profile};
 pub use stacks::Path;
+pub use tier::{Tier, TierError};
 pub use trace::{Trace, Tracer};

@@ -1,5 +1,5 @@
-//! Plans of the commands: what to measure, from the words of a command line. A plan that exists can be run; what
-//! cannot be measured is a [`PlanError`] that names the option.
+//! Plans of the commands: what to measure, from the words of a command line. A request is a command's options, whose
+//! comments are its help. A plan that exists can be run; what cannot be measured is a [`PlanError`] that names the option.
 
 mod boot;
 mod icache;
@@ -9,10 +9,10 @@ mod program;
 mod trap;
 mod workload;
 
-pub use boot::{BOOT_ISA, BootRequest, input};
+pub use boot::{BootRequest, input};
 pub use icache::{IcachePlan, IcacheRequest};
-pub use options::PlanError;
+pub use options::{PlanError, one_of};
 pub use pipeline::{PipelinePlan, PipelineRequest};
-pub use program::{ProgramPlan, ProgramRequest, watch};
-pub use trap::{TrapPlan, TrapRequest};
-pub use workload::{WorkloadPlan, WorkloadRequest};
+pub use program::{ProgramPlan, ProgramRequest};
+pub use trap::{TrapPlan, TrapRequest, WorkloadRequest};
+pub use workload::WorkloadPlan;

@@ -11,6 +11,7 @@ use tollgate_riscv::{
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::symbols::Symbols;
+use crate::tier::{Tier, TierError};
 use crate::trace::{Trace, Tracer};
 
 /// What to run, on what.
@@ -34,6 +35,8 @@ pub struct Job {
     pub files: Vec<(String, Vec<u8>)>,
     /// When to stop a program that does not end.
     pub max_instructions: u64,
+    /// What executes it if nothing is watched.
+    pub tier: Tier,
 }
 
 /// What `mcycle` counts.
@@ -133,6 +136,8 @@ pub enum ProgramError {
     Machine(#[from] ConfigError),
     #[error("{0}")]
     Core(#[from] CoreError),
+    #[error("{0}")]
+    Tier(#[from] TierError),
     #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
     NoMemory(u64),
     #[error("cannot write the program's output: {0}")]
@@ -198,6 +203,11 @@ pub fn run(
     trace: &mut dyn Write,
 ) -> Result<Outcome, ProgramError> {
     let Booted { mut machine, program, kernel } = boot(job)?;
+    match (&watch, job.tier) {
+        (Watch::Nothing, tier) => tier.prepare(&mut machine)?,
+        (_, Tier::Translate) => return Err(TierError::Watched.into()),
+        _ => {}
+    }
     let (mut profile, mut ledger) = (None, None);
     let symbols = &mut Symbols::new(&program, kernel.as_ref());
     let ending = match watch {

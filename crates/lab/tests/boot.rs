@@ -6,21 +6,20 @@ use std::sync::mpsc;
 use std::{env, fs};
 
 use tollgate_lab::boot::{self, BootEnding, BootOutcome, Input};
-use tollgate_lab::plan::{BOOT_ISA, BootRequest, PlanError};
+use tollgate_lab::plan::{BootRequest, PlanError};
 use tollgate_riscv::{Insn, Op, Operands};
 
-fn request(kernel: &Path) -> BootRequest<'_> {
-    BootRequest {
-        kernel,
-        bios: None,
-        initrd: None,
-        drive: None,
-        append: "",
-        isa: BOOT_ISA,
-        harts: 1,
-        memory: 8,
-        max_instructions: 10_000_000,
-    }
+#[derive(clap::Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    request: BootRequest,
+}
+
+fn request(kernel: &Path) -> BootRequest {
+    let kernel = kernel.to_str().unwrap();
+    let words = ["--memory", "8", "--max-instructions", "10000000", "--kernel", kernel];
+    <Line as clap::Parser>::parse_from(words).request
 }
 
 /// Linux's header in front of some instructions.
@@ -57,7 +56,9 @@ fn run(request: &BootRequest, typed: &[u8]) -> Result<(BootOutcome, String), Pla
     let mut machine = request.prepare()?;
     let input = Input { first: typed.to_vec(), bytes: mpsc::sync_channel(1).1, person: false };
     let mut console = Vec::new();
-    let outcome = boot::run(&mut machine, request.max_instructions, &input, &mut console, &|| false).unwrap();
+    let (until, most) = (request.until()?, request.max_instructions);
+    let outcome = boot::run(&mut machine, most, until.as_ref(), &input, &mut console, &|| false).unwrap();
+    request.save(&mut machine, &outcome)?;
     Ok((outcome, String::from_utf8_lossy(&console).into_owned()))
 }
 
@@ -93,7 +94,7 @@ fn an_interrupted_boot_ends() {
     fs::write(&path, prints(b'K', &[op(Op::Jal, 0, 0, 0, 0)])).unwrap();
     let mut machine = request(&path).prepare().unwrap();
     let input = Input { first: Vec::new(), bytes: mpsc::sync_channel(1).1, person: false };
-    let outcome = boot::run(&mut machine, u64::MAX, &input, &mut Vec::new(), &|| true).unwrap();
+    let outcome = boot::run(&mut machine, u64::MAX, None, &input, &mut Vec::new(), &|| true).unwrap();
     assert_eq!(outcome.ending, BootEnding::Interrupted);
 }
 
@@ -110,23 +111,96 @@ fn what_is_wrong_names_its_option_or_file() {
     let odd = file("odd", &[0; 1000]);
     let large = file("large", &vec![0; 16 << 20]);
     let cases = [
-        (BootRequest { kernel: &text, ..request(&kernel) }, "text: as the kernel: neither an ELF file nor"),
-        (BootRequest { kernel: dir.path(), ..request(&kernel) }, "not a regular file"),
-        (BootRequest { isa: "rv32gc", ..request(&kernel) }, "an image for Rv64, the machine is Rv32"),
         (
-            BootRequest { initrd: Some(&large), ..request(&kernel) },
+            BootRequest { kernel: Some(text.clone()), ..request(&kernel) },
+            "text: as the kernel: neither an ELF file nor",
+        ),
+        (BootRequest { kernel: Some(dir.path().into()), ..request(&kernel) }, "not a regular file"),
+        (BootRequest { isa: "rv32gc".into(), ..request(&kernel) }, "an image for Rv64, the machine is Rv32"),
+        (
+            BootRequest { initrd: Some(large.clone()), ..request(&kernel) },
             "large: as the initial RAM disk: 16777216 bytes",
         ),
-        (BootRequest { initrd: Some(&large), ..request(&kernel) }, "--memory 16 gives it room"),
-        (BootRequest { drive: Some(&odd), ..request(&kernel) }, "odd: as the drive: 1000 bytes"),
-        (BootRequest { bios: Some(&large), ..request(&kernel) }, "large: as firmware: "),
+        (BootRequest { initrd: Some(large.clone()), ..request(&kernel) }, "--memory 16 gives it room"),
+        (BootRequest { drive: Some(odd), ..request(&kernel) }, "odd: as the drive: 1000 bytes"),
+        (BootRequest { bios: Some(large.clone()), ..request(&kernel) }, "large: as firmware: "),
         (BootRequest { harts: 0, ..request(&kernel) }, "--harts 0: give a number from 1 to 8"),
         (BootRequest { max_instructions: 0, ..request(&kernel) }, "--max-instructions 0: give at least 1"),
+        (BootRequest { from: Some(text), ..request(&kernel) }, "text: not a snapshot of a machine"),
+        (BootRequest { from: Some(dir.path().join("none")), ..request(&kernel) }, "none: No such file"),
     ];
     for (request, expected) in cases {
         let error = request.prepare().map(drop).unwrap_err().to_string();
         assert!(error.contains(expected), "{expected}: {error}");
     }
+}
+
+/// A kernel that prints `K`, counts to 3,000,000, prints `L` and switches off.
+fn counts() -> Vec<u8> {
+    prints(
+        b'K',
+        &[
+            op(Op::Lui, 5, 0, 0, 1_500_000 & !0xfff),
+            op(Op::Addi, 5, 5, 0, 1_500_000 & 0xfff),
+            op(Op::Addi, 5, 5, 0, -1),
+            op(Op::Bne, 0, 5, 0, -4),
+            op(Op::Addi, 17, 0, 0, 1),
+            op(Op::Addi, 10, 0, 0, i64::from(b'L')),
+            op(Op::Ecall, 0, 0, 0, 0),
+            op(Op::Addi, 17, 0, 0, 8),
+            op(Op::Ecall, 0, 0, 0, 0),
+        ],
+    )
+}
+
+#[test]
+fn what_was_saved_on_the_way_ends_as_what_ran_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, snapshot) = (dir.path().join("Image"), dir.path().join("snapshot"));
+    fs::write(&path, counts()).unwrap();
+    let (whole, console) = run(&request(&path), b"").unwrap();
+    // A jump, four to print, two for the count, two a turn, five to the end.
+    assert_eq!((whole.instructions, console.as_str()), (1 + 4 + 2 + 2 * 1_500_000 + 5, "KL"));
+    // Where it is saved, and what was printed until then. The loop is at 0x58 in the image.
+    let cases = [
+        ("K", None, "K"),
+        ("3", Some(3), ""),
+        ("2000001", Some(2_000_001), "K"),
+        ("2500us", Some(2_500_000), "K"),
+        ("0x80200050", Some(5), "K"),
+    ];
+    for (point, instructions, before) in cases {
+        let save_at = vec![point.to_owned(), snapshot.to_str().unwrap().to_owned()];
+        let (saved, printed) = run(&BootRequest { save_at, ..request(&path) }, b"").unwrap();
+        assert_eq!((&saved.ending, printed.as_str()), (&BootEnding::Reached, before), "{point}");
+        assert!(instructions.is_none_or(|n| n == saved.instructions), "{point}: {}", saved.instructions);
+        let from = BootRequest { from: Some(snapshot.clone()), kernel: None, ..request(&path) };
+        let (rest, printed) = run(&from, b"").unwrap();
+        assert_eq!((&rest.ending, rest.instructions), (&whole.ending, whole.instructions), "{point}");
+        assert_eq!(format!("{before}{printed}"), console, "{point}");
+    }
+}
+
+#[test]
+fn a_point_that_is_not_reached_leaves_the_file_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, snapshot) = (dir.path().join("Image"), dir.path().join("snapshot"));
+    fs::write(&path, counts()).unwrap();
+    fs::write(&snapshot, "before").unwrap();
+    let save_at = |point: &str, file: &Path| BootRequest {
+        save_at: vec![point.into(), file.to_str().unwrap().into()],
+        ..request(&path)
+    };
+    let error = run(&save_at("M", &snapshot), b"").unwrap_err().to_string();
+    assert!(
+        error.starts_with("--save-at 'M': the kernel did not come there, so nothing is saved"),
+        "{error}"
+    );
+    assert!(error.contains("powered off after"), "{error}");
+    assert_eq!(fs::read(&snapshot).unwrap(), b"before");
+    let error = run(&save_at("K", &dir.path().join("no/file")), b"").unwrap_err().to_string();
+    assert!(error.contains("give a file in a directory"), "{error}");
+    assert!(run(&save_at("", &snapshot), b"").is_err());
 }
 
 /// Boots the kernel at `TOLLGATE_LINUX` (Debian's linux-image for riscv64) with an initial RAM disk of the busybox at
@@ -152,8 +226,8 @@ fn linux_boots_to_a_shell_runs_a_command_and_powers_off() {
     let initrd = dir.path().join("initrd");
     for harts in [1, 2] {
         let request = BootRequest {
-            initrd: Some(&initrd),
-            append: "console=ttyS0 rdinit=/init",
+            initrd: Some(initrd.clone()),
+            append: "console=ttyS0 rdinit=/init".into(),
             harts,
             memory: 512,
             max_instructions: 20_000_000_000,

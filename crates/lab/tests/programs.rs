@@ -3,7 +3,7 @@
 use std::fs;
 
 use tollgate_lab::program::{self, Ending, GuestTime, Job, Outcome, ProgramError, Watch};
-use tollgate_lab::{Profile, Trace};
+use tollgate_lab::{Profile, Tier, Trace};
 use tollgate_riscv::timing::Core;
 use tollgate_testkit::fast;
 
@@ -47,6 +47,24 @@ fn watching_changes_nothing() {
             assert_eq!(instructions as u64, plain.instructions);
         }
     }
+}
+
+#[test]
+fn each_tier_does_the_same() {
+    let path = format!("{}/../../guests/riscv/bench/mix.elf", env!("CARGO_MANIFEST_DIR"));
+    let program = fs::read(&path).expect(&path);
+    let on = |tier, isa: &str, watch| {
+        let isa = isa.parse().expect("an ISA");
+        run(&Job { tier, isa, max_instructions: 3_000_000, ..job(program.clone()) }, watch)
+    };
+    let (plain, console, _) = on(Tier::Interpret, "rv64gc", Watch::Nothing).expect("runs");
+    // The limit, to the instruction.
+    assert_eq!((plain.instructions, &plain.ending), (3_000_000, &Ending::Budget));
+    let (auto, also, _) = on(Tier::Auto, "rv64gc", Watch::Nothing).expect("runs");
+    assert_eq!((auto.instructions, &auto.ending, &also), (3_000_000, &plain.ending, &console));
+    let error = on(Tier::Translate, "rv64gc", Watch::Profile).err().expect("profiles need the interpreter");
+    assert!(error.to_string().contains("--profile"), "{error}");
+    assert!(on(Tier::Auto, "rv64gc", Watch::Profile).is_ok());
 }
 
 /// A program whose first instruction is illegal: what happened first, not where the handler is lost.

@@ -1,5 +1,7 @@
 //! Physical memory and what is mapped into it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::devices::clint::Clint;
 use crate::devices::console::Console;
 use crate::devices::finisher::Finisher;
@@ -36,7 +38,8 @@ pub(crate) struct Bus {
     pub(crate) code_written: bool,
 }
 
-/// The devices of QEMU's `virt`.
+/// The devices of QEMU's `virt`. All of them are in a snapshot.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Virt {
     pub(crate) uart: Uart,
     pub(crate) finisher: Finisher,

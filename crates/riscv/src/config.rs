@@ -1,10 +1,12 @@
 //! What kind of machine to build.
 
+use serde::{Deserialize, Serialize};
+
 use crate::isa::{Extension, Isa};
 use crate::map::MOST_HARTS;
 
 /// A memory map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString)]
 #[strum(serialize_all = "lowercase", parse_err_ty = ConfigError, parse_err_fn = unknown_machine)]
 pub enum MachineKind {
     /// Spike's: CLINT and HTIF.
@@ -37,7 +39,7 @@ fn unknown_machine(name: &str) -> ConfigError {
 /// let machine = Machine::new(config).unwrap();
 /// assert_eq!(machine.pc(), 0x8000_0000);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Config {
     /// Instructions.
     pub isa: Isa,

@@ -1,8 +1,11 @@
 //! The state of the hart: registers, privilege mode and everything that control and status registers hold.
 
+use serde::{Deserialize, Serialize};
+
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;
 use crate::privilege::Privilege;
+use crate::snapshot::registers;
 
 /// Fields of `mstatus` in RV64's layout, which is also how an RV32 machine keeps it.
 pub(crate) mod status {
@@ -48,7 +51,7 @@ pub(crate) mod interrupt {
 }
 
 /// The state of the custom extensions ([`crate::custom`]).
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Custom {
     pub(crate) tollbank: u64,
     /// The bank not in use.
@@ -58,15 +61,18 @@ pub(crate) struct Custom {
 }
 
 /// The hart. Integer values, addresses among them, are kept sign-extended to 64 bits on RV32 as well.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Hart {
+    #[serde(skip)]
     pub(crate) isa: Isa,
     /// Its number, which `mhartid` shows.
     pub(crate) id: u64,
     /// `x0` to `x31`. As long as an index byte can reach, so that no access needs a bounds check; entry 32
     /// takes what the block engine writes to `x0`, the rest is never used.
+    #[serde(with = "registers")]
     pub(crate) x: Box<[u64; 256]>,
     /// `f0` to `f31`, single precision NaN-boxed; long for the same reason.
+    #[serde(with = "registers")]
     pub(crate) f: Box<[u64; 256]>,
     pub(crate) pc: u64,
     pub(crate) privilege: Privilege,

@@ -59,6 +59,13 @@ pub enum Class {
     System,
 }
 
+impl Class {
+    /// Whether it needs floating point to be on.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::FpLoad | Self::FpStore | Self::FpFp | Self::FpInt | Self::IntFp)
+    }
+}
+
 /// One row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {

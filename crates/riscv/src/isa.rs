@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// The width of the integer registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Xlen {
@@ -73,7 +75,8 @@ pub enum Extension {
 /// let wrong = "rv32imq".parse::<Isa>().unwrap_err();
 /// assert!(wrong.to_string().contains("'q'"));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Isa {
     xlen: Xlen,
     extensions: u32,
@@ -297,6 +300,20 @@ fn strip_version(s: &str) -> &str {
     match major.strip_suffix('p') {
         Some(m) if major.len() < s.len() && end(m) < m.len() => &m[..end(m)],
         _ => major,
+    }
+}
+
+impl From<Isa> for String {
+    fn from(isa: Isa) -> Self {
+        isa.to_string()
+    }
+}
+
+impl TryFrom<String> for Isa {
+    type Error = IsaError;
+
+    fn try_from(text: String) -> Result<Self, IsaError> {
+        text.parse()
     }
 }
 

@@ -26,7 +26,7 @@
 //! The modules: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
 //! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
 //! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
-//! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel; `fp` is IEEE 754;
+//! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `snapshot` saves and restores a machine; `fp` is IEEE 754;
 //! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed;
 //! [`timing`] how many cycles everything takes.
 //!
@@ -70,6 +70,7 @@ mod pmp;
 mod privilege;
 mod proxy;
 mod sbi;
+mod snapshot;
 mod table;
 pub mod tier;
 pub mod timing;
@@ -91,4 +92,5 @@ pub use isa::{Extension, Isa, IsaError, Xlen};
 pub use machine::{Machine, MemoryError, Step, Stop};
 pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
 pub use privilege::Privilege;
+pub use snapshot::SnapshotError;
 pub use trap::TRAP_PHASES;

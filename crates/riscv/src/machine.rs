@@ -1,5 +1,7 @@
 //! The machine: building, loading, running and inspecting it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::bus::{Bus, Virt};
 use crate::code::Code;
 use crate::config::{Config, ConfigError, MachineKind};
@@ -28,7 +30,7 @@ use crate::trap;
 use crate::turn::{Core, QUANTUM, Turns};
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Stop {
     /// The guest requested it.
@@ -106,7 +108,7 @@ pub struct Machine {
     /// Clocks that passed without instructions.
     pub(crate) idle: u64,
     /// The clock at which `service` has something to do.
-    next_event: u64,
+    pub(crate) next_event: u64,
     pub(crate) stopped: Option<Stop>,
     /// The other harts, if there are any.
     pub(crate) turns: Turns,

@@ -1,5 +1,7 @@
 //! Physical memory protection (privileged specification, 3.7).
 
+use serde::{Deserialize, Serialize};
+
 use crate::exception::AccessType;
 use crate::privilege::Privilege;
 
@@ -16,7 +18,7 @@ const LOCK: u8 = 1 << 7;
 pub(crate) const ENTRIES: usize = 16;
 
 /// The entries, with their address ranges worked out.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Pmp {
     cfg: [u8; ENTRIES],
     addr: [u64; ENTRIES],

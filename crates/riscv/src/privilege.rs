@@ -1,7 +1,9 @@
 //! The privilege modes.
 
+use serde::{Deserialize, Serialize};
+
 /// A privilege mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Privilege {
     /// User mode.

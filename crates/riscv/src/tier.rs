@@ -9,8 +9,12 @@
 
 use std::collections::HashMap;
 
-use crate::jump::{JUMP_ENTRIES, Jump, boxed, jump_index};
+use crate::alu::sext32;
+use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
+use crate::insn::{Insn, Op};
+use crate::jump::boxed;
 use crate::observer::BlockInsn;
+use crate::table::instruction_table;
 
 /// The most instructions in a region, and so the most that a translation retires between two checks of its limit.
 pub const LARGEST_REGION: usize = 512;
@@ -31,6 +35,8 @@ pub struct Region {
     /// Bits that are zero in the address of every instruction of this machine. A jump to another address traps, and does not
     /// retire.
     pub target_mask: u64,
+    /// What `frm` contains where this may run; `None` if floating point is the interpreter's there.
+    pub rounding: Option<u8>,
 }
 
 /// A page that loads, or stores, may go to.
@@ -50,20 +56,55 @@ pub const TLB_ENTRIES: usize = 256;
 /// The pages of one context, indexed by the lowest bits of the page number.
 pub type Tlb = [TlbEntry; TLB_ENTRIES];
 
+/// Where a translation begins: at an address in a context.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Start {
+    /// The address.
+    pub pc: u64,
+    /// The context in which it may run.
+    pub context: u32,
+    /// The number that [`Translator::translate`] yielded.
+    pub number: u32,
+}
+
+impl Start {
+    /// No instruction has this address.
+    const NOWHERE: Start = Start { pc: 1, context: 0, number: 0 };
+}
+
+/// Entries of [`Starts`].
+pub const STARTS: usize = 1 << 14;
+
+/// Translations, each at the place of its address: half of it, modulo the length.
+pub type Starts = [Start; STARTS];
+
+fn place(pc: u64) -> usize {
+    (pc >> 1) as usize & (STARTS - 1)
+}
+
 /// What a translation works on.
 #[derive(Debug)]
 pub struct Registers<'a> {
     /// The integer registers; the first 32 count, and register 0 is zero.
     pub x: &'a mut [u64; 256],
+    /// The floating-point registers; the first 32 count.
+    pub f: &'a mut [u64; 256],
+    /// The floating-point flags.
+    pub fflags: &'a mut u8,
     /// RAM.
     pub ram: &'a mut [u8],
     /// Where loads may go.
     pub loads: &'a Tlb,
     /// Where stores may go.
     pub stores: &'a Tlb,
+    /// Where else a translation may go on, if the context matches.
+    pub starts: &'a Starts,
+    /// The context.
+    pub context: u32,
     /// Instructions retired so far.
     pub retired: u64,
-    /// A translation checks this on each backward jump, and leaves if more have retired.
+    /// A translation checks this on each backward jump and before it goes on in another one, and leaves if more have retired.
     pub limit: u64,
 }
 
@@ -83,8 +124,8 @@ pub trait Translator {
     /// Translates a region; yields a number for it, or `None` if it does not translate this one.
     fn translate(&mut self, region: &Region) -> Option<u16>;
 
-    /// Runs a translation from its entry.
-    fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit;
+    /// Runs a translation from its entry, and those that it leads to; `None`, with nothing done, if there is none of this number.
+    fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit>;
 
     /// Drops all translations. None of their numbers is run again until [`translate`](Self::translate) yields it anew.
     fn clear(&mut self);
@@ -98,7 +139,7 @@ pub(crate) struct Tier {
     /// Instructions retired at which the next one is due.
     pub(crate) due: u64,
     /// Translations by address and context, as `Arena::jumps` has blocks.
-    entries: Box<[Jump; JUMP_ENTRIES]>,
+    pub(crate) starts: Box<Starts>,
     /// By the key of the entry's block. `None` for a region that the translator refused.
     regions: HashMap<(u64, u64), Option<u16>>,
     samples: HashMap<(u64, u64), u8>,
@@ -107,17 +148,17 @@ pub(crate) struct Tier {
 impl Tier {
     pub(crate) fn new(translator: Box<dyn Translator>, every: u64) -> Self {
         let (regions, samples) = (HashMap::new(), HashMap::new());
-        Self { translator, every, due: every, entries: boxed(Jump::NOWHERE), regions, samples }
+        Self { translator, every, due: every, starts: boxed(Start::NOWHERE), regions, samples }
     }
 
     /// Forgets at which address in which context a translation begins.
-    pub(crate) fn forget_entries(&mut self) {
-        self.entries.fill(Jump::NOWHERE);
+    pub(crate) fn forget_starts(&mut self) {
+        self.starts.fill(Start::NOWHERE);
     }
 
     pub(crate) fn clear(&mut self) {
         self.translator.clear();
-        self.forget_entries();
+        self.forget_starts();
         self.regions.clear();
         self.samples.clear();
     }
@@ -125,14 +166,14 @@ impl Tier {
     /// The translation at an address in a context.
     #[inline(always)]
     pub(crate) fn at(&self, pc: u64, context: u32) -> Option<u16> {
-        let entry = self.entries[jump_index(pc)];
-        (entry.pc == pc && entry.context == context).then_some(entry.start)
+        let start = self.starts[place(pc)];
+        (start.pc == pc && start.context == context).then_some(start.number as u16)
     }
 
     /// Enters what was translated of a block that may run in a context; false if nothing was.
     pub(crate) fn enter(&mut self, key: (u64, u64), context: u32) -> bool {
         let Some(&Some(number)) = self.regions.get(&key) else { return false };
-        self.entries[jump_index(key.0)] = Jump { pc: key.0, context, start: number };
+        self.starts[place(key.0)] = Start { pc: key.0, context, number: number.into() };
         true
     }
 
@@ -154,7 +195,64 @@ impl Tier {
         self.regions.entry(key).or_insert_with(translate).is_some()
     }
 
-    pub(crate) fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit {
-        self.translator.run(number, registers)
+    /// Runs the translation at an address, if there is one; `registers` is made for it.
+    #[inline]
+    pub(crate) fn run<'a>(
+        &'a mut self,
+        pc: u64,
+        context: u32,
+        registers: impl FnOnce(&'a Starts) -> Registers<'a>,
+    ) -> Option<Exit> {
+        let number = self.at(pc, context)?;
+        self.translator.run(number, registers(&self.starts))
     }
+}
+
+/// The table's row of a floating-point instruction as a function.
+macro_rules! float {
+    (FpFp $fpu:ident $values:ident |$e:ident, $a:ident, $b:ident, $c:ident| $x:expr) => {{
+        let ($e, [$a, $b, $c]) = ($fpu, $values);
+        $x
+    }};
+    (FpInt $fpu:ident $values:ident |$e:ident, $a:ident, $b:ident| $x:expr) => {{
+        let ($e, [$a, $b, _]) = ($fpu, $values);
+        $x
+    }};
+    (IntFp $fpu:ident $values:ident |$e:ident, $a:ident| $x:expr) => {{
+        let ($e, [$a, ..]) = ($fpu, $values);
+        $x
+    }};
+    ($class:ident $($rest:tt)*) => {
+        0
+    };
+}
+
+macro_rules! define {
+    ($($section:ident { $($class:ident {
+        $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)*
+    })* })*) => {
+        /// What a floating-point instruction, other than a load or store, makes of its operands: floating-point registers, or an
+        /// integer register. The `rounding` mode is as [`rounding`] yields it. 0 for other instructions.
+        pub fn float(op: Op, rounding: u8, flags: &mut u8, values: [u64; 3]) -> u64 {
+            let rounding = Rounding::from_bits(rounding).unwrap_or(Rounding::NearestEven);
+            let mut fpu = Fpu { rounding, flags: *flags };
+            let e = &mut fpu;
+            let value = match op {
+                $($($(Op::$op => float!($class e values $(|$($arg),+| $x)?),)*)*)*
+            };
+            *flags = fpu.flags;
+            value
+        }
+    };
+}
+instruction_table!(define);
+
+/// The rounding mode of a floating-point instruction where `frm` contains `dynamic`; `None` if it is illegal.
+pub fn rounding(insn: &Insn, dynamic: u8) -> Option<u8> {
+    let mode = match insn.rm {
+        _ if !insn.row().format.has_rounding() => 0,
+        7 => dynamic,
+        mode => mode,
+    };
+    Rounding::from_bits(mode).map(|_| mode)
 }

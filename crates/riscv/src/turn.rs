@@ -3,6 +3,8 @@
 //! Each turn has the same number of steps, and all turns of a round begin at the same simulated time, as if the
 //! harts ran side by side. So what happens depends on nothing but the guest.
 
+use serde::{Deserialize, Serialize};
+
 use crate::engine::Engine;
 use crate::hart::Hart;
 
@@ -10,8 +12,10 @@ use crate::hart::Hart;
 pub(crate) const QUANTUM: u64 = 10_000;
 
 /// What belongs to one hart.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Core {
     pub(crate) hart: Hart,
+    #[serde(skip, default = "Engine::new")]
     pub(crate) engine: Engine,
     /// In `wfi`.
     pub(crate) waiting: bool,
@@ -28,6 +32,7 @@ impl Core {
 }
 
 /// Whose turn it is.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Turns {
     /// The hart that runs.
     pub(crate) current: usize,

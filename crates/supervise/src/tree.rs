@@ -50,7 +50,7 @@ const BUSY_TRIES: u64 = 30;
 
 /// Why a program did not start behind a guard.
 enum Refused {
-    /// There can be no guard.
+    /// No guard can be started.
     Guard,
     /// The guard served, and the program could not be executed.
     Program(io::Error),
@@ -58,7 +58,7 @@ enum Refused {
 
 impl Tree {
     /// Starts the program that `command` describes, in a process group of its own, behind a guard. `command` is
-    /// called once more if no guard can be started, and for as long as the program's file is being written.
+    /// called once more if no guard can be started, and for a while as long as the program's file is being written.
     ///
     /// # Errors
     /// The program cannot be started.

@@ -1,6 +1,5 @@
 //! The options that several commands share, and their parsers.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use tollgate_measure::clock::Source;
@@ -144,16 +143,4 @@ pub(crate) fn cpu(text: &str) -> Result<usize, String> {
 
 fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}, for example 42", u64::MAX))
-}
-
-/// A parser of one of these names; the help shows what each means.
-pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
-    names: impl Into<Vec<(&'static str, T, &'static str)>>,
-) -> impl TypedValueParser<Value = T> {
-    let names = names.into();
-    let known: Vec<_> = names.iter().map(|(name, _, what)| PossibleValue::new(*name).help(*what)).collect();
-    PossibleValuesParser::new(known).try_map(move |typed| {
-        let found = names.iter().find(|(name, ..)| *name == typed);
-        found.map(|(_, value, _)| value.clone()).ok_or("not one of the names")
-    })
 }

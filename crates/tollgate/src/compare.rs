@@ -142,6 +142,9 @@ fn load(name: &str, store: Option<&Store>) -> anyhow::Result<Vec<Run>> {
 
 /// Every run of a directory, and why others cannot be read.
 pub(crate) fn load_directory(path: &Path) -> anyhow::Result<(Vec<Run>, Vec<String>)> {
+    if !path.is_dir() {
+        return Err(Usage::error(format!("there is no directory {}", path.display())));
+    }
     let directory = Store::open(path.to_owned()).map_err(Usage::error)?;
     let paths = directory.paths().map_err(Usage::error)?;
     if paths.is_empty() {

@@ -1,6 +1,6 @@
 //! `tollgate exec`: the arguments, and the way from the room's counts to the screen.
 
-use crate::args::{Destination, one_of};
+use crate::args::Destination;
 use crate::output;
 use crate::session::Session;
 use anyhow::Context;
@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use tollgate_lab::plan::one_of;
 use tollgate_measure::host;
 use tollgate_record::Run;
 use tollgate_toll::{Extras, Limits, Pricing, StartError, Wanted, When, bill, turns};

@@ -1,6 +1,6 @@
 //! `tollgate fault`: the kinds of page fault, and the scan of a file that does not fit into memory.
 
-use crate::args::{Sampling, Usage, one_of};
+use crate::args::{Sampling, Usage};
 use crate::output::say;
 use crate::sampled::Sampled;
 use crate::session::Session;
@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tollgate_boundary::fault::arrange_sampled;
+use tollgate_lab::plan::one_of;
 use tollgate_measure::Site;
 use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, size};
 use tollgate_toll::Limits;

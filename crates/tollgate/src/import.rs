@@ -1,11 +1,12 @@
 //! `tollgate import`: another tool's results as a run, saved beside our own.
 
-use crate::args::{Destination, Usage, one_of};
+use crate::args::{Destination, Usage};
 use crate::session::Session;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tollgate_lab::plan::one_of;
 use tollgate_record::document::{self, DocumentError};
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, import as read};
 

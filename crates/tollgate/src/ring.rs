@@ -1,6 +1,6 @@
 //! `tollgate ring`: plan the cells, measure each, save after each, show.
 
-use crate::args::{Sampling, Usage, one_of};
+use crate::args::{Sampling, Usage};
 use crate::session::Session;
 use crate::worker;
 use std::process::{Command, ExitCode};
@@ -9,6 +9,7 @@ use tollgate_boundary::ring::{
     Cell, CellRunner, Link, Pages, Placing, Room, Sizes, Spec, StartWorker, THREADS_OR_PROCESSES, Tasks,
     Walk, add_knees, cells_of, procs,
 };
+use tollgate_lab::plan::one_of;
 use tollgate_measure::Site;
 use tollgate_measure::clock::Source;
 use tollgate_record::{Host, Run};

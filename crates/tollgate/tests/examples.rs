@@ -234,12 +234,16 @@ fn furnish(dir: &Path) {
     }
 }
 
-/// A kernel in the format of Linux's `Image` (Documentation/arch/riscv/boot-image-header.rst) that powers the machine off by
-/// its test device.
+/// A kernel in the format of Linux's `Image` (Documentation/arch/riscv/boot-image-header.rst) that prints a prompt and powers
+/// the machine off by its test device.
 fn kernel_that_powers_off() -> Vec<u8> {
     let mut image =
         [0x0400_006f, 0, 0x20_0000, 0, 0x1000, 0, 0, 0, 2, 0, 0, 0].map(u32::to_le_bytes).concat();
     image.extend(b"RISCV\0\0\0RSC\x05\0\0\0\0");
+    // lui t2, 0x10000; li t3, '#'; sb t3, 0(t2); li t3, ' '; sb t3, 0(t2)
+    image.extend(
+        [0x1000_03b7_u32, 0x0230_0e13, 0x01c3_8023, 0x0200_0e13, 0x01c3_8023].map(u32::to_le_bytes).concat(),
+    );
     // lui t0, 0x100; lui t1, 0x5; addi t1, t1, 0x555; sw t1, 0(t0); j .
     image.extend([0x0010_02b7_u32, 0x5337, 0x5553_0313, 0x0062_a023, 0x6f].map(u32::to_le_bytes).concat());
     image

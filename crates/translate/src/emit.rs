@@ -1,57 +1,117 @@
 //! What each instruction becomes.
 
+mod float;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
-use cranelift_codegen::ir::{AbiParam, Block, Function, InstBuilder, MemFlagsData, Type, Value};
-use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, Function, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
+};
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{Region, TLB_ENTRIES, TlbEntry};
+use tollgate_riscv::tier::{Region, STARTS, Start, TLB_ENTRIES, TlbEntry};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
 use crate::state::State;
 
+/// The upper half of a register that holds a single-precision value.
+const NAN_BOX: u64 = 0xffff_ffff_0000_0000;
 /// The bits of an address that are its offset in a page.
 const OFFSET: u64 = 4095;
 /// Reduces a page number to the place of its entry.
 const TLB_MASK: i64 = TLB_ENTRIES as i64 - 1;
 
-/// Writes the function of a region; `None` if it contains floating point, which the interpreter does as fast.
+/// The number of the variable of a floating-point register; those of integer registers are their own.
+const F: u8 = 32;
+/// The most places in a region that a return is compared with.
+const MOST_RETURNS: usize = 8;
+
+/// The signature of a region's function. Each ends by returning, or by a jump to the next: the stack does not grow.
+fn signature(target: TargetFrontendConfig) -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    signature.params.push(AbiParam::new(target.pointer_type()));
+    signature
+}
+
+/// Writes the function that calls those of regions.
+pub(crate) fn caller(
+    function: &mut Function,
+    context: &mut FunctionBuilderContext,
+    target: TargetFrontendConfig,
+) {
+    function.signature.call_conv = target.default_call_conv;
+    function.signature.params.extend([AbiParam::new(target.pointer_type()); 2]);
+    let mut builder = FunctionBuilder::new(function, context);
+    let block = builder.create_block();
+    builder.append_block_params_for_function_params(block);
+    builder.switch_to_block(block);
+    let [state, code] = [0, 1].map(|place| builder.block_params(block)[place]);
+    let callee = builder.import_signature(signature(target));
+    builder.ins().call_indirect(callee, code, &[state]);
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(target);
+}
+
+/// The variables that an instruction reads and that it writes.
+fn variables(insn: &Insn) -> ([u8; 3], u8) {
+    let [rs1, rs2, rs3, rd] = [insn.rs1, insn.rs2, insn.rs3, insn.rd];
+    match insn.row().class {
+        Class::FpLoad => ([rs1, 0, 0], F + rd),
+        Class::FpStore => ([rs1, F + rs2, 0], 0),
+        Class::FpFp => ([F + rs1, F + rs2, F + rs3], F + rd),
+        Class::FpInt => ([F + rs1, F + rs2, 0], rd),
+        Class::IntFp => ([rs1, 0, 0], F + rd),
+        _ => ([rs1, rs2, 0], rd),
+    }
+}
+
+/// Writes the function of a region; `None` if its entry is not in it.
 pub(crate) fn region(
     region: &Region,
     function: &mut Function,
     context: &mut FunctionBuilderContext,
-    target: TargetFrontendConfig,
+    isa: &dyn TargetIsa,
 ) -> Option<()> {
-    let is_float =
-        |class| matches!(class, Class::FpLoad | Class::FpStore | Class::FpFp | Class::FpInt | Class::IntFp);
+    let target = isa.frontend_config();
     let insns: BTreeMap<u64, BlockInsn> = region.insns.iter().map(|insn| (insn.pc, *insn)).collect();
-    if !insns.contains_key(&region.entry) || insns.values().any(|insn| is_float(insn.insn.row().class)) {
+    if !insns.contains_key(&region.entry) {
         return None;
     }
-    function.signature.params.push(AbiParam::new(target.pointer_type()));
-    function.signature.call_conv = target.default_call_conv;
+    function.signature = signature(target);
     let mut builder = FunctionBuilder::new(function, context);
 
     let mut used = BTreeSet::new();
     let mut written = BTreeSet::new();
     let mut leaders = BTreeSet::from([region.entry]);
+    let mut returns = Vec::new();
     for BlockInsn { pc, insn, .. } in insns.values() {
-        used.extend([insn.rs1, insn.rs2, insn.rd]);
-        written.insert(insn.rd);
+        let (reads, writes) = variables(insn);
+        used.extend(reads);
+        used.insert(writes);
+        written.insert(writes);
         match insn.row().class {
             Class::Branch => {
                 leaders.extend([pc.wrapping_add(insn.imm as u64), pc.wrapping_add(u64::from(insn.len))])
             }
-            Class::Jump => leaders.extend([pc.wrapping_add(insn.imm as u64)]),
+            Class::Jump => {
+                leaders.insert(pc.wrapping_add(insn.imm as u64));
+                let next = pc.wrapping_add(u64::from(insn.len));
+                if insn.rd != 0 && insns.contains_key(&next) {
+                    leaders.insert(next);
+                    returns.push(next);
+                }
+            }
             _ => {}
         }
     }
     used.remove(&0);
     written.remove(&0);
     leaders.retain(|pc| insns.contains_key(pc));
+    returns.truncate(MOST_RETURNS);
 
     let first = builder.create_block();
     builder.append_block_params_for_function_params(first);
@@ -59,12 +119,31 @@ pub(crate) fn region(
     let state = builder.block_params(first)[0];
     let blocks: BTreeMap<u64, Block> = leaders.iter().map(|&pc| (pc, builder.create_block())).collect();
     let retired = builder.declare_var(I64);
+    let exit = builder.create_block();
+    builder.set_cold_block(exit);
+    for _ in 0..3 {
+        builder.append_block_param(exit, I64);
+    }
+    let mut float = Signature::new(target.default_call_conv);
+    float.params.extend([AbiParam::new(I64); 5]);
+    float.returns.push(AbiParam::new(I64));
+    // (Without the instruction, x86-64 would call a function for it.)
+    let has_fma = isa
+        .isa_flags()
+        .iter()
+        .find(|flag| flag.name == "has_fma")
+        .is_none_or(|flag| flag.as_bool() == Some(true));
     let mut emitter = Emitter {
         state,
         retired,
         x: used.iter().map(|&register| (register, builder.declare_var(I64))).collect(),
         written: written.into_iter().collect(),
         target_mask: region.target_mask,
+        rounding: region.rounding,
+        returns,
+        exit,
+        float: builder.import_signature(float),
+        has_fma,
         blocks,
         passed: 0,
         builder,
@@ -86,6 +165,7 @@ pub(crate) fn region(
             pc = next;
         }
     }
+    emitter.exit(target);
     emitter.builder.seal_all_blocks();
     emitter.builder.finalize(target);
     Some(())
@@ -102,6 +182,15 @@ struct Emitter<'a> {
     /// The guest's registers that occur.
     x: BTreeMap<u8, Variable>,
     target_mask: u64,
+    /// What `frm` contains, if floating point is on.
+    rounding: Option<u8>,
+    /// Where calls in the region return to.
+    returns: Vec<u64>,
+    /// The block that leaves the region.
+    exit: Block,
+    /// The signature of [`float`].
+    float: SigRef,
+    has_fma: bool,
     /// Those that the region writes.
     written: Vec<u8>,
     blocks: BTreeMap<u64, Block>,
@@ -121,16 +210,76 @@ impl Emitter<'_> {
         self.builder.ins().store(MemFlagsData::trusted(), value, self.state, offset as i32);
     }
 
+    /// The array and the offset of a register.
+    fn place(&mut self, register: u8) -> (Value, i32) {
+        let array = if register < F { offset_of!(State, x) } else { offset_of!(State, f) };
+        (self.field(array), i32::from(register % F) * 8)
+    }
+
     /// Loads the registers, and goes to the block at `entry`.
     fn enter(&mut self, entry: u64) {
-        let x = self.field(offset_of!(State, x));
-        for (&register, &variable) in &self.x {
-            let value = self.builder.ins().load(I64, MemFlagsData::trusted(), x, i32::from(register) * 8);
+        for (register, variable) in self.x.clone() {
+            let (array, offset) = self.place(register);
+            let value = self.builder.ins().load(I64, MemFlagsData::trusted(), array, offset);
             self.builder.def_var(variable, value);
         }
         let retired = self.field(offset_of!(State, retired));
         self.builder.def_var(self.retired, retired);
         self.builder.ins().jump(self.blocks[&entry], &[]);
+    }
+
+    /// Writes the block that leaves the region: to another translation that begins where this one ends, if there is one that
+    /// may run in this context, else to the caller.
+    fn exit(&mut self, target: TargetFrontendConfig) {
+        self.builder.switch_to_block(self.exit);
+        let [pc, retired, interpret] = [0, 1, 2].map(|place| self.builder.block_params(self.exit)[place]);
+        for register in self.written.clone() {
+            let value = self.read(register);
+            let (array, offset) = self.place(register);
+            self.builder.ins().store(MemFlagsData::trusted(), value, array, offset);
+        }
+        self.set_field(offset_of!(State, retired), retired);
+        self.set_field(offset_of!(State, pc), pc);
+        self.set_field(offset_of!(State, interpret), interpret);
+        let out = self.builder.create_block();
+        self.builder.set_cold_block(out);
+        self.on_unless(interpret, out);
+        let limit = self.field(offset_of!(State, limit));
+        let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, limit);
+        self.on_unless(is_over, out);
+        let half = self.builder.ins().ushr_imm_s(pc, 1);
+        let place = self.builder.ins().band_imm_s(half, STARTS as i64 - 1);
+        let offset = self.builder.ins().imul_imm_s(place, size_of::<Start>() as i64);
+        let starts = self.field(offset_of!(State, starts));
+        let start = self.builder.ins().iadd(starts, offset);
+        let trusted = MemFlagsData::trusted();
+        let wanted = self.builder.ins().load(I64, trusted, start, offset_of!(Start, pc) as i32);
+        let differs = self.builder.ins().icmp(IntCC::NotEqual, wanted, pc);
+        self.on_unless(differs, out);
+        let wanted = self.builder.ins().uload32(trusted, start, offset_of!(Start, context) as i32);
+        let context = self.field(offset_of!(State, context));
+        let differs = self.builder.ins().icmp(IntCC::NotEqual, wanted, context);
+        self.on_unless(differs, out);
+        // No table can lead to anything but a translation.
+        let number = self.builder.ins().uload32(trusted, start, offset_of!(Start, number) as i32);
+        let count = self.field(offset_of!(State, count));
+        let is_unknown = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, number, count);
+        self.on_unless(is_unknown, out);
+        let codes = self.field(offset_of!(State, codes));
+        let offset = self.builder.ins().ishl_imm_s(number, 3);
+        let code = self.builder.ins().iadd(codes, offset);
+        let code = self.builder.ins().load(target.pointer_type(), trusted, code, 0);
+        let signature = self.builder.import_signature(signature(target));
+        self.builder.ins().return_call_indirect(signature, code, &[self.state]);
+        self.builder.switch_to_block(out);
+        self.builder.ins().return_(&[]);
+    }
+
+    /// Goes on in a new block, or to `elsewhere` if a condition holds.
+    fn on_unless(&mut self, condition: Value, elsewhere: Block) {
+        let on = self.builder.create_block();
+        self.builder.ins().brif(condition, elsewhere, &[], on, &[]);
+        self.builder.switch_to_block(on);
     }
 
     fn read(&mut self, register: u8) -> Value {
@@ -154,18 +303,9 @@ impl Emitter<'_> {
 
     /// Leaves the region: `pc` is next.
     fn leave(&mut self, pc: Value, interpret: bool) {
-        let x = self.field(offset_of!(State, x));
-        for place in 0..self.written.len() {
-            let register = self.written[place];
-            let value = self.read(register);
-            self.builder.ins().store(MemFlagsData::trusted(), value, x, i32::from(register) * 8);
-        }
         let retired = self.count();
-        self.set_field(offset_of!(State, retired), retired);
-        self.set_field(offset_of!(State, pc), pc);
         let interpret = self.constant(interpret.into());
-        self.set_field(offset_of!(State, interpret), interpret);
-        self.builder.ins().return_(&[]);
+        self.builder.ins().jump(self.exit, &[pc, retired, interpret].map(BlockArg::from));
     }
 
     /// Leaves for `pc` if a condition holds, which is rare.
@@ -181,12 +321,17 @@ impl Emitter<'_> {
 
     /// Goes on at `to`, after the instruction at `from` has retired.
     fn go(&mut self, from: u64, to: u64) {
+        self.go_on(to, to <= from);
+    }
+
+    /// Goes on at `to`; if it was not further on, checks the limit.
+    fn go_on(&mut self, to: u64, checks: bool) {
         let Some(&block) = self.blocks.get(&to) else {
             let pc = self.constant(to);
             return self.leave(pc, false);
         };
         let retired = self.count();
-        if to <= from {
+        if checks {
             let limit = self.field(offset_of!(State, limit));
             let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, limit);
             self.leave_if(is_over, to, false);
@@ -211,8 +356,14 @@ impl Emitter<'_> {
                 self.write(insn.rd, value);
                 true
             }),
-            Class::Load => self.load(pc, insn).map(|()| true),
-            Class::Store => self.store(pc, insn).map(|()| true),
+            Class::FpLoad | Class::FpStore | Class::FpFp | Class::FpInt | Class::IntFp
+                if self.rounding.is_none() =>
+            {
+                None
+            }
+            Class::Load | Class::FpLoad => self.load(pc, insn).map(|()| true),
+            Class::Store | Class::FpStore => self.store(pc, insn).map(|()| true),
+            Class::FpFp | Class::FpInt | Class::IntFp => self.float(insn).map(|()| true),
             Class::Nop => Some(true),
             // A target where no instruction can be is the interpreter's.
             Class::Branch if target & self.target_mask == 0 => self.condition(insn).map(|condition| {
@@ -253,6 +404,16 @@ impl Emitter<'_> {
                     let link = self.constant(next);
                     self.write(insn.rd, link);
                     self.passed += 1;
+                    if insn.rd == 0 && matches!(insn.rs1, 1 | 5) {
+                        for place in self.returns.clone() {
+                            let (here, on) = (self.builder.create_block(), self.builder.create_block());
+                            let returns = self.builder.ins().icmp_imm_s(IntCC::Equal, to, place as i64);
+                            self.builder.ins().brif(returns, here, &[], on, &[]);
+                            self.builder.switch_to_block(here);
+                            self.go_on(place, true);
+                            self.builder.switch_to_block(on);
+                        }
+                    }
                     self.leave(to, false);
                 } else {
                     let pc = self.constant(pc);
@@ -282,6 +443,19 @@ impl Emitter<'_> {
             Op::Mul => Some(ins.imul(a, b)),
             Op::Mulh => Some(ins.smulhi(a, b)),
             Op::Mulhu => Some(ins.umulhi(a, b)),
+            Op::Clz => Some(ins.clz(a)),
+            Op::Ctz => Some(ins.ctz(a)),
+            Op::Cpop => Some(ins.popcnt(a)),
+            Op::Rev8 => Some(ins.bswap(a)),
+            Op::Ror | Op::Rori => Some(ins.rotr(a, b)),
+            Op::Rol => Some(ins.rotl(a, b)),
+            Op::Andn => Some(ins.band_not(a, b)),
+            Op::Orn => Some(ins.bor_not(a, b)),
+            Op::Xnor => Some(ins.bxor_not(a, b)),
+            Op::Max => Some(ins.smax(a, b)),
+            Op::Maxu => Some(ins.umax(a, b)),
+            Op::Min => Some(ins.smin(a, b)),
+            Op::Minu => Some(ins.umin(a, b)),
             _ => None,
         };
         if wide.is_some() {
@@ -295,6 +469,12 @@ impl Emitter<'_> {
             Op::Srliw | Op::Srlw => Some(ins.ushr(low_a, low_b)),
             Op::Sraiw | Op::Sraw => Some(ins.sshr(low_a, low_b)),
             Op::Mulw => Some(ins.imul(low_a, low_b)),
+            // (Counts are not negative.)
+            Op::Clzw => Some(ins.clz(low_a)),
+            Op::Ctzw => Some(ins.ctz(low_a)),
+            Op::Cpopw => Some(ins.popcnt(low_a)),
+            Op::Rorw | Op::Roriw => Some(ins.rotr(low_a, low_b)),
+            Op::Rolw => Some(ins.rotl(low_a, low_b)),
             _ => None,
         };
         let narrow = match insn.op {
@@ -324,6 +504,43 @@ impl Emitter<'_> {
                 let less = if is_signed { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
                 let bit = self.builder.ins().icmp(less, a, b);
                 Some(self.builder.ins().uextend(I64, bit))
+            }
+            Op::Sh1add | Op::Sh2add | Op::Sh3add | Op::Sh1addUw | Op::Sh2addUw | Op::Sh3addUw | Op::AddUw => {
+                let (shift, is_narrow) = match insn.op {
+                    Op::Sh1add => (1, false),
+                    Op::Sh2add => (2, false),
+                    Op::Sh3add => (3, false),
+                    Op::Sh1addUw => (1, true),
+                    Op::Sh2addUw => (2, true),
+                    Op::Sh3addUw => (3, true),
+                    _ => (0, true),
+                };
+                let index = if is_narrow { self.builder.ins().uextend(I64, low_a) } else { a };
+                let scaled = self.builder.ins().ishl_imm_s(index, shift);
+                Some(self.builder.ins().iadd(scaled, b))
+            }
+            Op::SlliUw => {
+                let wide = self.builder.ins().uextend(I64, low_a);
+                Some(self.builder.ins().ishl(wide, b))
+            }
+            Op::SextB | Op::SextH => {
+                let low = self.builder.ins().ireduce(if insn.op == Op::SextB { I8 } else { I16 }, a);
+                Some(self.builder.ins().sextend(I64, low))
+            }
+            Op::ZextH => Some(self.builder.ins().band_imm_u(a, 0xffff)),
+            Op::Bext | Op::Bexti => {
+                let low = self.builder.ins().ushr(a, b);
+                Some(self.builder.ins().band_imm_s(low, 1))
+            }
+            Op::Bclr | Op::Bclri | Op::Binv | Op::Binvi | Op::Bset | Op::Bseti => {
+                let one = self.constant(1);
+                let bit = self.builder.ins().ishl(one, b);
+                let ins = self.builder.ins();
+                Some(match insn.op {
+                    Op::Bclr | Op::Bclri => ins.band_not(a, bit),
+                    Op::Binv | Op::Binvi => ins.bxor(a, bit),
+                    _ => ins.bor(a, bit),
+                })
             }
             _ => None,
         }
@@ -388,7 +605,6 @@ impl Emitter<'_> {
             self.builder.ins().load(I64, MemFlagsData::trusted(), entry, offset_of!(TlbEntry, tag) as i32);
         let wanted = self.builder.ins().band_imm_s(va, (!OFFSET | (bytes - 1)) as i64);
         let differs = self.builder.ins().icmp(IntCC::NotEqual, tag, wanted);
-        self.leave_if(differs, pc, true);
         let addend =
             self.builder.ins().load(I64, MemFlagsData::trusted(), entry, offset_of!(TlbEntry, addend) as i32);
         let place = self.builder.ins().iadd(va, addend);
@@ -396,6 +612,7 @@ impl Emitter<'_> {
         let ram_bytes = self.field(offset_of!(State, ram_bytes));
         let most = self.builder.ins().iadd_imm_s(ram_bytes, -(bytes as i64));
         let is_outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, place, most);
+        self.leave_if(differs, pc, true);
         self.leave_if(is_outside, pc, true);
         let ram = self.field(offset_of!(State, ram));
         self.builder.ins().iadd(ram, place)
@@ -409,7 +626,8 @@ impl Emitter<'_> {
             Op::Ld => (I64, true),
             Op::Lbu => (I8, false),
             Op::Lhu => (I16, false),
-            Op::Lwu => (I32, false),
+            Op::Lwu | Op::Flw => (I32, false),
+            Op::Fld => (I64, false),
             _ => return None,
         };
         let address = self.find(pc, insn, offset_of!(State, loads), u64::from(width.bytes()));
@@ -419,7 +637,8 @@ impl Emitter<'_> {
             (_, true) => self.builder.ins().sextend(I64, value),
             (_, false) => self.builder.ins().uextend(I64, value),
         };
-        self.write(insn.rd, value);
+        let value = if insn.op == Op::Flw { self.boxed(value) } else { value };
+        self.write(variables(insn).1, value);
         Some(())
     }
 
@@ -427,14 +646,19 @@ impl Emitter<'_> {
         let width = match insn.op {
             Op::Sb => I8,
             Op::Sh => I16,
-            Op::Sw => I32,
-            Op::Sd => I64,
+            Op::Sw | Op::Fsw => I32,
+            Op::Sd | Op::Fsd => I64,
             _ => return None,
         };
         let address = self.find(pc, insn, offset_of!(State, stores), u64::from(width.bytes()));
-        let value = self.read(insn.rs2);
+        let value = self.read(variables(insn).0[1]);
         let value = if width == I64 { value } else { self.builder.ins().ireduce(width, value) };
         self.builder.ins().store(MemFlagsData::new().with_notrap(), value, address, 0);
         Some(())
+    }
+
+    /// A single-precision value in a register.
+    fn boxed(&mut self, value: Value) -> Value {
+        self.builder.ins().bor_imm_s(value, NAN_BOX as i64)
     }
 }

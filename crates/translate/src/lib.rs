@@ -22,6 +22,7 @@ mod emit;
 mod state;
 
 use cranelift_codegen::Context;
+use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
@@ -37,14 +38,22 @@ pub const MOST_CODE: usize = 32 << 20;
 #[error("this host cannot translate: {0}")]
 pub struct Unavailable(String);
 
-type Function = extern "C" fn(*mut State);
+/// Calls the code of a translation.
+type Caller = extern "C" fn(*mut State, *const u8);
 
-/// Translated regions.
+/// The bytes of the pages that hold one function: each has pages of its own, since a page that is executable is never written.
+const fn pages(size: usize) -> usize {
+    size.next_multiple_of(4096)
+}
+
+/// Translated regions. Host code is generated from the first region on; until then there is nothing but this.
 pub struct Translations {
+    isa: OwnedTargetIsa,
     module: Option<JITModule>,
     context: Context,
     builder: FunctionBuilderContext,
-    functions: Vec<Function>,
+    caller: Option<Caller>,
+    codes: Vec<*const u8>,
     bytes: usize,
 }
 
@@ -54,45 +63,60 @@ impl Translations {
     /// # Errors
     /// A host whose instructions Cranelift does not generate.
     pub fn new() -> Result<Self, Unavailable> {
-        let module = module()?;
         Ok(Self {
-            context: module.make_context(),
-            module: Some(module),
+            isa: isa()?,
+            context: Context::new(),
+            module: None,
             builder: FunctionBuilderContext::new(),
-            functions: Vec::new(),
+            caller: None,
+            codes: Vec::new(),
             bytes: 0,
         })
     }
 
-    fn define(&mut self, region: &Region) -> Option<Function> {
+    /// Translates a region; yields its code.
+    fn define(&mut self, region: &Region) -> Option<*const u8> {
+        if self.module.is_none() {
+            let builder = JITBuilder::with_isa(self.isa.clone(), default_libcall_names());
+            self.module = Some(JITModule::new(builder));
+            let target = self.isa.frontend_config();
+            emit::caller(&mut self.context.func, &mut self.builder, target);
+            let code = self.finish()?;
+            // SAFETY: the code was generated with the signature of `Caller` (`emit::caller`), is whole and executable, and lives
+            // until `clear`, which drops the pointer first.
+            self.caller = Some(unsafe { std::mem::transmute::<*const u8, Caller>(code) });
+        }
+        emit::region(region, &mut self.context.func, &mut self.builder, &*self.isa)?;
+        self.finish()
+    }
+
+    /// Makes the function in the context executable.
+    fn finish(&mut self) -> Option<*const u8> {
         let module = self.module.as_mut()?;
-        self.context.func.signature.params.clear();
-        emit::region(region, &mut self.context.func, &mut self.builder, module.target_config())?;
         let signature = self.context.func.signature.clone();
         let id = module.declare_anonymous_function(&signature).ok()?;
         let defined = module.define_function(id, &mut self.context);
         let size = self.context.compiled_code().map_or(0, |code| code.code_buffer().len());
         module.clear_context(&mut self.context);
         defined.ok()?;
-        self.bytes += size;
+        self.bytes += pages(size);
         module.finalize_definitions().ok()?;
-        let code = module.get_finalized_function(id);
-        // SAFETY: the code was generated with the signature of `Function` (`emit::region`), is whole and executable, and lives
-        // until `clear`, which drops the pointer first.
-        Some(unsafe { std::mem::transmute::<*const u8, Function>(code) })
+        Some(module.get_finalized_function(id))
     }
 }
 
-fn module() -> Result<JITModule, Unavailable> {
+fn isa() -> Result<OwnedTargetIsa, Unavailable> {
     let mut flags = settings::builder();
-    for (name, value) in
-        [("opt_level", "speed"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })]
-    {
+    for (name, value) in [
+        ("opt_level", "speed"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        // A condition of tail calls.
+        ("preserve_frame_pointers", "true"),
+    ] {
         flags.set(name, value).map_err(|error| Unavailable(error.to_string()))?;
     }
     let isa = cranelift_native::builder().map_err(|error| Unavailable(error.into()))?;
-    let isa = isa.finish(settings::Flags::new(flags)).map_err(|error| Unavailable(error.to_string()))?;
-    Ok(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names())))
+    isa.finish(settings::Flags::new(flags)).map_err(|error| Unavailable(error.to_string()))
 }
 
 impl Translator for Translations {
@@ -100,37 +124,45 @@ impl Translator for Translations {
         if self.bytes > MOST_CODE {
             return None;
         }
-        let number = u16::try_from(self.functions.len()).ok()?;
-        let function = self.define(region)?;
-        self.functions.push(function);
+        let number = u16::try_from(self.codes.len()).ok()?;
+        let code = self.define(region)?;
+        self.codes.push(code);
         Some(number)
     }
 
-    fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit {
+    fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
+        let (caller, &code) = (self.caller?, self.codes.get(usize::from(number))?);
         let mut state = State {
             x: registers.x.as_mut_ptr(),
+            f: registers.f.as_mut_ptr(),
+            fflags: (*registers.fflags).into(),
             ram: registers.ram.as_mut_ptr(),
             ram_bytes: registers.ram.len() as u64,
             loads: registers.loads.as_ptr(),
             stores: registers.stores.as_ptr(),
+            starts: registers.starts.as_ptr(),
+            context: registers.context.into(),
+            codes: self.codes.as_ptr(),
+            count: self.codes.len() as u64,
             retired: registers.retired,
             limit: registers.limit,
             pc: 0,
             interpret: 0,
         };
-        // Each pointer is valid for its whole array while `registers` is borrowed. The function indexes registers by
-        // constants below 32, tables of pages by less than their length, and RAM by less than `ram_bytes`.
-        self.functions[usize::from(number)](&raw mut state);
-        Exit { pc: state.pc, retired: state.retired, interpret: state.interpret != 0 }
+        // Each pointer is valid for its whole array while `registers` is borrowed. Translations index registers by
+        // constants below 32, tables by less than their length, codes by less than `count`, and RAM by less than `ram_bytes`.
+        caller(&raw mut state, code);
+        *registers.fflags = state.fflags as u8;
+        Some(Exit { pc: state.pc, retired: state.retired, interpret: state.interpret != 0 })
     }
 
     fn clear(&mut self) {
-        self.functions.clear();
+        self.codes.clear();
+        self.caller = None;
         self.bytes = 0;
         let Some(old) = self.module.take() else { return };
         // SAFETY: no translation runs, since `run` borrows this, and all pointers into the code were dropped above.
         unsafe { old.free_memory() };
-        self.module = module().ok();
     }
 }
 

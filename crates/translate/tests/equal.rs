@@ -9,9 +9,16 @@ use std::rc::Rc;
 
 use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
-use tollgate_riscv::tier::{Exit, Region, Registers, Translator};
-use tollgate_riscv::{Class, Config, INSTRUCTIONS, Isa, Machine, MachineKind, Op, Stop};
+use tollgate_riscv::tier::{Exit, Region, Registers, STARTS, Start, Translator};
+use tollgate_riscv::{
+    Class, Config, Format, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, Op, Operands, Row, Stop,
+};
 use tollgate_translate::Translations;
+
+/// Numbers of control and status registers.
+const FFLAGS: i64 = 0x001;
+const FRM: i64 = 0x002;
+const MSTATUS: i64 = 0x300;
 
 /// What was translated and ran.
 #[derive(Default)]
@@ -19,6 +26,8 @@ struct Seen {
     regions: Vec<HashSet<Op>>,
     ran: HashSet<Op>,
     retired: u64,
+    /// How often the engine entered translated code.
+    entered: u64,
     cleared: usize,
 }
 
@@ -35,14 +44,15 @@ impl Translator for Counted {
         Some(number)
     }
 
-    fn run(&mut self, number: u16, registers: Registers<'_>) -> Exit {
+    fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
         let before = registers.retired;
-        let exit = self.0.run(number, registers);
+        let exit = self.0.run(number, registers)?;
         let mut seen = self.1.borrow_mut();
         seen.retired += exit.retired - before;
+        seen.entered += 1;
         let ops = seen.regions[usize::from(number)].clone();
         seen.ran.extend(ops);
-        exit
+        Some(exit)
     }
 
     fn clear(&mut self) {
@@ -71,7 +81,7 @@ fn translating(isa: Isa, image: &[u8], every: u64) -> (Machine, Rc<RefCell<Seen>
 fn state(machine: &Machine) -> impl PartialEq + use<> {
     (
         machine.pc(),
-        (0..32).map(|register| machine.x(register)).collect::<Vec<_>>(),
+        (0..32).map(|register| (machine.x(register), machine.f(register))).collect::<Vec<_>>(),
         (0..4096).map(|number| machine.csr(number)).collect::<Vec<_>>(),
         machine.instret(),
         machine.read_memory(BASE, 1 << 20).unwrap().to_vec(),
@@ -80,7 +90,7 @@ fn state(machine: &Machine) -> impl PartialEq + use<> {
 
 /// Runs both in pieces of random length, each of which must end in the same state.
 fn compare(image: &[u8], rng: &mut Rng, longest: u64, what: &str) -> (Stop, Rc<RefCell<Seen>>) {
-    compare_on("rv64gc".parse().unwrap(), image, rng, longest, what)
+    compare_on("rv64gc_zba_zbb_zbs".parse().unwrap(), image, rng, longest, what)
 }
 
 fn compare_on(isa: Isa, image: &[u8], rng: &mut Rng, longest: u64, what: &str) -> (Stop, Rc<RefCell<Seen>>) {
@@ -95,7 +105,14 @@ fn compare_on(isa: Isa, image: &[u8], rng: &mut Rng, longest: u64, what: &str) -
         for register in 0..32 {
             let (value, expected) = (fast.x(register), reference.x(register));
             assert_eq!(value, expected, "x{register}, {what}, after {retired} instructions");
+            let (value, expected) = (fast.f(register), reference.f(register));
+            assert_eq!(value, expected, "f{register}, {what}, after {retired} instructions");
         }
+        assert_eq!(
+            fast.csr(FFLAGS as u16),
+            reference.csr(FFLAGS as u16),
+            "flags, {what}, after {retired} instructions"
+        );
         if stop != Stop::Budget {
             assert!(state(&fast) == state(&reference), "{what}, end");
             return (stop, seen);
@@ -117,31 +134,74 @@ fn random_programs_with_traps_end_in_the_same_state() {
     for seed in seeds(6) {
         for mode in [Mode::Machine, Mode::Sv39, Mode::Sv48] {
             let mut rng = Rng(seed);
-            let image = random::program(&mut rng, "rv64imac".parse().unwrap(), mode, 400);
+            let image = random::program(&mut rng, "rv64gc_zba_zbb_zbs".parse().unwrap(), mode, 400);
             let (stop, _) = compare(&image, &mut rng, 5_000, &format!("seed {seed:#x}, {mode:?}"));
             assert_eq!(stop, Stop::Exit { code: 0 });
         }
     }
 }
 
-/// A loop of 60 rounds over random integer instructions on random and extreme values. Pages of data are at x8.
+/// The classes of what is translated, but jumps.
+const STRAIGHT: [Class; 11] = [
+    Class::Upper,
+    Class::AluImm,
+    Class::AluReg,
+    Class::Load,
+    Class::Store,
+    Class::Branch,
+    Class::FpLoad,
+    Class::FpStore,
+    Class::FpFp,
+    Class::FpInt,
+    Class::IntFp,
+];
+
+/// All rows of these classes.
+fn straight_rows() -> Vec<&'static Row> {
+    let isa: Isa = "rv64imfd_zba_zbb_zbs".parse().unwrap();
+    INSTRUCTIONS.iter().filter(|row| row.in_isa(&isa) && STRAIGHT.contains(&row.class)).collect()
+}
+
+/// A loop of 60 rounds over random instructions on random and extreme values. Pages of data are at x8.
 fn random_loop(rng: &mut Rng) -> Vec<u8> {
     const EXTREME: [u64; 7] = [0, 1, u64::MAX, 1 << 63, !(1 << 63), 0x8000_0000, 0xffff_ffff_8000_0000];
+    // Infinities, NaNs, the limits of normal numbers, in both precisions.
+    const FLOATS: [f64; 8] =
+        [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE, f64::MAX, 1.0, -0.5, 1.0 / 3.0];
+    const SIGNALING: u64 = 0x7ff0_0000_0000_0001;
     const DATA: i64 = 0x1_0000;
     const REGISTERS: [u8; 18] = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
-    let integer = [Class::Upper, Class::AluImm, Class::AluReg, Class::Load, Class::Store, Class::Branch];
-    let isa: Isa = "rv64im".parse().unwrap();
-    let rows: Vec<_> =
-        INSTRUCTIONS.iter().filter(|row| row.in_isa(&isa) && integer.contains(&row.class)).collect();
+    let rows = straight_rows();
     let mut asm = Asm::default();
     asm.op(Op::Auipc, 8, 0, 0, DATA);
+    // FS is Dirty; rounding is as random instructions and `frm` say.
+    asm.li(9, 0x6000).op(Op::Csrrs, 0, 9, 0, MSTATUS);
+    let frm = rng.below(9).saturating_sub(4);
+    asm.op(Op::Csrrwi, 0, frm as u8, 0, FRM);
+    for register in 0..32 {
+        asm.op(Op::Fld, register, 8, 0, i64::from(register) * 8);
+    }
     for register in REGISTERS {
         asm.op(Op::Ld, register, 8, 0, i64::from(register) * 8);
     }
     asm.li(9, 60);
     let top = asm.0.len() as i64;
+    if rng.below(2) == 0 {
+        // Without it, inexact is soon raised for ever.
+        asm.op(Op::Csrrwi, 0, 0, 0, FFLAGS);
+    }
     for _ in 0..150 {
         let row = rng.pick(&rows);
+        if matches!(row.class, Class::FpFp | Class::FpInt | Class::IntFp) {
+            let is_x = |wanted| row.class == wanted;
+            let [f1, f2, f3, fd] = [0; 4].map(|_| rng.below(32) as u8);
+            let rd = if is_x(Class::FpInt) { rng.pick(&REGISTERS) } else { fd };
+            let rs1 = if is_x(Class::IntFp) { rng.pick(&REGISTERS) } else { f1 };
+            let rm = if rng.below(3) == 0 { rng.below(5) as u8 } else { 7 };
+            let operands = Operands { rd, rs1, rs2: f2, rs3: f3, rm, ..Default::default() };
+            asm.word(Insn::encode(row.op, operands));
+            continue;
+        }
         let [rd, rs1, rs2] = [0; 3].map(|_| rng.pick(&REGISTERS));
         let rd = if rng.below(16) == 0 { 0 } else { rd };
         let imm = rng.below(4096) as i64 - 2048;
@@ -154,9 +214,10 @@ fn random_loop(rng: &mut Rng) -> Vec<u8> {
                 asm.op(row.op, rd, rs1, 0, imm & if row.mnemonic.ends_with('w') { 31 } else { 63 })
             }
             // Aligned or not, in this page and across its end.
-            Class::Load | Class::Store => {
+            Class::Load | Class::Store | Class::FpLoad | Class::FpStore => {
                 asm.op(row.op, rd, 8, rs2, (imm & 2040) + (rng.below(8) / 7) as i64)
             }
+            _ if row.format == Format::R1 => asm.op(row.op, rd, rs1, 0, 0),
             // Over one instruction.
             Class::Branch => asm.op(row.op, 0, rs1, rs2, 8),
             _ => asm.op(row.op, rd, rs1, rs2, 0),
@@ -169,14 +230,22 @@ fn random_loop(rng: &mut Rng) -> Vec<u8> {
     finish(&mut asm);
     asm.0.resize(DATA as usize, 0);
     for _ in 0..512 {
-        let value = if rng.below(2) == 0 { rng.pick(&EXTREME) } else { rng.next() };
+        let float = rng.pick(&FLOATS);
+        let value = match rng.below(8) {
+            0 | 1 => rng.pick(&EXTREME),
+            2 => float.to_bits(),
+            3 => 0xffff_ffff_0000_0000 | u64::from((float as f32).to_bits()),
+            4 => 0xffff_ffff_0000_0000 | rng.next() >> 32,
+            5 => SIGNALING,
+            _ => rng.next(),
+        };
         asm.0.extend(value.to_le_bytes());
     }
     asm.0
 }
 
 #[test]
-fn each_integer_instruction_does_in_a_translation_what_the_interpreter_does() {
+fn each_instruction_does_in_a_translation_what_the_interpreter_does() {
     let mut ran: HashSet<Op> = HashSet::new();
     let (mut retired, mut tried) = (0, 0);
     for seed in seeds(20) {
@@ -193,10 +262,8 @@ fn each_integer_instruction_does_in_a_translation_what_the_interpreter_does() {
         // As many programs as there was time for, which can be too few to have every instruction.
         return;
     }
-    let integer = [Class::Upper, Class::AluImm, Class::AluReg, Class::Load, Class::Store, Class::Branch];
-    let isa: Isa = "rv64im".parse().unwrap();
-    let translated = INSTRUCTIONS.iter().filter(|row| row.in_isa(&isa) && integer.contains(&row.class));
-    let missing: Vec<_> = translated.filter(|row| !ran.contains(&row.op)).map(|row| row.mnemonic).collect();
+    let rows = straight_rows();
+    let missing: Vec<_> = rows.iter().filter(|row| !ran.contains(&row.op)).map(|row| row.mnemonic).collect();
     assert!(missing.is_empty(), "never in translated code: {missing:?}");
 }
 
@@ -278,6 +345,46 @@ fn the_timer_interrupts_at_the_same_instruction() {
     assert!(plain.x(8) > 30, "{} interrupts", plain.x(8));
 }
 
+/// `jal` to a place.
+fn call(asm: &mut Asm, link: u8, to: i64) {
+    let at = asm.0.len() as i64;
+    asm.op(Op::Jal, link, 0, 0, to - at);
+}
+
+#[test]
+fn calls_returns_and_indirect_jumps_go_on_in_translated_code() {
+    // A loop of 3,000 rounds. Each calls a function in its page, one in the next page, which calls a third one in a third page,
+    // and one by its address; each adds another number to a0.
+    let mut asm = Asm::default();
+    asm.op(Op::Auipc, 9, 0, 0, 0x3000).li(11, 3_000);
+    let top = asm.0.len() as i64;
+    call(&mut asm, 1, 2048);
+    call(&mut asm, 1, 4096);
+    asm.op(Op::Jalr, 1, 9, 0, 0);
+    asm.op(Op::Addi, 11, 11, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 11, 0, top - at);
+    finish(&mut asm);
+    asm.0.resize(2048, 0);
+    asm.op(Op::Addi, 10, 10, 0, 1).op(Op::Jalr, 0, 1, 0, 0);
+    asm.0.resize(4096, 0);
+    asm.op(Op::Addi, 10, 10, 0, 20).op(Op::Addi, 12, 1, 0, 0);
+    call(&mut asm, 1, 8192);
+    asm.op(Op::Jalr, 0, 12, 0, 0);
+    asm.0.resize(8192, 0);
+    asm.op(Op::Addi, 10, 10, 0, 300).op(Op::Jalr, 0, 1, 0, 0);
+    asm.0.resize(0x3000, 0);
+    asm.op(Op::Addi, 10, 10, 0, 2000).op(Op::Jalr, 0, 1, 0, 0);
+    let (stop, seen) = compare(&asm.0, &mut Rng(5), 9_000, "calls");
+    assert_eq!(stop, Stop::Exit { code: 0 });
+    let Seen { retired, entered, .. } = *seen.borrow();
+    // A round is 15 instructions. Without going on, each entry would be left at a return or at the end of a page.
+    assert!(retired > 30_000 && retired > entered * 200, "{retired} in {entered} entries");
+    let mut plain = machine("rv64im".parse().unwrap(), &asm.0);
+    plain.run_reference(100_000, &mut ());
+    assert_eq!(plain.x(10), 3_000 * 2_321);
+}
+
 #[test]
 fn jumps_between_instructions_trap_where_there_are_no_compressed_ones() {
     // A hot loop of 3,000 rounds, and in the last hundred of them a branch, a `jal` or a `jalr` to an address that is even and
@@ -334,8 +441,10 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
             tollgate_riscv::BlockInsn { pc: 0x1000 + place as u64 * 4, insn, word, page: 1 }
         })
         .collect();
+    let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
     let mut translations = Translations::new().unwrap();
-    let number = translations.translate(&Region { entry: 0x1000, insns, target_mask: 1 }).unwrap();
+    let number =
+        translations.translate(&Region { entry: 0x1000, insns, target_mask: 1, rounding: None }).unwrap();
     for (addend, is_inside) in [
         (0, true),
         (4096 - 8, true),
@@ -352,14 +461,25 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
         let table = [entry; 256];
         let exit = translations.run(
             number,
-            Registers { x: &mut x, ram: &mut ram, loads: &table, stores: &table, retired: 5, limit: 100 },
+            Registers {
+                x: &mut x,
+                f: &mut [0; 256],
+                fflags: &mut 0,
+                ram: &mut ram,
+                loads: &table,
+                stores: &table,
+                starts: &starts,
+                context: 0,
+                retired: 5,
+                limit: 100,
+            },
         );
         let expected = if is_inside {
             Exit { pc: 0x1008, retired: 7, interpret: false }
         } else {
             Exit { pc: 0x1000, retired: 5, interpret: true }
         };
-        assert_eq!(exit, expected, "{addend:#x}");
+        assert_eq!(exit, Some(expected), "{addend:#x}");
         assert_eq!(ram.iter().any(|&byte| byte != 0), is_inside, "{addend:#x}");
         assert_eq!(x[12], if is_inside { 77 } else { 0 });
     }

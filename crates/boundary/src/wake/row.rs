@@ -48,16 +48,18 @@ const PASSES: u64 = 20;
 /// Nanoseconds of CPU time that all threads of this process use for the passes.
 fn used(open: &mut dyn Crossing) -> Result<Option<u64>, Refusal> {
     open.prepare(PASSES)?;
-    let before = (cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID), cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID));
+    // The span of all threads contains this thread's, so that the others' time is never negative.
+    let all_before = cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+    let own_before = cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID);
     open.cross(PASSES)?;
     let own = cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID);
     // The kernel adds up a thread's time when it goes to sleep.
     std::thread::sleep(std::time::Duration::from_micros(100));
-    let after = (cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID), cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID));
+    let own_after = cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+    let all_after = cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
     let difference = || {
-        let (all_before, own_before) = (before.0?, before.1?);
-        let others = (after.0? - all_before).checked_sub(after.1? - own_before)?;
-        Some(others + (own? - own_before))
+        let others = (all_after? - all_before?).checked_sub(own_after? - own_before?)?;
+        Some(others + (own? - own_before?))
     };
     Ok(difference())
 }

@@ -1,95 +1,181 @@
 //! How a kernel is booted.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 
-use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Storage};
+use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, SnapshotError, Storage};
 
-use super::options::{PlanError, check_budget, isa, within};
-use crate::boot::{self, BootJob, Input, KernelError};
+use super::options::{PlanError, check_budget, isa, one_of, read, within};
+use crate::boot::{self, BootEnding, BootJob, BootOutcome, Input, KernelError, Until};
+use crate::tier::Tier;
 
-/// What a command line asks for.
-#[derive(Clone, Copy, Debug)]
-pub struct BootRequest<'a> {
-    /// The kernel.
-    pub kernel: &'a Path,
-    /// `sbi`, `none` or a file; if `None`, what the kernel needs.
-    pub bios: Option<&'a Path>,
-    /// The initial RAM disk.
-    pub initrd: Option<&'a Path>,
-    /// The drive.
-    pub drive: Option<&'a Path>,
-    /// The kernel's command line.
-    pub append: &'a str,
-    /// The machine's instructions.
-    pub isa: &'a str,
-    /// How many harts.
+/// A kernel and its machine.
+#[derive(clap::Args, Clone, Debug)]
+pub struct BootRequest {
+    /// The kernel: Linux's Image, a vmlinux, or another ELF
+    #[arg(long, value_name = "FILE", required_unless_present = "from")]
+    pub kernel: Option<PathBuf>,
+    /// Continue a machine that --save-at saved; --drive is then the file that it had
+    #[arg(
+        long,
+        value_name = "SNAPSHOT",
+        conflicts_with_all = ["kernel", "initrd", "bios", "append", "isa", "harts", "memory"]
+    )]
+    pub from: Option<PathBuf>,
+    /// Save the machine and stop: at a time (1500ms), after a number of instructions, at an address (0x80200000), at a symbol
+    /// of an ELF kernel, or when the console shows the text POINT
+    #[arg(long, num_args = 2, value_names = ["POINT", "FILE"])]
+    pub save_at: Vec<String>,
+    /// The initial RAM disk
+    #[arg(long, value_name = "FILE")]
+    pub initrd: Option<PathBuf>,
+    /// A virtio drive; what the kernel writes to it stays in memory, the file is only read
+    #[arg(long, value_name = "FILE")]
+    pub drive: Option<PathBuf>,
+    /// The firmware: sbi (built in), none, or a file [default: none if the kernel is where firmware would be, else sbi]
+    #[arg(long, value_name = "FIRMWARE")]
+    pub bios: Option<PathBuf>,
+    /// The kernel's command line
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
+    pub append: String,
+    /// The machine's instructions
+    #[arg(long, default_value = ISA, value_name = "ISA")]
+    pub isa: String,
+    /// How many harts, 1 to 8; they take turns of 10,000 instructions
+    #[arg(long, default_value_t = 1, value_name = "N")]
     pub harts: u64,
-    /// RAM in MiB.
+    /// RAM in MiB
+    #[arg(long, default_value_t = 512, value_name = "MIB")]
     pub memory: u64,
-    /// When to stop the kernel.
+    /// Stop a kernel that has not ended after so many instructions
+    #[arg(long, default_value_t = 100_000_000_000, value_name = "N")]
     pub max_instructions: u64,
+    /// How instructions are executed; what the kernel does is the same
+    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "auto", value_name = "TIER")]
+    pub tier: Tier,
 }
 
 /// The instructions of QEMU's `virt`, as far as they are here.
-pub const BOOT_ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
+const ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
 
 /// The largest kernel, firmware or initial RAM disk that is read.
 const LARGEST: u64 = 1 << 30;
 
-impl BootRequest<'_> {
+impl BootRequest {
     /// Reads the files and prepares the machine.
     ///
     /// # Errors
     /// The option or file that is wrong, and what to do.
     pub fn prepare(&self) -> Result<Machine, PlanError> {
+        let mut machine = self.machine()?;
+        self.tier.prepare(&mut machine).map_err(|error| PlanError::option("--tier", error))?;
+        Ok(machine)
+    }
+
+    /// The machine, booted or continued.
+    fn machine(&self) -> Result<Machine, PlanError> {
         check_budget(self.max_instructions)?;
+        let drive = self.drive.as_deref().map(open_drive).transpose()?;
+        let kernel = match (&self.from, &self.kernel) {
+            (Some(path), _) => {
+                return Machine::restore(&read(path)?, drive).map_err(|error| self.explain(&error.into()));
+            }
+            (None, Some(path)) => regular(path)?,
+            (None, None) => return Err(PlanError::conflict("give --kernel or --from")),
+        };
         within("--harts", self.harts, "a number", 1..=8)?;
         within("--memory", self.memory, "MiB", 1..=65536)?;
-        let firmware = match self.bios {
+        let firmware = match self.bios.as_deref() {
             None => None,
             Some(path) if path == Path::new("sbi") => Some(Firmware::BuiltIn),
             Some(path) if path == Path::new("none") => Some(Firmware::Nothing),
             Some(path) => Some(Firmware::File(regular(path)?)),
         };
         let job = BootJob {
-            isa: isa(self.isa)?,
+            isa: isa(&self.isa)?,
             harts: self.harts as usize,
             ram_bytes: self.memory << 20,
-            kernel: regular(self.kernel)?,
+            kernel,
             firmware,
-            initrd: self.initrd.map(regular).transpose()?,
-            append: self.append.to_owned(),
+            initrd: self.initrd.as_deref().map(regular).transpose()?,
+            append: self.append.clone(),
             max_instructions: self.max_instructions,
         };
-        let drive = self.drive.map(open_drive).transpose()?;
         boot::prepare(&job, drive).map_err(|error| self.explain(&error))
+    }
+
+    /// Where to stop and save.
+    ///
+    /// # Errors
+    /// The point is empty, or the kernel cannot be read.
+    pub fn until(&self) -> Result<Option<Until>, PlanError> {
+        let [point, file] = &self.save_at[..] else { return Ok(None) };
+        let path = Path::new(file);
+        if path.is_dir() || !folder(path).is_dir() {
+            return Err(PlanError::file(
+                path,
+                "a snapshot cannot be written there; give a file in a directory",
+            ));
+        }
+        let kernel = self.kernel.as_deref().map(regular).transpose()?;
+        let until = Until::parse(point, kernel.as_deref());
+        until.map(Some).ok_or_else(|| PlanError::option("--save-at", "give a time, a symbol or a text"))
+    }
+
+    /// Saves the machine if it came to where it was to be saved; yields a sentence about it.
+    ///
+    /// # Errors
+    /// The file cannot be written; what was there before is then still there.
+    pub fn save(&self, machine: &mut Machine, outcome: &BootOutcome) -> Result<Option<String>, PlanError> {
+        let [point, file] = &self.save_at[..] else { return Ok(None) };
+        if outcome.ending != BootEnding::Reached {
+            let why = format!("the kernel did not come there, so nothing is saved; {}", outcome.verdict());
+            return Err(PlanError::value("--save-at", format_args!("'{point}'"), why));
+        }
+        let path = Path::new(file);
+        let bytes = machine.save().map_err(|error| self.explain(&error.into()))?;
+        let refused = |error: io::Error| PlanError::file(path, error);
+        let mut temporary = tempfile::NamedTempFile::new_in(folder(path)).map_err(refused)?;
+        temporary.write_all(&bytes).map_err(refused)?;
+        temporary.persist(path).map_err(|error| refused(error.error))?;
+        let (size, verdict) = (tollgate_record::number::bytes(bytes.len() as f64), outcome.verdict());
+        Ok(Some(format!("{verdict}; saved to {file}, {size}")))
     }
 
     /// The option or file that caused an error, and what to do.
     fn explain(&self, error: &KernelError) -> PlanError {
-        let file = |path: Option<&Path>| PlanError::file(path.unwrap_or(self.kernel), error);
+        let given = self.from.as_deref().or(self.kernel.as_deref()).unwrap_or(Path::new("kernel"));
+        let file = |path: &Option<PathBuf>| PlanError::file(path.as_deref().unwrap_or(given), error);
         match error {
             KernelError::Boot(BootError::Initrd { .. }) => {
-                let path = self.initrd.unwrap_or(self.kernel);
+                let path = self.initrd.as_deref().unwrap_or(given);
                 PlanError::file(path, format!("{error}; --memory {} gives it room", self.memory * 2))
             }
-            KernelError::Boot(BootError::Drive(_)) => file(self.drive),
-            KernelError::Boot(BootError::Firmware(_)) => file(self.bios),
+            KernelError::Boot(BootError::Drive(_))
+            | KernelError::Snapshot(
+                SnapshotError::NoDrive | SnapshotError::OtherDrive | SnapshotError::DriveFile(_),
+            ) => file(&self.drive),
+            KernelError::Snapshot(SnapshotError::DriveMissing) => PlanError::option("--drive", error),
+            KernelError::Boot(BootError::Firmware(_)) => file(&self.bios),
             KernelError::Boot(BootError::Config(_)) | KernelError::Machine(ConfigError::DeviceTree(..)) => {
                 PlanError::option("--append", error)
             }
             KernelError::Machine(_) | KernelError::NoMemory(_) => {
                 PlanError::value("--memory", self.memory, error)
             }
-            _ => file(None),
+            _ => file(&None),
         }
     }
+}
+
+/// The directory of a file.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The bytes of a regular file that is not too large. (A device could have no end, a pipe no beginning.)

@@ -3,26 +3,60 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use tollgate_riscv::cache::{Cache, Policy, WritePolicy};
+use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
 use tollgate_riscv::{Elf, Isa, LoadError, Xlen};
 
-use super::options::{self, PlanError, read};
-use crate::icache::{self, Build, Settings};
+use super::options::{self, PlanError, one_of, read};
+use crate::icache::{self, Build, Count, Settings};
 
-/// What a command line asks for.
-#[derive(Clone, Debug)]
-pub struct IcacheRequest<'a> {
-    /// A source, or programs that are built already; none for the bundled program.
-    pub programs: &'a [PathBuf],
-    /// What to build for, or the machine of built programs.
-    pub isa: &'a [String],
-    /// The level of optimization, after `-O`.
-    pub opt: &'a str,
-    /// Seed of the random replacement policy.
+/// Programs and instruction caches.
+#[derive(clap::Args, Clone, Debug)]
+pub struct IcacheRequest {
+    /// A C source, built for each ISA; or bare programs that are built already
+    #[arg(value_name = "PROG")]
+    pub programs: Vec<PathBuf>,
+
+    /// What to build the source for [default: rv32im,rv32imc]; for programs that are built, the machine
+    #[arg(long, value_name = "ISA", value_delimiter = ',')]
+    pub isa: Vec<String>,
+
+    /// The caches, as sets:ways:bytes of a line
+    #[arg(long, value_name = "S:W:L", value_delimiter = ',', default_value = "8:1:8")]
+    pub icache: Vec<Geometry>,
+
+    /// Who has to leave a full set: lru, plru, fifo, random, lfsr or lfsr16
+    #[arg(long, value_name = "P", default_value = "lru")]
+    pub policy: Policy,
+
+    /// Seed of the random policy
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The caches and what to count.
-    pub settings: Settings,
+
+    /// What an access is: one for each instruction as in Spike, or one for each cycle as in Ripes
+    #[arg(long, value_parser = one_of(COUNTING), default_value = "fetch")]
+    pub count: Count,
+
+    /// Cycles that a miss costs the pipeline which is timed
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub miss_latency: u32,
+
+    /// Show the misses of 1,056 shapes as well
+    #[arg(long)]
+    pub sweep: bool,
+
+    /// Optimization of a source: 0, 1, 2, 3 or s
+    #[arg(long, value_name = "LEVEL", default_value = "2", value_parser = ["0", "1", "2", "3", "s"])]
+    pub opt_level: String,
+
+    /// Stop a program that has not ended after so many instructions
+    #[arg(long, default_value_t = 100_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_instructions: u64,
 }
+
+const COUNTING: [(&str, Count, &str); 2] = [
+    ("fetch", Count::Fetch, "One for each instruction"),
+    ("cycle", Count::Cycle, "One for each cycle of a five-stage pipeline"),
+];
 
 /// Programs and caches.
 #[derive(Debug)]
@@ -35,23 +69,30 @@ pub struct IcachePlan {
 
 impl IcachePlan {
     /// Plans a request, and compiles what has to be compiled.
-    pub fn new(request: &IcacheRequest<'_>) -> Result<Self, PlanError> {
-        let mut settings = request.settings.clone();
-        if let Policy::Random { seed } = &mut settings.policy {
-            *seed = request.seed;
-        }
-        let policy = settings.policy;
-        for &geometry in &settings.caches {
+    pub fn new(request: &IcacheRequest) -> Result<Self, PlanError> {
+        let policy = match request.policy {
+            Policy::Random { .. } => Policy::Random { seed: request.seed },
+            other => other,
+        };
+        for &geometry in &request.icache {
             Cache::new(geometry, policy, WritePolicy::default())
                 .map_err(|error| PlanError::value("--policy", policy, error))?;
         }
+        let settings = Settings {
+            caches: request.icache.clone(),
+            policy,
+            count: request.count,
+            sweep: request.sweep,
+            miss_latency: request.miss_latency,
+            max_instructions: request.max_instructions,
+        };
         Ok(Self { builds: builds(request)?, settings })
     }
 }
 
-fn builds(request: &IcacheRequest<'_>) -> Result<Vec<Build>, PlanError> {
+fn builds(request: &IcacheRequest) -> Result<Vec<Build>, PlanError> {
     let default = ["rv32im", "rv32imc"];
-    let names: Vec<&str> = match request.isa {
+    let names: Vec<&str> = match &request.isa[..] {
         [] => default.to_vec(),
         given => given.iter().map(String::as_str).collect(),
     };
@@ -60,14 +101,14 @@ fn builds(request: &IcacheRequest<'_>) -> Result<Vec<Build>, PlanError> {
     let each = |build: &dyn Fn(&str, Isa) -> Result<Build, icache::IcacheError>| {
         isas.iter().map(|(name, isa)| Ok(build(name, *isa)?)).collect()
     };
-    match request.programs {
-        [] => each(&|name, isa| icache::bundled(name, isa, request.opt)),
+    match &request.programs[..] {
+        [] => each(&|name, isa| icache::bundled(name, isa, &request.opt_level)),
         [program] => {
             let bytes = read(program)?;
             let is_source =
                 ["c", "S", "s"].iter().any(|known| program.extension() == Some(OsStr::new(known)));
             if is_source && !bytes.starts_with(b"\x7fELF") {
-                return each(&|name, isa| icache::compile(program, name, isa, request.opt));
+                return each(&|name, isa| icache::compile(program, name, isa, &request.opt_level));
             }
             Ok(vec![built(program, bytes, request, &isas)?])
         }
@@ -79,10 +120,10 @@ fn builds(request: &IcacheRequest<'_>) -> Result<Vec<Build>, PlanError> {
 fn built(
     path: &Path,
     elf: Vec<u8>,
-    request: &IcacheRequest<'_>,
+    request: &IcacheRequest,
     isas: &[(&str, Isa)],
 ) -> Result<Build, PlanError> {
-    let isa = match (request.isa, isas) {
+    let isa = match (&request.isa[..], isas) {
         ([], _) => widest(&elf).map_err(|error| {
             let why = match error {
                 LoadError::NotElf if request.programs.len() > 1 => {
@@ -116,42 +157,39 @@ fn widest(elf: &[u8]) -> Result<Isa, LoadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::options::parsed;
 
     fn image(name: &str) -> PathBuf {
         let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guests/riscv/images");
         images.join(format!("{name}.elf"))
     }
 
-    fn plan(programs: &[PathBuf], isa: &[&str]) -> Result<IcachePlan, PlanError> {
-        let isa: Vec<String> = isa.iter().map(|&name| name.to_owned()).collect();
-        let settings = Settings::default();
-        IcachePlan::new(&IcacheRequest { programs, isa: &isa, opt: "2", seed: 7, settings })
+    fn plan(words: &[&str]) -> Result<IcachePlan, PlanError> {
+        IcachePlan::new(&parsed(words))
     }
 
     #[test]
     fn a_built_program_runs_on_the_widest_machine_unless_an_isa_is_given() {
-        let program = [image("icache-rv32im-O1")];
-        let isa = |isa: &[&str]| plan(&program, isa).unwrap().builds[0].isa;
-        assert_eq!(isa(&[]), "rv32gc".parse().unwrap());
-        assert_eq!(isa(&["rv32im"]), "rv32im".parse().unwrap());
-        let error = plan(&program, &["rv32im", "rv32imc"]).unwrap_err().to_string();
+        let program = image("icache-rv32im-O1");
+        let program = program.to_str().unwrap();
+        let isa = |words: &[&str]| plan(words).unwrap().builds[0].isa;
+        assert_eq!(isa(&[program]), "rv32gc".parse().unwrap());
+        assert_eq!(isa(&[program, "--isa", "rv32im"]), "rv32im".parse().unwrap());
+        let error = plan(&[program, "--isa", "rv32im,rv32imc"]).unwrap_err().to_string();
         assert!(error.ends_with("give one --isa"), "{error}");
     }
 
     #[test]
     fn the_bundled_program_is_compared_with_and_without_the_c_extension() {
-        let names: Vec<String> = plan(&[], &[]).unwrap().builds.into_iter().map(|build| build.name).collect();
+        let names: Vec<String> = plan(&[]).unwrap().builds.into_iter().map(|build| build.name).collect();
         assert_eq!(names, ["rv32im", "rv32imc"]);
     }
 
     #[test]
     fn the_seed_belongs_to_the_random_policy_and_the_policy_must_fit_the_cache() {
-        let planned = |policy| {
-            let settings = Settings { caches: vec!["8:3:8".parse().unwrap()], policy, ..Settings::default() };
-            IcachePlan::new(&IcacheRequest { programs: &[], isa: &[], opt: "2", seed: 7, settings })
-        };
-        assert_eq!(planned(Policy::Random { seed: 0 }).unwrap().settings.policy, Policy::Random { seed: 7 });
-        let error = planned("plru".parse().unwrap()).unwrap_err().to_string();
+        let planned = |policy| plan(&["--icache", "8:3:8", "--seed", "7", "--policy", policy]);
+        assert_eq!(planned("random").unwrap().settings.policy, Policy::Random { seed: 7 });
+        let error = planned("plru").unwrap_err().to_string();
         assert!(error.starts_with("--policy plru: ") && error.contains("tree-PLRU"), "{error}");
     }
 }

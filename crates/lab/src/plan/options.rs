@@ -5,6 +5,7 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tollgate_record::number::bytes;
 use tollgate_riscv::Isa;
 use tollgate_riscv::timing::{Core, CoreError};
@@ -42,6 +43,18 @@ impl From<IcacheError> for PlanError {
     fn from(error: IcacheError) -> Self {
         Self(error.to_string())
     }
+}
+
+/// A parser of one of these names; the help shows what each means.
+pub fn one_of<T: Clone + Send + Sync + 'static>(
+    names: impl Into<Vec<(&'static str, T, &'static str)>>,
+) -> impl TypedValueParser<Value = T> {
+    let names = names.into();
+    let known: Vec<_> = names.iter().map(|(name, _, what)| PossibleValue::new(*name).help(*what)).collect();
+    PossibleValuesParser::new(known).try_map(move |typed| {
+        let found = names.iter().find(|(name, ..)| *name == typed);
+        found.map(|(_, value, _)| value.clone()).ok_or("not one of the names")
+    })
 }
 
 /// Checks that a number is in its range.
@@ -117,4 +130,17 @@ pub(super) fn core(name: &str) -> Result<Core, PlanError> {
         return Err(PlanError::value("--core", name, why));
     }
     Ok(if fault { core.with_fault() } else { core })
+}
+
+/// The options of a command line, for tests.
+#[cfg(test)]
+pub(super) fn parsed<T: clap::Args>(words: &[&str]) -> T {
+    #[derive(clap::Parser)]
+    #[command(no_binary_name = true)]
+    struct Line<T: clap::Args> {
+        #[command(flatten)]
+        options: T,
+    }
+    let line = <Line<T> as clap::Parser>::try_parse_from(words);
+    line.unwrap_or_else(|error| panic!("{words:?}: {error}")).options
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tollgate_record::Measurement;
 use tollgate_riscv::timing::Core;
 
-use super::options::{self, PlanError, check_budget, isa, read, within};
+use super::options::{self, PlanError, check_budget, isa, one_of, read, within};
 use crate::bill::Experiment;
 use crate::call::Crossing;
 use crate::design::DESIGNS;
@@ -21,25 +21,59 @@ const LEARNING: u64 = 3;
 /// What errors call the program that is drawn without a file.
 const BUNDLED: &str = "the bundled program";
 
-/// What a command line asks for.
-#[derive(Clone, Debug)]
-pub struct PipelineRequest<'a> {
-    /// The program; `None` for a bundled one.
-    pub elf: Option<&'a Path>,
-    /// Around what to draw.
-    pub around: Around,
-    /// Which one of its kind, from 1; `None` for the default.
+/// A program, a core, and what to draw.
+#[derive(clap::Args, Clone, Debug)]
+pub struct PipelineRequest {
+    /// A bare ELF, or with --pk a static Linux program
+    pub elf: Option<PathBuf>,
+
+    /// Draw from the arrival at this symbol, or at an address like 0x80000120
+    #[arg(long, value_name = "SYMBOL", conflicts_with = "around")]
+    pub from: Option<String>,
+
+    /// Draw around a hazard [default: trap]
+    #[arg(long, value_parser = one_of(HAZARDS), value_name = "HAZARD")]
+    pub around: Option<Around>,
+
+    /// Which one of its kind, from 1 [default: 1; a later one in the bundled programs, with warm caches]
+    #[arg(long, value_name = "N")]
     pub nth: Option<u64>,
-    /// How many instructions to draw.
+
+    /// Instructions to draw, thrown-away ones too
+    #[arg(long, value_name = "N", default_value_t = 24)]
     pub count: usize,
-    /// The core.
-    pub core: &'a str,
-    /// The machine's instructions.
-    pub isa: &'a str,
-    /// The proxy kernel.
-    pub pk: Option<&'a Path>,
-    /// When to stop the program.
+
+    /// The core: a preset, or a file that ends in .toml
+    #[arg(long, default_value = "ripes-5stage", value_name = "CORE")]
+    pub core: String,
+
+    /// The machine's instructions
+    #[arg(long, default_value = "rv64gc", value_name = "ISA")]
+    pub isa: String,
+
+    /// Run the program on this proxy kernel (riscv-pk)
+    #[arg(long, value_name = "PK", requires = "elf")]
+    pub pk: Option<PathBuf>,
+
+    /// Give up after so many instructions
+    #[arg(long, default_value_t = 100_000_000, value_name = "N")]
     pub max_instructions: u64,
+}
+
+const HAZARDS: [(&str, Around, &str); 3] = [
+    ("trap", Around::Trap, "A system call or a fault"),
+    ("interrupt", Around::Interrupt, "The timer or another interrupt"),
+    ("branch", Around::Branch, "A branch or jump that goes elsewhere than was fetched"),
+];
+
+impl PipelineRequest {
+    /// What the diagram begins with.
+    fn place(&self) -> Around {
+        match (&self.from, &self.around) {
+            (Some(symbol), _) => Around::Symbol(symbol.clone()),
+            (None, around) => around.clone().unwrap_or(Around::Trap),
+        }
+    }
 }
 
 /// A program, a core, and the stretch to draw.
@@ -55,16 +89,16 @@ pub struct PipelinePlan {
 
 impl PipelinePlan {
     /// Plans a request.
-    pub fn new(request: PipelineRequest<'_>) -> Result<Self, PlanError> {
+    pub fn new(request: &PipelineRequest) -> Result<Self, PlanError> {
         within("--count", request.count as u64, "a number", 2..=MOST as u64)?;
         if request.nth == Some(0) {
             return Err(PlanError::value("--nth", 0, "give a number from 1"));
         }
-        let core = options::core(request.core)?;
-        let every_cycle =
-            request.elf.is_none() && request.around == Around::Interrupt && request.nth.is_none();
-        let job = if every_cycle { None } else { Some(job(&request)?) };
-        let nth = match (request.elf, &request.around) {
+        let core = options::core(&request.core)?;
+        let around = request.place();
+        let every_cycle = request.elf.is_none() && around == Around::Interrupt && request.nth.is_none();
+        let job = if every_cycle { None } else { Some(job(request, &around)?) };
+        let nth = match (&request.elf, &around) {
             (Some(_), _) => 1,
             (None, Around::Branch) => LEARNING,
             (None, _) => WARM,
@@ -72,10 +106,10 @@ impl PipelinePlan {
         let nth = request.nth.unwrap_or(nth);
         Ok(Self {
             core,
-            wanted: Wanted { around: request.around, nth, count: request.count },
+            wanted: Wanted { around, nth, count: request.count },
             job,
-            path: request.elf.unwrap_or(Path::new(BUNDLED)).to_owned(),
-            core_name: request.core.to_owned(),
+            path: request.elf.clone().unwrap_or(BUNDLED.into()),
+            core_name: request.core.clone(),
         })
     }
 
@@ -110,12 +144,12 @@ impl PipelinePlan {
     }
 }
 
-fn job(request: &PipelineRequest<'_>) -> Result<Job, PlanError> {
+fn job(request: &PipelineRequest, around: &Around) -> Result<Job, PlanError> {
     check_budget(request.max_instructions)?;
-    let isa = isa(request.isa)?;
-    let (program, name) = match request.elf {
+    let isa = isa(&request.isa)?;
+    let (program, name) = match &request.elf {
         Some(path) => (read(path)?, path.to_string_lossy().into_owned()),
-        None if matches!(request.around, Around::Interrupt | Around::Branch) => return Ok(latency::job(0)),
+        None if matches!(around, Around::Interrupt | Around::Branch) => return Ok(latency::job(0)),
         None => {
             let iterations = request.nth.unwrap_or(WARM).saturating_add(10).min(100_000);
             let experiment = Experiment { design: &DESIGNS[0], crossing: Crossing::Call(172), iterations };
@@ -127,7 +161,7 @@ fn job(request: &PipelineRequest<'_>) -> Result<Job, PlanError> {
         isa,
         ram_bytes: 128 << 20,
         program,
-        proxy_kernel: request.pk.map(read).transpose()?,
+        proxy_kernel: request.pk.as_deref().map(read).transpose()?,
         arguments: vec![name],
         max_instructions: request.max_instructions,
         ..Job::default()
@@ -137,54 +171,37 @@ fn job(request: &PipelineRequest<'_>) -> Result<Job, PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::options::parsed;
 
-    fn request(around: Around) -> PipelineRequest<'static> {
-        PipelineRequest {
-            elf: None,
-            around,
-            nth: None,
-            count: 24,
-            core: "ripes-5stage",
-            isa: "rv64gc",
-            pk: None,
-            max_instructions: 1_000_000,
-        }
-    }
-
-    fn plan(around: Around) -> PipelinePlan {
-        PipelinePlan::new(request(around)).unwrap()
+    fn plan(words: &[&str]) -> PipelinePlan {
+        PipelinePlan::new(&parsed(words)).unwrap()
     }
 
     #[test]
     fn bundled_programs_are_drawn_when_they_are_warm() {
-        assert_eq!(plan(Around::Trap).wanted.nth, 10);
-        assert_eq!(plan(Around::Branch).wanted.nth, 3);
-        assert_eq!(
-            PipelinePlan::new(PipelineRequest { nth: Some(5), ..request(Around::Trap) }).unwrap().wanted.nth,
-            5
-        );
+        assert_eq!(plan(&[]).wanted.nth, 10);
+        assert_eq!(plan(&["--around", "branch"]).wanted.nth, 3);
+        assert_eq!(plan(&["--nth", "5"]).wanted.nth, 5);
     }
 
     #[test]
     fn only_the_bundled_loop_without_a_number_is_measured_at_every_cycle() {
-        assert!(plan(Around::Interrupt).job.is_none());
-        assert!(plan(Around::Branch).job.is_some());
-        let second = PipelineRequest { nth: Some(2), ..request(Around::Interrupt) };
-        assert!(PipelinePlan::new(second).unwrap().job.is_some());
+        assert!(plan(&["--around", "interrupt"]).job.is_none());
+        assert!(plan(&["--around", "branch"]).job.is_some());
+        assert!(plan(&["--around", "interrupt", "--nth", "2"]).job.is_some());
     }
 
     #[test]
     fn errors_name_the_option_and_a_value_that_works() {
-        let trap = || request(Around::Trap);
         let cases = [
-            (PipelineRequest { count: 1, ..trap() }, "--count 1: give a number from 2 to 10000"),
-            (PipelineRequest { nth: Some(0), ..trap() }, "--nth 0: give a number from 1"),
-            (PipelineRequest { max_instructions: 0, ..trap() }, "--max-instructions 0: give at least 1"),
+            (["--count", "1"], "--count 1: give a number from 2 to 10000"),
+            (["--nth", "0"], "--nth 0: give a number from 1"),
+            (["--max-instructions", "0"], "--max-instructions 0: give at least 1"),
         ];
-        for (request, expected) in cases {
-            assert_eq!(PipelinePlan::new(request).unwrap_err().to_string(), expected);
+        for (words, expected) in cases {
+            assert_eq!(PipelinePlan::new(&parsed(&words)).unwrap_err().to_string(), expected);
         }
-        let misspelled = plan(Around::Symbol("trap_vectr".to_owned())).measure().unwrap_err().to_string();
+        let misspelled = plan(&["--from", "trap_vectr"]).measure().unwrap_err().to_string();
         assert!(misspelled.starts_with("--from: ") && misspelled.contains("'trap_vector'"), "{misspelled}");
     }
 }

@@ -10,19 +10,58 @@ use crate::design::{DESIGNS, Design};
 use crate::engine::{ENGINES, Embedded};
 use crate::record;
 
-/// What a command line asks for.
-#[derive(Clone, Copy, Debug)]
-pub struct TrapRequest<'a> {
-    /// A design, or `all`.
-    pub kernel: &'a str,
-    /// Calls by name or number; `None` measures the usual ones.
-    pub calls: Option<&'a [String]>,
-    /// Crossings in the loop.
+/// Kernels, calls and what counts.
+#[derive(clap::Args, Clone, Debug)]
+pub struct TrapRequest {
+    /// How the kernel takes the trap; `all` compares every design, `list` names them
+    #[arg(long, default_value = "full", value_name = "K")]
+    pub kernel: String,
+
+    /// Calls to measure, by name or number, as getpid,64
+    #[arg(long, value_name = "CALLS", value_delimiter = ',')]
+    pub calls: Option<Vec<String>>,
+
+    /// Crossings in the loop, after the single one
+    #[arg(long, default_value_t = 1000, value_name = "N")]
     pub iterations: u64,
-    /// An engine, or `all`.
-    pub engine: &'a str,
-    /// The core on which to count cycles.
-    pub core: Option<&'a str>,
+
+    /// What counts: embedded, spike, qemu, or all of them side by side
+    #[arg(long, default_value = "embedded", value_name = "E")]
+    pub engine: String,
+
+    /// Count cycles on this core: a preset, or a file that ends in .toml
+    #[arg(long, value_name = "CORE")]
+    pub core: Option<String>,
+
+    /// A program into which the traps come.
+    #[command(flatten)]
+    pub workload: WorkloadRequest,
+}
+
+/// A program with a working set, and what traps into it. Empty lists stand for the defaults.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "A program with a working set")]
+pub struct WorkloadRequest {
+    /// Trap again and again into a program: chase, walk or compute, or a C source with a function
+    /// 'void work(char *set, unsigned long bytes)', which is called again and again
+    #[arg(long, value_name = "PROG", conflicts_with_all = ["kernel", "calls", "iterations", "engine"])]
+    pub workload: Option<String>,
+
+    /// Instructions of the program from one trap to the next, as 1000,10000 [default: 10000]
+    #[arg(long, value_name = "K", value_delimiter = ',')]
+    pub every: Vec<u64>,
+
+    /// The program's working set in KiB [default: 4,16,64]
+    #[arg(long, value_name = "KIB", value_delimiter = ',')]
+    pub set: Vec<u64>,
+
+    /// What the kernel reads in each trap, in KiB [default: 0,4,16,64,256]
+    #[arg(long, value_name = "KIB", value_delimiter = ',')]
+    pub kernel_touch: Vec<u64>,
+
+    /// Traps to measure at each point [default: what takes a moment]
+    #[arg(long, value_name = "N")]
+    pub traps: Option<u64>,
 }
 
 /// Experiments, and what counts in them.
@@ -40,11 +79,11 @@ enum Counter {
 
 impl TrapPlan {
     /// Plans a request.
-    pub fn new(request: &TrapRequest<'_>) -> Result<Self, PlanError> {
+    pub fn new(request: &TrapRequest) -> Result<Self, PlanError> {
         within("--iterations", request.iterations, "a number", 1..=10_000_000)?;
-        let engines = engines(request.engine)?;
+        let engines = engines(&request.engine)?;
         let experiments = experiments(request)?;
-        let counter = match request.core {
+        let counter = match &request.core {
             None => Counter::Engines(engines),
             Some(name) => {
                 let core = Box::new(options::core(name)?);
@@ -108,10 +147,10 @@ fn engines(name: &str) -> Result<Vec<&'static dyn Engine>, PlanError> {
     })
 }
 
-fn experiments(request: &TrapRequest<'_>) -> Result<Vec<Experiment>, PlanError> {
+fn experiments(request: &TrapRequest) -> Result<Vec<Experiment>, PlanError> {
     let parse = |call: &String| Crossing::parse(call).map_err(|error| PlanError::option("--calls", error));
     let calls: Option<Vec<_>> =
-        request.calls.map(|calls| calls.iter().map(parse).collect::<Result<_, _>>()).transpose()?;
+        request.calls.as_ref().map(|calls| calls.iter().map(parse).collect::<Result<_, _>>()).transpose()?;
     let experiment = |design, crossing| Experiment { design, crossing, iterations: request.iterations };
     if request.kernel == "all" {
         let call = match calls.as_deref() {
@@ -124,10 +163,10 @@ fn experiments(request: &TrapRequest<'_>) -> Result<Vec<Experiment>, PlanError> 
         };
         return Ok(DESIGNS.iter().map(|it| experiment(it, it.crossing.unwrap_or(call))).collect());
     }
-    let design = Design::find(request.kernel).ok_or_else(|| {
+    let design = Design::find(&request.kernel).ok_or_else(|| {
         let names: Vec<_> = DESIGNS.iter().map(|design| design.name).collect();
         let why = format!("no such design; use all or one of {}", names.join(", "));
-        PlanError::value("--kernel", request.kernel, why)
+        PlanError::value("--kernel", &request.kernel, why)
     })?;
     match (design.crossing, calls) {
         (Some(_), Some(_)) => Err(PlanError::conflict(format!(
@@ -147,28 +186,25 @@ fn experiments(request: &TrapRequest<'_>) -> Result<Vec<Experiment>, PlanError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::options::parsed;
 
-    const DEFAULT: TrapRequest<'_> =
-        TrapRequest { kernel: "full", calls: None, iterations: 10, engine: "embedded", core: None };
-
-    fn crossings(request: &TrapRequest<'_>) -> Vec<Crossing> {
-        TrapPlan::new(request).unwrap().experiments.iter().map(|it| it.crossing).collect()
+    fn crossings(words: &[&str]) -> Vec<Crossing> {
+        TrapPlan::new(&parsed(words)).unwrap().experiments.iter().map(|it| it.crossing).collect()
     }
 
-    fn error(request: &TrapRequest<'_>) -> String {
-        TrapPlan::new(request).map(|_| ()).unwrap_err().to_string()
+    fn error(words: &[&str]) -> String {
+        TrapPlan::new(&parsed(words)).map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
     fn cycles_take_one_call_by_default_and_instructions_the_usual_ones() {
-        assert_eq!(crossings(&DEFAULT), USUAL);
-        assert_eq!(crossings(&TrapRequest { core: Some("cva6"), ..DEFAULT }), [Crossing::Call(172)]);
+        assert_eq!(crossings(&[]), USUAL);
+        assert_eq!(crossings(&["--core", "cva6"]), [Crossing::Call(172)]);
     }
 
     #[test]
     fn all_designs_keep_their_own_crossing() {
-        let calls = ["174".to_owned()];
-        let all = crossings(&TrapRequest { kernel: "all", calls: Some(&calls), ..DEFAULT });
+        let all = crossings(&["--kernel", "all", "--calls", "174"]);
         assert_eq!(all.len(), DESIGNS.len());
         assert_eq!(all[0], Crossing::Call(174));
         assert_eq!(*all.last().unwrap(), Crossing::Timer);
@@ -176,32 +212,28 @@ mod tests {
 
     #[test]
     fn errors_name_the_option_and_a_value_that_works() {
-        let two = ["172".to_owned(), "174".to_owned()];
-        let cases = [
-            (TrapRequest { iterations: 0, ..DEFAULT }, "--iterations 0: give a number from 1 to 10000000"),
+        let cases: [(&[&str], &str); 6] = [
+            (&["--iterations", "0"], "--iterations 0: give a number from 1 to 10000000"),
+            (&["--engine", "gem5"], "--engine gem5: no such engine; use embedded, spike, qemu or all"),
             (
-                TrapRequest { engine: "gem5", ..DEFAULT },
-                "--engine gem5: no such engine; use embedded, spike, qemu or all",
-            ),
-            (
-                TrapRequest { kernel: "all", calls: Some(&two), ..DEFAULT },
+                &["--kernel", "all", "--calls", "172,174"],
                 "--kernel all compares one call: give --calls one name",
             ),
             (
-                TrapRequest { kernel: "direct", calls: Some(&two), ..DEFAULT },
+                &["--kernel", "direct", "--calls", "172,174"],
                 "--kernel direct is measured by its own crossing: leave --calls out",
             ),
             (
-                TrapRequest { core: Some("cva6"), engine: "spike", ..DEFAULT },
+                &["--core", "cva6", "--engine", "spike"],
                 "--core counts cycles on the embedded machine: leave --engine out",
             ),
             (
-                TrapRequest { core: Some("rocket+fault"), ..DEFAULT },
+                &["--core", "rocket+fault"],
                 "--core rocket+fault: this core has no known fault; cva6 has one, in its returns",
             ),
         ];
-        for (request, expected) in cases {
-            assert_eq!(error(&request), expected);
+        for (words, expected) in cases {
+            assert_eq!(error(words), expected);
         }
     }
 }

@@ -7,27 +7,11 @@ use tollgate_record::text;
 use tollgate_riscv::timing::Core;
 
 use super::options::{self, PlanError, within};
+use super::trap::{TrapRequest, WorkloadRequest};
 use crate::workload::{LINE, MOST_BYTES, Point, WORKLOADS, Workload};
 
 /// The default core: one with caches and translation buffers, whose lines are as long as the steps of the workloads.
 const CORE: &str = "rocket";
-
-/// What a command line asks for. Empty lists stand for the defaults.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WorkloadRequest<'a> {
-    /// A bundled program, or a C source.
-    pub workload: Option<&'a str>,
-    /// Instructions between traps.
-    pub every: &'a [u64],
-    /// Working sets in KiB.
-    pub set: &'a [u64],
-    /// What the kernel reads in each trap, in KiB.
-    pub kernel_touch: &'a [u64],
-    /// Traps at each point.
-    pub traps: Option<u64>,
-    /// The core.
-    pub core: Option<&'a str>,
-}
 
 /// A program, a core, and a sweep.
 #[derive(Debug)]
@@ -44,17 +28,18 @@ pub struct WorkloadPlan {
 
 impl WorkloadPlan {
     /// Plans a request; `None` if it does not ask for a workload.
-    pub fn new(request: &WorkloadRequest<'_>) -> Result<Option<Self>, PlanError> {
-        let Some(name) = request.workload else { return without_workload(request).map(|()| None) };
-        let core = options::core(request.core.unwrap_or(CORE))?;
+    pub fn new(request: &TrapRequest) -> Result<Option<Self>, PlanError> {
+        let TrapRequest { workload: request, core, .. } = request;
+        let Some(name) = &request.workload else { return without_workload(request).map(|()| None) };
+        let core = options::core(core.as_deref().unwrap_or(CORE))?;
         let workload = find(name)?;
         let kib = MOST_BYTES / 1024;
         let plan = Self {
             workload,
             core,
-            every: checked("--every", "a number", request.every, &[10_000], 10..=100_000_000)?,
-            set: checked("--set", "KiB", request.set, &[4, 16, 64], 1..=kib)?,
-            touch: checked("--kernel-touch", "KiB", request.kernel_touch, &[0, 4, 16, 64, 256], 0..=kib)?,
+            every: checked("--every", "a number", &request.every, &[10_000], 10..=100_000_000)?,
+            set: checked("--set", "KiB", &request.set, &[4, 16, 64], 1..=kib)?,
+            touch: checked("--kernel-touch", "KiB", &request.kernel_touch, &[0, 4, 16, 64, 256], 0..=kib)?,
             traps: request.traps,
         };
         if let Some(traps) = request.traps {
@@ -92,7 +77,7 @@ fn checked(
     Ok(if given.is_empty() { default } else { given }.to_vec())
 }
 
-fn without_workload(request: &WorkloadRequest<'_>) -> Result<(), PlanError> {
+fn without_workload(request: &WorkloadRequest) -> Result<(), PlanError> {
     let options = [
         ("--every", !request.every.is_empty()),
         ("--set", !request.set.is_empty()),
@@ -125,55 +110,47 @@ fn find(name: &str) -> Result<Cow<'static, Workload>, PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::options::parsed;
 
-    const CHASE: WorkloadRequest<'_> = WorkloadRequest {
-        workload: Some("chase"),
-        every: &[],
-        set: &[],
-        kernel_touch: &[],
-        traps: None,
-        core: None,
-    };
+    /// The plan of `--workload chase` with these options.
+    fn chase(words: &[&str]) -> Result<Option<WorkloadPlan>, PlanError> {
+        WorkloadPlan::new(&parsed(&[&["--workload", "chase"], words].concat()))
+    }
 
-    fn points(request: &WorkloadRequest<'_>) -> Vec<(u64, u64, u64, u64)> {
-        let plan = WorkloadPlan::new(request).unwrap().unwrap();
+    fn points(words: &[&str]) -> Vec<(u64, u64, u64, u64)> {
+        let plan = chase(words).unwrap().unwrap();
         plan.points().iter().map(|point| (point.every, point.set, point.touch, point.traps)).collect()
     }
 
     #[test]
     fn a_sweep_has_every_combination_and_fewer_traps_when_they_are_rare() {
-        let request =
-            WorkloadRequest { every: &[1000, 1_000_000], set: &[4, 8], kernel_touch: &[0], ..CHASE };
+        let sweep = ["--every", "1000,1000000", "--set", "4,8", "--kernel-touch", "0"];
         let expected =
             [(1000, 4096, 0, 50), (1000, 8192, 0, 50), (1_000_000, 4096, 0, 4), (1_000_000, 8192, 0, 4)];
-        assert_eq!(points(&request), expected);
-        assert_eq!(points(&CHASE).len(), 3 * 5);
-        assert!(points(&WorkloadRequest { traps: Some(7), ..CHASE }).iter().all(|point| point.3 == 7));
+        assert_eq!(points(&sweep), expected);
+        assert_eq!(points(&[]).len(), 3 * 5);
+        assert!(points(&["--traps", "7"]).iter().all(|point| point.3 == 7));
     }
 
     #[test]
     fn options_of_a_sweep_need_a_workload() {
-        let none = WorkloadRequest::default();
-        assert!(WorkloadPlan::new(&none).unwrap().is_none());
-        let error = WorkloadPlan::new(&WorkloadRequest { traps: Some(1), ..none }).unwrap_err();
+        assert!(WorkloadPlan::new(&parsed(&[])).unwrap().is_none());
+        let error = WorkloadPlan::new(&parsed(&["--traps", "1"])).unwrap_err();
         assert_eq!(error.to_string(), "--traps belongs to a workload: add --workload chase");
     }
 
     #[test]
     fn errors_name_the_option_and_a_value_that_works() {
         let cases = [
-            (WorkloadRequest { every: &[9], ..CHASE }, "--every 9: give a number from 10 to 100000000"),
-            (WorkloadRequest { set: &[4, 0], ..CHASE }, "--set 0: give KiB from 1 to 1024"),
-            (
-                WorkloadRequest { kernel_touch: &[1025], ..CHASE },
-                "--kernel-touch 1025: give KiB from 0 to 1024",
-            ),
-            (WorkloadRequest { traps: Some(0), ..CHASE }, "--traps 0: give a number from 1 to 100000"),
+            (["--every", "9"], "--every 9: give a number from 10 to 100000000"),
+            (["--set", "4,0"], "--set 0: give KiB from 1 to 1024"),
+            (["--kernel-touch", "1025"], "--kernel-touch 1025: give KiB from 0 to 1024"),
+            (["--traps", "0"], "--traps 0: give a number from 1 to 100000"),
         ];
-        for (request, expected) in cases {
-            assert_eq!(WorkloadPlan::new(&request).unwrap_err().to_string(), expected);
+        for (words, expected) in cases {
+            assert_eq!(chase(&words).unwrap_err().to_string(), expected);
         }
-        let error = WorkloadPlan::new(&WorkloadRequest { workload: Some("chas"), ..CHASE }).unwrap_err();
+        let error = WorkloadPlan::new(&parsed(&["--workload", "chas"])).unwrap_err();
         assert!(error.to_string().contains("'chase'"), "{error}");
     }
 }

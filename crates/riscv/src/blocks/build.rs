@@ -8,6 +8,7 @@ use crate::insn::{Class, Insn, Op};
 use crate::jump::Jump;
 use crate::machine::Machine;
 use crate::mmu::PAGE;
+use crate::tier;
 
 /// A placeholder for ops that do not belong to an instruction.
 const NO_INSN: Insn = Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, len: 4, imm: 0 };
@@ -85,9 +86,9 @@ impl Machine {
     /// Builds the block at `pc`, whose page is at the physical address `page`; yields its first op.
     pub(super) fn build_block(&mut self, pc: u64, page: u64, fp: u8) -> u16 {
         if self.engine.used + LONGEST_BLOCK as usize + 2 > ARENA {
-            // The arena is full. Contexts keep their TLBs, but every jump entry and link is void.
+            // The arena is full. Contexts keep their TLBs, and translations stay, but every jump entry and link is void.
             let contexts = self.engine.contexts;
-            self.engine.flush_blocks();
+            self.engine.drop_blocks();
             if let Some(arena) = &mut self.engine.arena {
                 arena.jumps.fill(Jump::NOWHERE);
             }
@@ -174,12 +175,7 @@ impl Machine {
                 }
                 Class::FpLoad | Class::FpStore if fp != 0 => b.push(plain(Code::of(insn.op), insn.rd)),
                 Class::FpFp | Class::FpInt | Class::IntFp if fp != 0 => {
-                    let mode = match insn.rm {
-                        _ if !insn.row().format.has_rounding() => 0,
-                        7 => fp & 7,
-                        mode => mode,
-                    };
-                    match Rounding::from_bits(mode) {
+                    match tier::rounding(&insn, fp & 7).and_then(Rounding::from_bits) {
                         Some(rounding) => {
                             let rd = if insn.row().class == Class::FpInt { rd } else { insn.rd };
                             b.push(MicroOp { rounding, ..plain(Code::of(insn.op), rd) });

@@ -25,7 +25,7 @@ impl Machine {
         let page = u64::from(meta.page) << 12;
         let key = (meta.pc, page | u64::from(fp));
         let Some(mut tier) = self.engine.tier.take() else { return };
-        let is_translated = page != 0 && tier.sample(key, now, || self.region(meta.pc, page));
+        let is_translated = page != 0 && tier.sample(key, now, || self.region(meta.pc, page, fp));
         self.engine.tier = Some(tier);
         if let (true, Some(arena)) = (is_translated, &mut self.engine.arena) {
             // Blocks that lead there leave the interpreter from now on.
@@ -34,8 +34,9 @@ impl Machine {
         }
     }
 
-    /// The code that an instruction leads to in its page, as far as it is RV64's.
-    fn region(&self, entry: u64, page: u64) -> Option<Region> {
+    /// The code that an instruction leads to in its page, as far as it is RV64's and was executed before: the targets of jumps
+    /// are blocks by then.
+    fn region(&self, entry: u64, page: u64, fp: u8) -> Option<Region> {
         if !self.hart.isa.is_rv64() {
             return None;
         }
@@ -52,18 +53,27 @@ impl Machine {
             let next = pc.wrapping_add(u64::from(insn.len));
             let target = pc.wrapping_add(insn.imm as u64);
             let may_jump = target & target_mask == 0;
+            let was_executed = |pc| self.engine.blocks.contains_key(&(pc, page | u64::from(fp)));
             match insn.row().class {
-                Class::Branch if may_jump => open.extend([next, target]),
+                Class::Branch if may_jump => {
+                    open.extend([target, next].into_iter().filter(|&pc| pc == next || was_executed(pc)))
+                }
+                // A call comes back, to a block of its own.
+                Class::Jump if may_jump && insn.rd != 0 => {
+                    open.extend(Some(next).filter(|&pc| was_executed(pc)));
+                    open.push(target);
+                }
                 Class::Jump if may_jump => open.push(target),
                 Class::Upper | Class::AluImm | Class::AluReg | Class::Load | Class::Store | Class::Nop => {
                     open.push(next)
                 }
+                class if class.is_float() && fp != 0 => open.push(next),
                 // The interpreter does all others, or they lead anywhere.
                 _ => {}
             }
         }
         let mut insns: Vec<BlockInsn> = insns.into_values().collect();
         insns.sort_unstable_by_key(|insn| insn.pc);
-        Some(Region { entry, insns, target_mask })
+        Some(Region { entry, insns, target_mask, rounding: (fp != 0).then_some(fp & 7) })
     }
 }

@@ -164,18 +164,19 @@ impl Machine {
     /// Runs what was translated of the code at `pc`, if anything was.
     #[inline]
     fn run_translated(&mut self, slot: usize, pc: u64, id: u32, count: u64, limit: u64) -> Option<Exit> {
-        let tier = self.engine.tier.as_mut()?;
-        let number = tier.at(pc, id)?;
-        let arena = self.engine.arena.as_ref()?;
-        let registers = Registers {
+        let (tier, arena) = (self.engine.tier.as_mut()?, self.engine.arena.as_ref()?);
+        tier.run(pc, id, |starts| Registers {
             x: &mut self.hart.x,
+            f: &mut self.hart.f,
+            fflags: &mut self.hart.fflags,
             ram: &mut self.bus.ram,
             loads: &arena.loads[slot],
             stores: &arena.stores[slot],
+            starts,
+            context: id,
             retired: count,
             limit,
-        };
-        Some(tier.run(number, registers))
+        })
     }
 
     /// The block at `pc`: from the table of jump targets, or found and built.

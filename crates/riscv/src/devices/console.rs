@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// The bytes in both directions, up to a limit each.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Console {
     pub(crate) bytes: Vec<u8>,
     pub(crate) limit: usize,

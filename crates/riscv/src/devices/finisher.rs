@@ -3,8 +3,10 @@
 //! The values are those of QEMU's `sifive_test` (include/hw/misc/sifive_test.h); the device tree bindings are
 //! Linux's `power/reset/syscon-poweroff` and `syscon-reboot`.
 
+use serde::{Deserialize, Serialize};
+
 /// What a write asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Finish {
     /// The end, with this code.
     Exit(i32),
@@ -17,7 +19,7 @@ pub(crate) const REBOOT: u32 = 0x7777;
 const FAIL: u32 = 0x3333;
 
 /// A write ends the run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Finisher {
     pub(crate) finish: Option<Finish>,
 }

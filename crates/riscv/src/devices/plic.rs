@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::map::MOST_HARTS;
+use crate::snapshot::long_array;
 
 /// Sources 1 to 63; 0 does not exist. A word holds a bit for each.
 pub(crate) const SOURCES: u32 = 63;
@@ -15,7 +16,8 @@ const MOST_PRIORITY: u32 = 7;
 /// Its registers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plic {
-    priority: Vec<u32>,
+    #[serde(with = "long_array")]
+    priority: [u32; SOURCES as usize + 1],
     /// The lines from the devices.
     level: u64,
     pending: u64,
@@ -66,7 +68,7 @@ fn register(offset: u64) -> Option<Register> {
 impl Plic {
     pub(crate) fn new() -> Self {
         Plic {
-            priority: vec![0; SOURCES as usize + 1],
+            priority: [0; SOURCES as usize + 1],
             level: 0,
             pending: 0,
             claimed: 0,

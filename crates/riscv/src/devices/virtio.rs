@@ -24,6 +24,7 @@ const DRIVER_OK: u32 = 4;
 const NEEDS_RESET: u32 = 0x40;
 
 /// What is in a slot.
+#[derive(Serialize, Deserialize)]
 pub(crate) enum Device {
     Block(Block),
     Console,
@@ -57,6 +58,7 @@ impl Device {
 }
 
 /// A slot: the registers of the transport, and the device behind them.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Slot {
     pub(crate) device: Option<Device>,
     pub(crate) registers: Registers,

@@ -138,8 +138,16 @@ impl Engine {
         }
     }
 
-    /// Drops all decoded code.
+    /// Drops all decoded code, and what was translated of it.
     pub(crate) fn flush_blocks(&mut self) {
+        if let Some(tier) = &mut self.tier {
+            tier.clear();
+        }
+        self.drop_blocks();
+    }
+
+    /// Drops all blocks.
+    pub(crate) fn drop_blocks(&mut self) {
         if self.used == 1 {
             return;
         }
@@ -151,9 +159,6 @@ impl Engine {
         }
         // The jump table's entries name blocks that are gone.
         self.flush_translations();
-        if let Some(tier) = &mut self.tier {
-            tier.clear();
-        }
     }
 
     /// Whether blocks have been dropped since the count was `drops`.
@@ -202,7 +207,7 @@ impl Engine {
                 // Numbers start again, and must not match entries of the first round.
                 arena.jumps.fill(Jump::NOWHERE);
                 if let Some(tier) = &mut self.tier {
-                    tier.forget_entries();
+                    tier.forget_starts();
                 }
                 self.contexts = [None; CONTEXTS];
                 self.next_context = 1;

@@ -1,68 +1,18 @@
 //! `tollgate riscv run` and `tollgate riscv profile`: a user's program on the embedded machine.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::plan::{self, ProgramPlan, ProgramRequest};
-use tollgate_lab::program::{self, GuestTime, ProgramError};
+use tollgate_lab::plan::{ProgramPlan, ProgramRequest, one_of};
+use tollgate_lab::program::{self, ProgramError};
 use tollgate_lab::{Trace, record};
 use tollgate_measure::host;
 
-use crate::args::{Destination, Usage, one_of};
+use crate::args::{Destination, Usage};
 use crate::output::say;
 use crate::session::Session;
-
-/// A program and its machine.
-#[derive(Args)]
-struct ProgramArgs {
-    /// The program
-    elf: PathBuf,
-
-    /// Its arguments, on the proxy kernel; behind `--` those that begin with a dash
-    args: Vec<String>,
-
-    /// The machine's instructions
-    #[arg(long, default_value = "rv64gc", value_name = "ISA")]
-    isa: String,
-
-    /// Do misaligned loads and stores instead of trapping, as 'zicclsm' in --isa says, too
-    #[arg(long)]
-    misaligned: bool,
-
-    /// Memory map and devices: spike or virt
-    #[arg(long, default_value = "spike", value_name = "MACHINE")]
-    machine: String,
-
-    /// RAM in MiB
-    #[arg(long, default_value_t = 128, value_name = "MIB")]
-    memory: u64,
-
-    /// The kernel's command line in the device tree
-    #[arg(long, default_value = "", hide_default_value = true, value_name = "TEXT")]
-    bootargs: String,
-
-    /// Run the program on this proxy kernel (riscv-pk)
-    #[arg(long, value_name = "PK")]
-    pk: Option<PathBuf>,
-
-    /// A file that the program may read, by this path; may be given more than once
-    #[arg(long, value_name = "FILE")]
-    allow: Vec<PathBuf>,
-
-    /// Stop a program that has not ended after so many instructions
-    #[arg(long, default_value_t = 10_000_000_000, value_name = "N")]
-    max_instructions: u64,
-
-    /// What the program's mcycle counts on a core
-    #[arg(long, value_parser = one_of(GuestTime::NAMES), value_name = "TIME")]
-    guest_time: Option<GuestTime>,
-
-    #[command(flatten)]
-    destination: Destination,
-}
 
 /// `tollgate riscv run`.
 #[derive(Args)]
@@ -74,7 +24,10 @@ struct ProgramArgs {
 )]
 pub(super) struct RunArgs {
     #[command(flatten)]
-    program: ProgramArgs,
+    program: ProgramRequest,
+
+    #[command(flatten)]
+    destination: Destination,
 
     /// Write every instruction to standard error
     #[arg(long, value_parser = one_of(Trace::NAMES), value_name = "KIND", conflicts_with = "profile")]
@@ -99,7 +52,10 @@ pub(super) struct RunArgs {
 )]
 pub(super) struct ProfileArgs {
     #[command(flatten)]
-    program: ProgramArgs,
+    program: ProgramRequest,
+
+    #[command(flatten)]
+    destination: Destination,
 
     /// The core: a preset, or a file that ends in .toml
     #[arg(long, value_name = "CORE", default_value = "rocket")]
@@ -112,37 +68,25 @@ pub(super) struct ProfileArgs {
 
 /// Runs the program, watched as its options say.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
-    start(&args.program, args.trace, args.profile, args.core.as_deref(), None)
+    start(&args.program, &args.destination, args.trace, args.profile, args.core.as_deref(), None)
 }
 
 /// Runs the program on a core.
 pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode> {
-    start(&args.program, None, true, Some(&args.core), Some(args.top))
+    start(&args.program, &args.destination, None, true, Some(&args.core), Some(args.top))
 }
 
 fn start(
-    args: &ProgramArgs,
+    request: &ProgramRequest,
+    destination: &Destination,
     trace: Option<Trace>,
     profile: bool,
     core: Option<&str>,
     top: Option<u64>,
 ) -> Result<ExitCode> {
-    let watch = plan::watch(trace, profile, core, args.guest_time).map_err(Usage::error)?;
-    let plan = ProgramPlan::new(ProgramRequest {
-        elf: &args.elf,
-        arguments: &args.args,
-        isa: &args.isa,
-        misaligned: args.misaligned,
-        machine: &args.machine,
-        memory: args.memory,
-        bootargs: &args.bootargs,
-        pk: args.pk.as_deref(),
-        allow: &args.allow,
-        max_instructions: args.max_instructions,
-    })
-    .map_err(Usage::error)?;
+    let watch = request.watch(trace, profile, core).map_err(Usage::error)?;
+    let plan = ProgramPlan::new(request).map_err(Usage::error)?;
     let profiled = watch.is_profile();
-    let destination = &args.destination;
     let output = &destination.output;
     let session = profiled.then(|| Session::open(destination, host::here(), 0)).transpose()?;
     if session.is_none()

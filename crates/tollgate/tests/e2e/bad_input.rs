@@ -57,6 +57,12 @@ pub(crate) const CASES: &[Case] = &[
         ..BAD
     },
     Case {
+        name: "a snapshot that is something else",
+        args: "riscv boot --from /proc/self/exe",
+        says: &["not a snapshot of a machine"],
+        ..BAD
+    },
+    Case {
         name: "more harts than there can be",
         args: "riscv boot --kernel Image --harts 9",
         says: &["--harts 9: give a number from 1 to 8"],

@@ -254,7 +254,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a fleet in a directory that is not there",
         args: "fleet {dir}/nowhere --out {dir}/fleet.html",
-        says: &["{dir}/nowhere"],
+        says: &["there is no directory {dir}/nowhere"],
         ..REFUSED
     },
     Case {

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
+use crate::snapshot::long_array;
+
 use super::queue::{Broken, Chain, Part, Touched};
 
 /// Where a drive's bytes come from.
@@ -48,10 +52,21 @@ const OK: u8 = 0;
 const IO_ERROR: u8 = 1;
 const UNSUPPORTED: u8 = 2;
 
+/// What was written to a sector.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Sector(#[serde(with = "long_array")] [u8; SECTOR as usize]);
+
 /// The device: the drive, and the sectors that were written.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Block {
-    storage: Box<dyn Storage>,
-    pub(crate) written: BTreeMap<u64, [u8; SECTOR as usize]>,
+    #[serde(skip, default = "no_storage")]
+    pub(crate) storage: Box<dyn Storage>,
+    written: BTreeMap<u64, Sector>,
+}
+
+/// The drive's file is not in a snapshot.
+fn no_storage() -> Box<dyn Storage> {
+    Box::new(Vec::new())
 }
 
 impl Block {
@@ -132,7 +147,7 @@ impl Block {
         let end = sector + bytes.len() as u64 / SECTOR;
         for (&at, written) in self.written.range(sector..end) {
             let place = ((at - sector) * SECTOR) as usize;
-            bytes[place..place + SECTOR as usize].copy_from_slice(written);
+            bytes[place..place + SECTOR as usize].copy_from_slice(&written.0);
         }
         Ok(true)
     }
@@ -140,7 +155,7 @@ impl Block {
     fn write(&mut self, sector: u64, bytes: &[u8]) {
         for (at, chunk) in (sector..).zip(bytes.chunks_exact(SECTOR as usize)) {
             if let Ok(chunk) = chunk.try_into() {
-                self.written.insert(at, chunk);
+                self.written.insert(at, Sector(chunk));
             }
         }
     }
