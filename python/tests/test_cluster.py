@@ -21,7 +21,11 @@ import pytest
 import simulated
 
 import tollgate
-from tollgate import _host, _program, _store, fleets
+from tollgate import _host, _program, _store, _work, fleets
+
+HERE = Path(__file__).resolve().parent
+PATHS = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(HERE), str(HERE.parent / "tools")])
+"""Where other processes find the functions of this file."""
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -38,9 +42,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[distributed.Client, Start]]:
         def start(**environment: str | None) -> subprocess.Popen[bytes]:
             words = [sys.executable, "-m", "distributed.cli.dask_worker", own.scheduler_address, "--no-nanny"]
             words += ["--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path / "dask")]
-            # The functions of this file are found by the workers, too.
-            paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
-            given = {**os.environ, "PYTHONPATH": paths, **environment}
+            given = {**os.environ, "PYTHONPATH": PATHS, **environment}
             kept = {name: it for name, it in given.items() if it is not None}
             before = len(client.scheduler_info()["workers"])
             worker = subprocess.Popen(words, env=kept, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -120,8 +122,7 @@ def test_a_sweep_goes_on_after_ctrl_c(tmp_path: Path) -> None:
     # A shell that starts the tests in the background has SIGINT ignored.
     code = "import signal, tollgate, test_cluster; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += f"tollgate.sweep({{'x': range(200), 'log': {str(log)!r}}}, test_cluster.slow, store={str(store)!r})"
-    paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
-    python = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": paths}, stderr=subprocess.PIPE)
+    python = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": PATHS}, stderr=subprocess.PIPE)
     while stored(store) < 20:
         assert python.poll() is None
         time.sleep(0.01)
@@ -155,7 +156,7 @@ def test_of_two_hundred_hosts_those_that_are_slow_are_named(tmp_path: Path) -> N
         fleet = tollgate.fleet(client)
         found = fleet.run(call=simulated.measure, base=base, slow=sorted(slow))
     assert not found.failures
-    assert list(found.table()["host"]) == simulated.names(200)
+    assert sorted(found.table()["host"]) == simulated.names(200)
     first = found.runs[0].results[0].probe
     differences = found.differences()
     assert set(zip(differences["host"], differences["probe"], strict=True)) == {(host, first) for host in slow}
@@ -245,14 +246,11 @@ def test_a_cluster_without_workers_is_an_error(cluster: tuple[distributed.Client
 
 
 def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tollgate import _work
-
     monkeypatch.setattr(_work, "GONE_S", 1.0)
     log, store = tmp_path / "log", tmp_path / "store"
     log.mkdir()
     space: dict[str, Any] = {"x": range(100), "log": str(log)}
-    paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
-    environment = {**os.environ, "PYTHONPATH": paths}
+    environment = {**os.environ, "PYTHONPATH": PATHS}
     place = tmp_path / "scheduler.json"
     quiet: dict[str, Any] = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     command = [sys.executable, "-m"]
@@ -297,7 +295,7 @@ def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, mon
         with distributed.Client(scheduler_file=str(place), timeout=120) as client:
             client.wait_for_workers(1, timeout=120)
             threading.Thread(target=kill).start()
-            with pytest.raises(tollgate.Error, match=r"the scheduler went away; .* are in the store"):
+            with pytest.raises(tollgate.Error, match=r"the scheduler went away; .* are finished, and the same sweep"):
                 tollgate.sweep(space, slow, client, store=store)
     finally:
         for process in (scheduler, worker):
@@ -308,6 +306,27 @@ def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, mon
     done = tollgate.sweep(space, slow, store=store)
     assert done.computed == 100 - kept
     assert list(done.frame()["square"]) == [it * it for it in range(100)]
+
+
+def test_a_cluster_that_loses_all_workers_ends_the_sweep(
+    cluster: tuple[distributed.Client, Start], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, start = cluster
+    monkeypatch.setattr(_work, "DESERTED_S", 1.0)
+    worker = start()
+    log, store = tmp_path / "log", tmp_path / "store"
+    log.mkdir()
+
+    def kill() -> None:
+        while stored(store) < 5:
+            time.sleep(0.01)
+        worker.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(tollgate.Error, match=r"the cluster has no workers; .* of 80 points are finished, and the same sweep"):
+        tollgate.sweep({"x": range(80), "log": str(log)}, slow, client, store=store)
+    killer.join()
 
 
 def test_the_lock_of_a_host_ends_with_its_holder() -> None:

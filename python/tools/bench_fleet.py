@@ -162,11 +162,13 @@ def killed_workers(sweep: Disturbed, kills: int) -> None:
     chance = random.Random(3)
     moments = sorted(chance.sample(range(20, len(sweep.space) * 9 // 10), kills))
     with cluster(2) as (own, client):
+        scheduler: Any = own.scheduler
 
         def kill() -> None:
             for moment in moments:
                 at(store, moment)
-                while not (running := [it.pid for it in own.workers.values() if it.pid]):
+                # A nanny gives up if its worker is killed while it starts.
+                while not (running := [it.pid for it in own.workers.values() if it.worker_address in scheduler.workers]):
                     time.sleep(0.01)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(chance.choice(running), signal.SIGKILL)

@@ -18,8 +18,12 @@ BATCH_S = 0.5
 """How long a task is meant to last: far above the millisecond that a scheduler takes for it, and little to lose."""
 PATIENCE_S = 3600.0
 """How long a measurement waits for others on its host."""
-GONE_S = 15.0
+GONE, GONE_S = "the scheduler went away", 15.0
 """How long a client may be without its scheduler."""
+DESERTED, DESERTED_S = "the cluster has no workers", 300.0
+"""How long a cluster may be without workers: one that grows by itself takes minutes to start the first of them."""
+LOOK_S = 1.0
+"""How often the scheduler is looked at."""
 LOOK_UP = 100
 """How many points are looked up in the store before answers are received again: a few milliseconds."""
 
@@ -56,11 +60,11 @@ class Work:
         self._same: dict[str, list[int]] = collections.defaultdict(list)
         self._each_s: float | None = None
 
-    def run(self, show: Callable[[float, str], None] | None, alive: Callable[[], bool]) -> None:
-        """Computes what the store does not have."""
+    def run(self, show: Callable[[float, str], None] | None, wrong: Callable[[], str | None]) -> None:
+        """Computes what the store does not have; `wrong` says why nothing can be computed, for as long as that is so."""
         # Points are looked up while others are computed already.
         fresh = collections.deque(range(len(self.points)))
-        total, lost = len(self.points), None
+        total, since, looked = len(self.points), time.monotonic(), 0.0
         try:
             while fresh or any(lane.left or lane.flying or lane.suspects for lane in self.lanes):
                 for _ in range(min(LOOK_UP, len(fresh))):
@@ -74,10 +78,14 @@ class Work:
                     self._receive(*self._answers.get(timeout=0.0 if fresh else 1.0))
                     if show:
                         show(len(self.outcomes) / total, f"{len(self.outcomes):,} of {total:,} points")
-                lost = None if alive() else lost or time.monotonic()
-                if lost and time.monotonic() - lost > GONE_S:
-                    done = f"{len(self.outcomes):,} of {total:,} points are in the store"
-                    raise Error(f"the scheduler went away; {done}, and the same sweep computes the others")
+                now = time.monotonic()
+                if now - looked < LOOK_S:
+                    continue
+                looked, why = now, wrong()
+                since = since if why else now
+                if why and now - since > (GONE_S if why == GONE else DESERTED_S):
+                    done = f"{len(self.outcomes):,} of {total:,} points are finished"
+                    raise Error(f"{why}; {done}, and the same sweep computes the others")
         except BaseException:
             for lane in self.lanes:
                 for future in list(lane.flying):

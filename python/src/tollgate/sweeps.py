@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tollgate import _commands, _host, _program, _space, _store, riscv
+from tollgate import _commands, _host, _program, _space, _store, _work, riscv
 from tollgate._errors import UsageError
 from tollgate._run import frame
 from tollgate._space import Point, Space
@@ -127,9 +127,19 @@ def sweep(
     if len(lanes) > 1 or (lanes and lanes[0].host):
         points = [{"host": lane.name, **point} for lane in lanes for point in points]
     work = Work(call, points, kept, lanes, timeout)
-    alive = (lambda: True) if client is None else (lambda: client.status == "running")
+
+    def wrong() -> str | None:
+        if client is None:
+            return None
+        if client.status != "running":
+            return _work.GONE
+        try:
+            return None if client.scheduler_info(n_workers=1)["workers"] else _work.DESERTED
+        except (OSError, TimeoutError):
+            return _work.GONE
+
     try:
-        work.run(_program.shown(progress), alive)
+        work.run(_program.shown(progress), wrong)
     except BaseException:
         if client is None:
             _program.end_all()
