@@ -4,6 +4,7 @@ use crate::args::{self, Output};
 use crate::output::Sink;
 use crate::worker::{self, List};
 use anyhow::anyhow;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use tollgate_boundary::{LADDER, PROBES};
@@ -52,11 +53,11 @@ pub(crate) fn list(args: &Args) -> anyhow::Result<ExitCode> {
         let (id, what, in_ladder) = (meta.id.into(), meta.what.into(), probe < LADDER.len());
         rows.push(ProbeRow { id, what, per: meta.per, in_ladder, reason, enable });
     }
+    let mut missing = BTreeMap::new();
     for (runtime, mechanism, _) in choice::borders(&Sources::Embedded).map_err(|why| anyhow!(why))? {
-        let (reason, enable) = match needs::missing(&runtime, &AtomicBool::new(false)) {
-            Some(missing) => (Some(missing.reason), Some(missing.enable)),
-            None => (None, None),
-        };
+        let look = || needs::missing(&runtime, &AtomicBool::new(false));
+        let missing = missing.entry(runtime.id.clone()).or_insert_with(look).as_ref();
+        let (reason, enable) = missing.map(|it| (it.reason.clone(), it.enable.clone())).unzip();
         let id = runtime.row(&mechanism);
         rows.push(ProbeRow { id, what: mechanism.what, per: Per::Call, in_ladder: false, reason, enable });
     }
