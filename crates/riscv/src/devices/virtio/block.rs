@@ -160,3 +160,20 @@ impl Block {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_saved_and_the_rest_is_the_files() {
+        let mut block = Block::new(Box::new(vec![1; 1024]));
+        block.write(1, &[7; 512]);
+        let saved = postcard::to_stdvec(&block).unwrap();
+        let mut restored: Block = postcard::from_bytes(&saved).unwrap();
+        restored.storage = Box::new(vec![1; 1024]);
+        let mut bytes = [0; 1024];
+        assert!(restored.read(0, &mut bytes).is_ok_and(|done| done));
+        assert_eq!((&bytes[..512], &bytes[512..]), (&[1; 512][..], &[7; 512][..]));
+    }
+}
