@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import itertools
 import json
-import math
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -19,9 +18,14 @@ from typing import Any
 
 import distributed
 import pytest
+import simulated
 
 import tollgate
-from tollgate import _host, _program, _store, fleets
+from tollgate import _host, _program, _store, _work, fleets
+
+HERE = Path(__file__).resolve().parent
+PATHS = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(HERE), str(HERE.parent / "tools")])
+"""Where other processes find the functions of this file."""
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -38,9 +42,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[distributed.Client, Start]]:
         def start(**environment: str | None) -> subprocess.Popen[bytes]:
             words = [sys.executable, "-m", "distributed.cli.dask_worker", own.scheduler_address, "--no-nanny"]
             words += ["--nthreads", "1", "--no-dashboard", "--local-directory", str(tmp_path / "dask")]
-            # The functions of this file are found by the workers, too.
-            paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
-            given = {**os.environ, "PYTHONPATH": paths, **environment}
+            given = {**os.environ, "PYTHONPATH": PATHS, **environment}
             kept = {name: it for name, it in given.items() if it is not None}
             before = len(client.scheduler_info()["workers"])
             worker = subprocess.Popen(words, env=kept, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -120,8 +122,7 @@ def test_a_sweep_goes_on_after_ctrl_c(tmp_path: Path) -> None:
     # A shell that starts the tests in the background has SIGINT ignored.
     code = "import signal, tollgate, test_cluster; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += f"tollgate.sweep({{'x': range(200), 'log': {str(log)!r}}}, test_cluster.slow, store={str(store)!r})"
-    paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
-    python = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": paths}, stderr=subprocess.PIPE)
+    python = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": PATHS}, stderr=subprocess.PIPE)
     while stored(store) < 20:
         assert python.poll() is None
         time.sleep(0.01)
@@ -149,33 +150,16 @@ def test_a_host_is_measured_once_however_many_workers(cluster: tuple[distributed
     assert len(list(found.save(tmp_path / "records").iterdir())) == 2
 
 
-SLOW = {f"host-{number:03}" for number in range(5, 200, 20)}
-"""Hosts whose first probe is slower by 5 %."""
-
-
-def simulated(document: str, host: str) -> tollgate.Run:
-    """The record of a host: its processes vary by 1 %, hosts by 0.5 %."""
-    chance = random.Random(host)
-    run = json.loads(document)
-    run |= {"id": f"of-{host}", "checksum": None, "host": {**run["host"], "name": host}, "yardsticks": []}
-    run["host"]["cpu"]["microcode"] = "0x2" if host in SLOW else "0x1"
-    for place, row in enumerate(run["results"]):
-        of_host = chance.gauss(0, 0.005) + (0.05 if host in SLOW and place == 0 else 0)
-        row["epochs"] = [{"ns": 100 * math.exp(of_host + chance.gauss(0, 0.01)), "core_hz": 3e9} for _ in range(12)]
-        estimate = 100 * math.exp(of_host)
-        row["ns"] = {**row["ns"], "estimate": estimate, "ci": [estimate - 1, estimate + 1]}
-    return tollgate.Run(run)
-
-
 def test_of_two_hundred_hosts_those_that_are_slow_are_named(tmp_path: Path) -> None:
-    base = tollgate.run("syscall/getppid", "syscall/read", "syscall/clock_gettime", quick=True).to_json()
-    hosts = [fleets.Host(f"{number:03}/boot", f"host-{number:03}", [], None, None) for number in range(200)]
-    found = fleets.Fleet([fleets.Measured(host, simulated(base, host.name), None) for host in hosts])
+    base, slow = tollgate.run(*simulated.BASE, quick=True).to_json(), simulated.slow(200)
+    with simulated.cluster(200) as client:
+        fleet = tollgate.fleet(client)
+        found = fleet.run(call=simulated.measure, base=base, slow=sorted(slow))
     assert not found.failures
-    assert len(found.table()) == 200
+    assert sorted(found.table()["host"]) == simulated.names(200)
     first = found.runs[0].results[0].probe
     differences = found.differences()
-    assert set(zip(differences["host"], differences["probe"], strict=True)) == {(host, first) for host in SLOW}
+    assert set(zip(differences["host"], differences["probe"], strict=True)) == {(host, first) for host in slow}
     assert list(found.companions()["what"]) == ["microcode"]
     assert found.companions()["sure"].all()
     assert "Goes with microcode 0x2 (10 of 10; 0 of 190 others" in " ".join(repr(found).split())
@@ -186,6 +170,12 @@ def test_of_two_hundred_hosts_those_that_are_slow_are_named(tmp_path: Path) -> N
     records = found.save(tmp_path / "records")
     said = subprocess.run([_program.path(), "fleet", records, "--out", tmp_path / "page.html"], capture_output=True, text=True)
     assert said.stdout == repr(found)
+
+
+def test_several_clients_find_the_hosts_at_once() -> None:
+    with simulated.cluster(5, workers_each=3) as client, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: tollgate.fleet(client).hosts, range(16)))
+    assert all({it.name: len(it.workers) for it in hosts} == dict.fromkeys(simulated.names(5), 3) for hosts in found)
 
 
 def test_hosts_of_one_name_are_told_apart(tmp_path: Path) -> None:
@@ -256,14 +246,11 @@ def test_a_cluster_without_workers_is_an_error(cluster: tuple[distributed.Client
 
 
 def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tollgate import _work
-
     monkeypatch.setattr(_work, "GONE_S", 1.0)
     log, store = tmp_path / "log", tmp_path / "store"
     log.mkdir()
     space: dict[str, Any] = {"x": range(100), "log": str(log)}
-    paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(Path(__file__).parent)])
-    environment = {**os.environ, "PYTHONPATH": paths}
+    environment = {**os.environ, "PYTHONPATH": PATHS}
     place = tmp_path / "scheduler.json"
     quiet: dict[str, Any] = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     command = [sys.executable, "-m"]
@@ -308,7 +295,7 @@ def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, mon
         with distributed.Client(scheduler_file=str(place), timeout=120) as client:
             client.wait_for_workers(1, timeout=120)
             threading.Thread(target=kill).start()
-            with pytest.raises(tollgate.Error, match=r"the scheduler went away; .* are in the store"):
+            with pytest.raises(tollgate.Error, match=r"the scheduler went away; .* are finished, and the same sweep"):
                 tollgate.sweep(space, slow, client, store=store)
     finally:
         for process in (scheduler, worker):
@@ -319,6 +306,27 @@ def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, mon
     done = tollgate.sweep(space, slow, store=store)
     assert done.computed == 100 - kept
     assert list(done.frame()["square"]) == [it * it for it in range(100)]
+
+
+def test_a_cluster_that_loses_all_workers_ends_the_sweep(
+    cluster: tuple[distributed.Client, Start], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, start = cluster
+    monkeypatch.setattr(_work, "DESERTED_S", 1.0)
+    worker = start()
+    log, store = tmp_path / "log", tmp_path / "store"
+    log.mkdir()
+
+    def kill() -> None:
+        while stored(store) < 5:
+            time.sleep(0.01)
+        worker.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(tollgate.Error, match=r"the cluster has no workers; .* of 80 points are finished, and the same sweep"):
+        tollgate.sweep({"x": range(80), "log": str(log)}, slow, client, store=store)
+    killer.join()
 
 
 def test_the_lock_of_a_host_ends_with_its_holder() -> None:

@@ -1,7 +1,9 @@
-"""The figures of sweeps, for `cargo xtask bench fleet`: one JSON object a line."""
+"""The figures of sweeps and fleets, for `cargo xtask bench fleet`: one JSON object a line."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import os
 import random
@@ -12,12 +14,18 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import distributed
+import simulated
 
 import tollgate
+from tollgate import _space, _store
 
 AXES: dict[str, Any] = {
     "core": "rocket",
@@ -28,67 +36,255 @@ AXES: dict[str, Any] = {
     "iterations": 20,
 }
 
+PARTS = 4
+"""One worker and two take turns at this many parts of the designs: other load then meets both."""
+
 
 def figure(name: str, value: float, *, most: float | None = None, least: float | None = None) -> None:
-    """Prints a figure with its bound."""
+    """Prints a figure with its bound, if it has one."""
     print(json.dumps({"name": name, "value": value, "most": most, "least": least}), flush=True)
 
 
-def cluster(workers: int) -> distributed.LocalCluster:
+@contextlib.contextmanager
+def cluster(workers: int) -> Iterator[tuple[distributed.LocalCluster, distributed.Client]]:
     """A cluster of this machine."""
-    return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1")
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1", silence_logs="CRITICAL"
+        ) as own,
+        distributed.Client(own) as client,
+    ):
+        yield own, client
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """How long an action takes."""
+    begun = time.monotonic()
+    action()
+    return time.monotonic() - begun
+
+
+def bill(point: dict[str, Any]) -> tollgate.Run:
+    """One design."""
+    return tollgate.riscv.trap(**point, progress=False)
 
 
 def designs(count: int, folder: Path) -> None:
     """Ten thousand designs of the trap bill."""
-    space = tollgate.latin(AXES, count, seed=1)
-    walls = {}
-    for workers in (1, 2):
-        with cluster(workers) as own, distributed.Client(own) as client:
+    points = list(tollgate.latin(AXES, count, seed=1))
+    walls, busy, alone = {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}
+    with cluster(1) as (_, one), cluster(2) as (_, two), ThreadPoolExecutor(2) as pool:
+        for part in range(PARTS):
+            some = points[part::PARTS]
+            for workers, client in ((1, one), (2, two)):
+                begun = time.monotonic()
+                done = tollgate.sweep(some, client=client, store=folder / str(workers), progress=False)
+                walls[workers] += time.monotonic() - begun
+                busy[workers] += done.busy_s
+                if done.failures:
+                    raise SystemExit(f"{done.failures[0]}")
+
+            # The same work without a scheduler: what this machine gives to two processes at once.
+            bills = [_space.arguments(point) for point in some[:200]]
+            alone[1] += seconds(partial(list, map(bill, bills)))
             begun = time.monotonic()
-            done = tollgate.sweep(space, client=client, store=folder / str(workers), progress=False)
-            walls[workers] = time.monotonic() - begun
-            if done.failures:
-                raise SystemExit(f"{done.failures[0]}")
-            share = 100 * (1 - done.busy_s / (workers * walls[workers]))
-            if workers == 2:
-                figure(f"{count:,} designs, two workers: time that is Dask's, %", share, most=2.0)
+            list(pool.map(bill, bills))
+            alone[2] += time.monotonic() - begun
+    figure(f"{count:,} designs, two workers: milliseconds each", 1000 * walls[2] / count)
+    share = 100 * (1 - busy[2] / (2 * walls[2]))
+    figure(f"{count:,} designs, two workers: time that is Dask's, %", share, most=2.0)
     figure(f"{count:,} designs: two workers, times one worker", walls[1] / walls[2], least=1.9)
-    begun = time.monotonic()
-    again = tollgate.sweep(space, store=folder / "2", progress=False)
-    figure(f"{count:,} designs from the store, seconds", time.monotonic() - begun, most=5.0)
-    figure(f"{count:,} designs from the store: computed again", again.computed, most=0)
+    figure("bills without Dask: two threads, times one thread", alone[1] / alone[2])
+    again: list[tollgate.Sweep] = []
+    took = seconds(lambda: again.append(tollgate.sweep(points, store=folder / "2", progress=False)))
+    figure(f"{count:,} designs from the store, seconds", took, most=5.0)
+    figure(f"{count:,} designs from the store: computed again", again[0].computed, most=0)
 
 
-def killed(folder: Path) -> None:
-    """Workers that are killed at ten random moments."""
-    space = tollgate.latin(AXES, 1000, seed=2)
-    undisturbed = tollgate.sweep(space, store=folder / "undisturbed", progress=False).frame()
-    kills = 0
-    with cluster(2) as own, distributed.Client(own) as client:
-        stop = threading.Event()
+def logged(*, log: str, **point: Any) -> tollgate.Run:
+    """A design that leaves a line, in a file of this folder, with the time at which it was begun."""
+    with open(Path(log) / "calls", "a") as file:
+        file.write(json.dumps([time.time_ns(), point], sort_keys=True) + "\n")
+    return tollgate.riscv.trap(**point)
+
+
+class Disturbed:
+    """A sweep that is disturbed, and what an undisturbed one gives."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        """Computes it undisturbed, by processes of this machine."""
+        # A folder: of a file, the contents would decide the answer.
+        self.folder, self.log = folder, folder / "log"
+        self.log.mkdir()
+        self.space = tollgate.latin({**AXES, "log": str(self.log)}, count, seed=2)
+        self.frame = tollgate.sweep(self.space, logged, store=folder / "undisturbed", progress=False).frame().to_csv()
+
+    def begin(self, name: str) -> Path:
+        """An empty store, and an empty log."""
+        (self.log / "calls").write_text("")
+        store = self.folder / name
+        store.mkdir()
+        return store
+
+    def judge(self, what: str, done: tollgate.Sweep, store: Path) -> None:
+        """Prints what was lost, and what was computed although it was finished."""
+        for point, why in done.failures[:3]:
+            print(f"{point}: {why}", file=sys.stderr)
+        figure(f"{what}: points that are lost", len(done.failures), most=0)
+        lost = [point for point, _ in done.failures]
+        finished = {}
+        for point in self.space:
+            path = _store.Store(store)._path(_store.key(logged, _space.arguments(point), None))
+            asked = _store.canonical(_space.arguments({key: it for key, it in point.items() if key != "log"}))
+            finished[asked] = path.stat().st_mtime_ns if point not in lost else sys.maxsize
+        calls = [json.loads(line) for line in (self.log / "calls").read_text().splitlines()]
+        twice = sum(begun > finished[_store.canonical(point)] for begun, point in calls)
+        figure(f"{what}: points computed after they were finished", twice, most=0)
+        # Computed by a worker that died before its batch was received.
+        figure(f"{what}: points begun again", len(calls) - len(finished))
+        figure(f"{what}: frames that differ from the undisturbed one", float(done.frame().to_csv() != self.frame), most=0)
+
+
+def stored(store: Path) -> int:
+    """How many points are finished."""
+    return sum(len(os.listdir(it)) for it in store.iterdir())
+
+
+def at(store: Path, count: int) -> None:
+    """Waits until so many points are finished."""
+    while stored(store) < count:
+        time.sleep(0.005)
+
+
+def killed_workers(sweep: Disturbed, kills: int) -> None:
+    """Workers that are killed at random moments."""
+    store = sweep.begin("killed")
+    chance = random.Random(3)
+    moments = sorted(chance.sample(range(20, len(sweep.space) * 9 // 10), kills))
+    with cluster(2) as (own, client):
+        scheduler: Any = own.scheduler
 
         def kill() -> None:
-            nonlocal kills
-            chance = random.Random(3)
-            while kills < 10 and not stop.wait(0.3 + chance.random()):
-                workers = client.run(os.getpid, on_error="ignore")
-                if workers:
-                    os.kill(chance.choice(sorted(workers.values())), signal.SIGKILL)
-                    kills += 1
+            for moment in moments:
+                at(store, moment)
+                # A nanny gives up if its worker is killed while it starts.
+                while not (running := [it.pid for it in own.workers.values() if it.worker_address in scheduler.workers]):
+                    time.sleep(0.01)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(chance.choice(running), signal.SIGKILL)
 
         killer = threading.Thread(target=kill)
         killer.start()
-        done = tollgate.sweep(space, client=client, store=folder / "killed", progress=False)
-        stop.set()
+        done = tollgate.sweep(sweep.space, logged, client, store=store, progress=False)
         killer.join()
-    figure(f"a worker killed {kills} times: points that are lost", len(done.failures), most=0)
-    figure("the same: finished points that were computed twice", done.computed - len(done.points), most=0)
-    same = done.frame().to_csv() == undisturbed.to_csv()
-    figure("the same: frames that differ from the undisturbed one", float(not same), most=0)
+    sweep.judge(f"a worker killed {kills} times", done, store)
 
 
-def small(folder: Path) -> None:
+def killed_scheduler(sweep: Disturbed) -> None:
+    """A scheduler that is killed once; then the same sweep without it."""
+    store = sweep.begin("scheduler")
+    place = sweep.folder / "scheduler.json"
+    common = ["--scheduler-file", str(place), "--no-dashboard"]
+    here = [*common, "--port", "0", "--host", "127.0.0.1"]
+    there = [*common, "--no-nanny", "--nthreads", "1", "--local-directory", str(sweep.folder), "--death-timeout", "60"]
+    programs = [("dask_scheduler", here), ("dask_worker", there), ("dask_worker", there)]
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{program}", *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for program, args in programs
+    ]
+
+    def kill() -> None:
+        at(store, len(sweep.space) // 3)
+        started[0].kill()
+
+    try:
+        with distributed.Client(scheduler_file=str(place), timeout=120) as client:
+            client.wait_for_workers(2, timeout=120)
+            killer = threading.Thread(target=kill)
+            killer.start()
+            why = ""
+            try:
+                tollgate.sweep(sweep.space, logged, client, store=store, progress=False)
+            except tollgate.Error as error:
+                why = str(error)
+            killer.join()
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    figure("the scheduler killed: the sweep ends with a sentence", float("the scheduler went away" in why), least=1)
+    kept = stored(store)
+    done = tollgate.sweep(sweep.space, logged, store=store, progress=False)
+    figure(
+        "the scheduler killed: points of the store that the second sweep did not use",
+        kept + done.computed - len(sweep.space),
+        most=0,
+    )
+    sweep.judge("the scheduler killed", done, store)
+
+
+def interrupted(sweep: Disturbed) -> None:
+    """Ctrl-C in a terminal, which reaches the process of the sweep and those of its cluster; then the same sweep."""
+    store = sweep.begin("interrupted")
+    mark = f"TOLLGATE_MARK={uuid.uuid4()}"
+    name, _, value = mark.partition("=")
+    process = subprocess.Popen(
+        [sys.executable, __file__, "sweep", str(sweep.log), str(len(sweep.space)), str(store)],
+        env={**os.environ, name: value},
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+    )
+    at(store, len(sweep.space) // 3)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    figure("Ctrl-C: the sweep ends with KeyboardInterrupt", float(b"KeyboardInterrupt" in said), least=1)
+    end = time.monotonic() + 10
+    while (left := marked(mark)) and time.monotonic() < end:
+        time.sleep(0.1)
+    figure("Ctrl-C: processes that are left", left, most=0)
+    kept = stored(store)
+    done = tollgate.sweep(sweep.space, logged, store=store, progress=False)
+    figure("Ctrl-C: points of the store that the second sweep did not use", kept + done.computed - len(sweep.space), most=0)
+    sweep.judge("Ctrl-C", done, store)
+
+
+def marked(mark: str) -> int:
+    """How many processes have this word in their environment."""
+    found = 0
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            found += entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes()
+    return found
+
+
+def hosts(count: int) -> None:
+    """Two workers on each of many simulated hosts, of which one in twenty is slow by 5 % in one probe."""
+    base, slow = tollgate.run(*simulated.BASE, quick=True, progress=False).to_json(), simulated.slow(count)
+    probe = json.loads(base)["results"][0]["probe"]
+    with simulated.cluster(count) as client:
+        found = tollgate.fleet(client).run(call=simulated.measure, base=base, slow=sorted(slow))
+    rows = {(it["host"], it["probe"]) for it in found.comparison["differences"]}
+    right = {(host, probe) for host in slow}
+    figure(f"{count} hosts: measured", len(found.runs), least=count)
+    figure(f"{count} hosts: planted differences of 5 % that are found, %", 100 * len(rows & right) / len(right), least=100)
+    figure(f"{count} hosts: share of what is named that is false, %", 100 * len(rows - right) / max(1, len(rows)), most=1)
+
+
+def one_host(clients: int) -> None:
+    """Several clients that measure at the same time on two workers of this host."""
+    with cluster(2) as (own, _), contextlib.ExitStack() as stack:
+        several = [stack.enter_context(distributed.Client(own, set_as_default=False)) for _ in range(clients)]
+        with ThreadPoolExecutor(clients) as pool:
+            found = list(pool.map(lambda it: tollgate.fleet(it).run("syscall/getppid", quick=True), several))
+    held = sorted((it.begun, it.ended) for fleet in found for it in fleet.hosts if it.run)
+    figure(f"{clients} clients, two workers of one host: measurements", len(held), least=clients)
+    overlaps = sum(before[1] > after[0] for before, after in itertools.pairwise(held))
+    figure(f"{clients} clients, two workers of one host: measurements that overlap", overlaps, most=0)
+
+
+def small() -> None:
     """What a user waits for."""
     code = "import time; begun = time.perf_counter(); import tollgate; print(time.perf_counter() - begun)"
     times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(20)]
@@ -96,17 +292,38 @@ def small(folder: Path) -> None:
     run = tollgate.riscv.trap(core="rocket", iterations=20)
     many = tollgate.Run({**run.document, "results": (run.document["results"] * 50)[:100]})
     many.frame()
-    times = []
-    for _ in range(50):
-        begun = time.perf_counter()
-        many.frame()
-        times.append(time.perf_counter() - begun)
+    times = [seconds(many.frame) for _ in range(50)]
     figure("a run of 100 rows as a frame, ms", 1000 * statistics.median(times), most=5.0)
 
 
-if __name__ == "__main__":
+def sweep_until_interrupted(log: str, count: str, store: str) -> None:
+    """The process that [`interrupted`] interrupts."""
+    # A shell that starts this in the background has SIGINT ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with cluster(2) as (_, client):
+        space = tollgate.latin({**AXES, "log": log}, int(count), seed=2)
+        tollgate.sweep(space, logged, client, store=store, progress=False)
+
+
+def main() -> None:
+    """Measures everything; an argument is the number of designs."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    with tempfile.TemporaryDirectory() as name:
-        small(Path(name))
-        killed(Path(name))
-        designs(count, Path(name))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        # The locks of hosts and Dask's folders are there, too.
+        os.environ["TMPDIR"] = tempfile.tempdir = name
+        folder = Path(name)
+        small()
+        hosts(200)
+        one_host(4)
+        disturbed = Disturbed(folder, 1000)
+        killed_workers(disturbed, 10)
+        killed_scheduler(disturbed)
+        interrupted(disturbed)
+        designs(count, folder)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["sweep"]:
+        sweep_until_interrupted(*sys.argv[2:])
+    else:
+        main()

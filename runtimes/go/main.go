@@ -1,3 +1,5 @@
+//go:build !ffi
+
 // Command go measures switches between goroutines.
 package main
 
@@ -11,7 +13,7 @@ func main() {
 	s := readSettings(os.Args[1:])
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
-	m := &meter{resumes: make([]uint64, s.tasks)}
+	m := &meter{resumes: make([]uint64, s.tasks), note: "GOMAXPROCS=1, garbage collector off"}
 	before := resident()
 	switch s.mechanism {
 	case "gosched":
@@ -69,8 +71,4 @@ func channel(s settings, m *meter) func(uint64) {
 			m.resumed(0)
 		}
 	}
-}
-
-func version() string {
-	return runtime.Version() + ", " + runtime.Compiler
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -33,8 +34,8 @@ func readSettings(arguments []string) settings {
 	s.batch = values["batch"]
 	s.warmMin = time.Duration(values["warm_min_ms"]) * time.Millisecond
 	s.warmMax = time.Duration(values["warm_max_ms"]) * time.Millisecond
-	if s.tasks < 2 || s.batch == 0 || s.batch%values["tasks"] != 0 {
-		leave("fail batch must be a multiple of two or more tasks")
+	if s.tasks < 1 || s.batch == 0 || s.batch%values["tasks"] != 0 {
+		leave("fail batch must be a multiple of tasks")
 	}
 	return s
 }
@@ -52,6 +53,15 @@ type meter struct {
 	timing     bool     // single switches are timed
 	start      time.Time
 	singles    []time.Duration
+	note       string
+	border     *border // in place of tasks
+}
+
+// border counts the calls of a language by another.
+type border struct {
+	calls   uint64        // by the caller
+	entered func() uint64 // by the callee
+	copies  uint64        // calls whose text was copied
 }
 
 func (m *meter) resumed(task int) {
@@ -71,13 +81,24 @@ func (m *meter) stamp() {
 }
 
 func (m *meter) sum() (sum uint64) {
+	if m.border != nil {
+		return m.border.entered()
+	}
 	for _, resumes := range m.resumes {
 		sum += resumes
 	}
 	return sum
 }
 
-// sample is one batch with its counted switches: the scheduler need not be fair.
+// made is the number of switches or calls so far: the scheduler need not be fair.
+func (m *meter) made() uint64 {
+	if m.border != nil {
+		return m.border.calls
+	}
+	return m.sum()
+}
+
+// sample is one batch with its counted switches.
 type sample struct {
 	switches uint64
 	elapsed  time.Duration
@@ -91,20 +112,27 @@ func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
 	rounds(1)
 	after := resident()
 	batch := func() sample {
-		counted := m.sum()
+		counted := m.made()
 		start := time.Now()
 		rounds(s.batch / uint64(s.tasks))
 		elapsed := time.Since(start)
-		return sample{m.sum() - counted, elapsed}
+		return sample{m.made() - counted, elapsed}
 	}
 	warm, ended := warmUp(s, batch)
 
 	samples := make([]sample, s.batches)
+	var copies uint64
+	if m.border != nil {
+		copies = m.border.copies
+	}
 	resumes, dispatcher := m.sum(), m.dispatcher
 	for i := range samples {
 		samples[i] = batch()
 	}
 	dispatcher, resumes = m.dispatcher-dispatcher, m.sum()-resumes
+	if m.border != nil {
+		copies = m.border.copies - copies
+	}
 
 	pairs := make([]time.Duration, s.singles)
 	for i := range pairs {
@@ -135,7 +163,14 @@ func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
 	if dispatcher > 0 {
 		fmt.Fprintf(out, "count dispatcher %d\n", dispatcher)
 	}
-	fmt.Fprint(out, "note GOMAXPROCS=1, garbage collector off\nend\n")
+	if m.border != nil {
+		fmt.Fprintf(out, "count copies %d\n", copies)
+	}
+	fmt.Fprintf(out, "note %s\nend\n", m.note)
+}
+
+func version() string {
+	return runtime.Version() + ", " + runtime.Compiler
 }
 
 // warmUp runs batches until the fastest of eight is at most 2 % faster than that of the eight before, twice.

@@ -9,7 +9,7 @@ import java.util.function.Supplier;
 final class Protocol {
     private Protocol() {}
 
-    /** One batch with its counted switches: a scheduler need not be fair. */
+    /** One batch with its counted switches. */
     private record Sample(long switches, long nanos) {}
 
     private record Warm(long switches, String ended) {}
@@ -18,11 +18,11 @@ final class Protocol {
         rounds.accept(1);
         long residentAfter = residentBytes();
         Supplier<Sample> batch = () -> {
-            long counted = meter.sum();
+            long counted = meter.made();
             long start = System.nanoTime();
             rounds.accept(settings.batch() / settings.tasks());
             long nanos = System.nanoTime() - start;
-            return new Sample(meter.sum() - counted, nanos);
+            return new Sample(meter.made() - counted, nanos);
         };
         var warm = warmUp(settings, batch);
 
@@ -31,8 +31,10 @@ final class Protocol {
         var samples = new ArrayList<Sample>(settings.batches());
         long kernel = kernelSwitches();
         long resumes = meter.sum();
+        long copies = meter.copies();
         for (int i = 0; i < settings.batches(); i++) samples.add(batch.get());
         resumes = meter.sum() - resumes;
+        copies = copies < 0 ? -1 : meter.copies() - copies;
         kernel = kernelSwitches() - kernel;
 
         var pairs = new long[settings.singles()];
@@ -62,7 +64,8 @@ final class Protocol {
         out.append("count switches ").append(samples.stream().mapToLong(Sample::switches).sum()).append('\n');
         out.append("count resumes ").append(resumes).append('\n');
         if (settings.runtime().equals("java-thread")) out.append("count kernel ").append(kernel).append('\n');
-        out.append("note SerialGC; threads of the virtual machine share the CPU\nend\n");
+        if (copies >= 0) out.append("count copies ").append(copies).append('\n');
+        out.append("note ").append(meter.note()).append("\nend\n");
         System.out.print(out);
         System.out.flush();
     }

@@ -14,8 +14,8 @@ record Settings(String runtime, String mechanism, int tasks, int batches, long b
         this(values.getOrDefault("runtime", ""), values.getOrDefault("mechanism", ""), (int) number(values, "tasks", 2),
                 (int) number(values, "batches", 1), number(values, "batch", 2), number(values, "warm_min_ms", 0),
                 number(values, "warm_max_ms", 0), (int) number(values, "singles", 0));
-        if (tasks < 2 || batch <= 0 || batch % tasks != 0) {
-            Protocol.leave("fail batch must be a multiple of two or more tasks");
+        if (tasks < 1 || batch <= 0 || batch % tasks != 0) {
+            Protocol.leave("fail batch must be a multiple of tasks");
         }
     }
 

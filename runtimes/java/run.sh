@@ -7,5 +7,7 @@ fi
 for argument; do
     case $argument in memory=*) heap=-Xmx$((${argument#memory=} / 4194304 * 3))m ;; esac
 done
-exec "$(cat jdk)/bin/java" ${heap:-} -XX:+UseSerialGC -Djdk.virtualThreadScheduler.parallelism=1 \
-    -Djdk.virtualThreadScheduler.maxPoolSize=1 -cp classes Tasks "$@"
+# Calls between languages are so short that a measurement would end before the compiler, which has the same CPU.
+[ -z "${MAIN:-}" ] || batch=-Xbatch
+exec "$(cat jdk)/bin/java" ${heap:-} ${batch:-} -XX:+UseSerialGC -Djdk.virtualThreadScheduler.parallelism=1 \
+    -Djdk.virtualThreadScheduler.maxPoolSize=1 --enable-native-access=ALL-UNNAMED -cp classes "${MAIN:-Tasks}" "$@"

@@ -13,6 +13,7 @@ export function readSettings(argv) {
     return value;
   };
   const settings = {
+    runtime: values.runtime,
     mechanism: values.mechanism,
     tasks: number("tasks", 2),
     batches: number("batches", 1),
@@ -21,8 +22,8 @@ export function readSettings(argv) {
     warmMax: BigInt(number("warm_max_ms", 0)) * 1_000_000n,
     singles: number("singles", 0),
   };
-  if (settings.tasks < 2 || settings.batch === 0 || settings.batch % settings.tasks !== 0) {
-    leave("fail batch must be a multiple of two or more tasks");
+  if (settings.tasks < 1 || settings.batch === 0 || settings.batch % settings.tasks !== 0) {
+    leave("fail batch must be a multiple of tasks");
   }
   return settings;
 }
@@ -57,9 +58,10 @@ function kernelSwitches() {
  * Yields the number of rounds to run next, and times them until it is resumed. Prints everything at the end.
  *
  * `before` is the resident size before the tasks were created, `resumes()` the sum of the tasks' counts, `visits()` the
- * number of visits of the dispatcher. With `threads` the kernel's count is printed.
+ * number of visits of the dispatcher, `copies()` that of texts that were copied on their way. With `threads` the kernel's
+ * count is printed.
  */
-export function* course(settings, { before, resumes, visits, threads }) {
+export function* course(settings, { before, resumes, visits, copies, threads }) {
   const rounds = settings.batch / settings.tasks;
   yield 1;
   const after = resident();
@@ -89,9 +91,9 @@ export function* course(settings, { before, resumes, visits, threads }) {
   globalThis.gc?.();
 
   const samples = [];
-  const first = { resumes: resumes(), visits: visits?.(), kernel: kernelSwitches() };
+  const first = { resumes: resumes(), visits: visits?.(), copies: copies?.(), kernel: kernelSwitches() };
   for (let i = 0; i < settings.batches; i++) samples.push(yield* timed(rounds));
-  const last = { resumes: resumes(), visits: visits?.(), kernel: kernelSwitches() };
+  const last = { resumes: resumes(), visits: visits?.(), copies: copies?.(), kernel: kernelSwitches() };
 
   // One event is a round: reading the clock at each resumption would cost more than some of the switches.
   const events = Math.ceil(settings.singles / settings.tasks);
@@ -115,6 +117,7 @@ export function* course(settings, { before, resumes, visits, threads }) {
     `count switches ${settings.batch * settings.batches}`,
     `count resumes ${last.resumes - first.resumes}`,
     ...(visits ? [`count dispatcher ${last.visits - first.visits}`] : []),
+    ...(copies ? [`count copies ${last.copies - first.copies}`] : []),
     ...(threads ? [`count kernel ${last.kernel - first.kernel}`] : []),
     "end",
   ];

@@ -15,6 +15,7 @@ class Settings:
 
     def __init__(self, arguments):
         values = dict(argument.split("=", 1) for argument in arguments)
+        self.runtime = values.get("runtime", "")
         self.mechanism = values.get("mechanism", "")
         self.tasks = int(values.get("tasks", 2))
         self.batches = int(values.get("batches", 1))
@@ -22,8 +23,8 @@ class Settings:
         self.warm_min = int(values.get("warm_min_ms", 0)) * 1_000_000
         self.warm_max = int(values.get("warm_max_ms", 0)) * 1_000_000
         self.singles = int(values.get("singles", 0))
-        if self.tasks < 2 or self.batch < 1 or self.batch % self.tasks:
-            leave("fail batch must be a multiple of two or more tasks")
+        if self.tasks < 1 or self.batch < 1 or self.batch % self.tasks:
+            leave("fail batch must be a multiple of tasks")
 
 
 def leave(line):
@@ -44,11 +45,12 @@ def kernel_switches():
     return usage.ru_nvcsw + usage.ru_nivcsw
 
 
-def course(settings, before, resumes, dispatched=None, threads=False, versions=(), note=None):
+def course(settings, before, resumes, dispatched=None, threads=False, copies=None, versions=(), note=None):
     """Yields the number of rounds to run next, and times them until it is resumed. Prints everything at the end.
 
     `before` is the resident size before the tasks were created, `resumes()` the sum of the tasks' counts, and
-    `dispatched()` the number of visits of the dispatcher. With `threads` the kernel's count is printed.
+    `dispatched()` the number of visits of the dispatcher. With `threads` the kernel's count is printed,
+    with `copies()` that of texts that were copied on their way.
     """
     rounds = settings.batch // settings.tasks
     yield 1
@@ -73,12 +75,14 @@ def course(settings, before, resumes, dispatched=None, threads=False, versions=(
 
     samples = [0] * settings.batches
     counted, kernel, visits = resumes(), kernel_switches(), dispatched() if dispatched else 0
+    copied = copies() if copies else 0
     for batch in range(settings.batches):
         start = now()
         yield rounds
         samples[batch] = now() - start
     counted, kernel = resumes() - counted, kernel_switches() - kernel
     visits = dispatched() - visits if dispatched else 0
+    copied = copies() - copied if copies else 0
 
     # One event is a round: reading the clock at each resumption would cost more than some of the switches.
     events = -(-settings.singles // settings.tasks)
@@ -106,6 +110,7 @@ def course(settings, before, resumes, dispatched=None, threads=False, versions=(
         f"count resumes {counted}",
         *([f"count dispatcher {visits}"] if dispatched else []),
         *([f"count kernel {kernel}"] if threads else []),
+        *([f"count copies {copied}"] if copies else []),
         *([f"note {note}"] if note else []),
         "end",
     ]

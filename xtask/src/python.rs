@@ -1,11 +1,14 @@
 //! `cargo xtask python`: the Python package, checked, tested, built as a wheel and installed.
 
+mod wheel;
+
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tollgate_testkit::{Missing, SKIPS, need, printed, workspace};
+use wheel::Packer;
 
 /// The Python of the pinned packages: older ones can use the package, and not all of its tests' tools.
 const LEAST: (u32, u32) = (3, 11);
@@ -20,6 +23,9 @@ pub(crate) struct Args {
     /// Only the tests with these words in their names
     #[arg(value_name = "WORDS")]
     words: Option<String>,
+    /// Only build the wheel for this architecture, into target/dist: x86_64, aarch64 or riscv64; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "words")]
+    wheel: Vec<String>,
 }
 
 impl Args {
@@ -30,6 +36,14 @@ impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         let root = workspace::root()?;
         let package = Package::ready(&root)?;
+        if !self.wheel.is_empty() {
+            for arch in &self.wheel {
+                let program = machines::dist::program(&root, arch)?;
+                let wheel = wheel::pack(package.packer(), &program, arch, &root.join("target/dist"))?;
+                println!("{} ({:.2} MB)", wheel.display(), fs::metadata(&wheel)?.len() as f64 / 1e6);
+            }
+            return Ok(());
+        }
         match &self.words {
             Some(words) => package.tests(&["-k", words], |line| println!("{line}")),
             None => package.check(|line| println!("{line}")),
@@ -86,7 +100,8 @@ impl Package {
             failed.push("pytest");
         }
         ensure!(failed.is_empty(), "{} failed", failed.join(", "));
-        self.wheel().context("the wheel")
+        self.wheel().context("the wheel")?;
+        self.other_wheels().context("the wheels of other architectures")
     }
 
     /// Runs the tests.
@@ -109,7 +124,7 @@ impl Package {
     /// Builds a wheel around the quickly built program, installs it into an empty environment, and calls command and module.
     fn wheel(&self) -> Result<()> {
         let place = tempfile::tempdir()?;
-        let wheel = self.build("cross", &place.path().join("wheels"))?;
+        let wheel = self.build(&place.path().join("wheels"))?;
         let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
         ensure!(name.contains("manylinux") && name.contains("musllinux"), "{name} is not for every Linux");
         let venv = place.path().join("venv");
@@ -147,18 +162,56 @@ impl Package {
         Ok(())
     }
 
-    /// The size of a wheel with the program as it is published.
+    /// What makes a wheel around a program.
+    fn packer(&self) -> Packer {
+        let mut describe = self.tool("maturin", &["pep517", "write-dist-info", "--metadata-directory"]);
+        describe.current_dir(self.folder.join(".."));
+        Packer {
+            module: self.folder.join("src/tollgate"),
+            describe,
+            pack: self.python(&["-m", "wheel", "pack"]),
+        }
+    }
+
+    /// Packs a wheel around each program of `cargo xtask cross`, installs it, and calls its program.
+    fn other_wheels(&self) -> Result<()> {
+        let args = ["riscv", "trap", "--core", "rocket", "--no-save"];
+        let expected = printed(Command::new(self.target.join("debug/tollgate")).args(args))?;
+        for it in machines::cross::programs(&self.folder.join("..")) {
+            let place = tempfile::tempdir()?;
+            match it.program {
+                Ok(program) => {
+                    let wheel = wheel::pack(self.packer(), &program, it.arch, place.path())?;
+                    wheel::check(&wheel, it.arch, it.emulator, &args, &expected)?;
+                }
+                Err(why) => self.skip(&format!("wheel::{}", it.arch), &why)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that something was not checked, and why.
+    fn skip(&self, what: &str, why: &str) -> Result<()> {
+        let line = format!("skipped: python::{what}: {why}");
+        println!("{line}");
+        let Some(list) = &self.skips else { return Ok(()) };
+        let mut list = fs::OpenOptions::new().create(true).append(true).open(list)?;
+        Ok(writeln!(list, "{line}")?)
+    }
+
+    /// The size of the wheel for this machine's architecture, as it is published.
     ///
     /// # Errors
     /// When it cannot be built.
     pub(crate) fn wheel_bytes(&self) -> Result<u64> {
-        let place = tempfile::tempdir()?;
-        Ok(fs::metadata(self.build("release", place.path())?)?.len())
+        let (place, arch) = (tempfile::tempdir()?, std::env::consts::ARCH);
+        let program = machines::dist::program(&self.folder.join(".."), arch)?;
+        Ok(fs::metadata(wheel::pack(self.packer(), &program, arch, place.path())?)?.len())
     }
 
-    /// Packs the sources, and builds a wheel from them alone, with a profile of cargo. Its program is static, so the wheel is
+    /// Packs the sources, and builds a wheel from them alone, with the program that builds quickly. It is static, so the wheel is
     /// for systems with either C library.
-    fn build(&self, profile: &str, wheels: &Path) -> Result<PathBuf> {
+    fn build(&self, wheels: &Path) -> Result<PathBuf> {
         let arch = std::env::consts::ARCH;
         let triple = format!("{arch}-unknown-linux-gnu").replace("riscv64-", "riscv64gc-");
         let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace('-', "_"));
@@ -167,7 +220,7 @@ impl Package {
         let mut maturin = self.tool("maturin", &["build", "--sdist", "--quiet", "--strip"]);
         maturin.args([
             "--profile",
-            profile,
+            "cross",
             "--target",
             &triple,
             "--compatibility",

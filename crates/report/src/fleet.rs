@@ -17,7 +17,7 @@ use crate::compare::{Class, effort, gather, short};
 use crate::text::letter;
 use indexmap::IndexMap;
 use serde::Serialize;
-use spread::{Level, judge, qn};
+use spread::{Level, Probe, judge, qn};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use tollgate_record::{Estimate, Measurement, Run};
@@ -49,10 +49,12 @@ pub struct Fleet {
     pub differences: Vec<HostDifference>,
     /// What the hosts that differ in a probe have in common.
     pub companions: Vec<Companion>,
-    /// How many figures were tested, which is what each chance is corrected for.
+    /// How many figures were tested, for which chances are corrected.
     pub tested: usize,
-    /// The largest corrected chance of a difference.
+    /// The share of fleets without differences in which one is named, at most.
     pub chance: f64,
+    /// The share of false ones to expect among the differences, at most, if there are five or more.
+    pub false_share: f64,
     /// Records that were not used, and why.
     pub left_out: Vec<String>,
 }
@@ -168,7 +170,8 @@ pub struct HostDifference {
     pub ratio: f64,
     /// The 99 % interval of the ratio.
     pub interval: [f64; 2],
-    /// The chance that some figure of the whole fleet would be as far away if no host differed; 0 in exact figures.
+    /// The share of false ones to expect among the figures of the fleet that are at least as far away; of the farthest one
+    /// the chance that some figure would be as far away if no host differed; 0 in exact figures.
     pub chance: f64,
 }
 
@@ -284,13 +287,21 @@ fn judged(mut groups: Vec<(Kind, Vec<Member<'_>>)>, left_out: Vec<String>) -> Fl
     drafts.retain(|draft| draft.levels.len() >= LEAST_ALIKE);
     let tested = drafts.iter().filter(|draft| !draft.exact).map(|draft| draft.levels.len()).sum();
     let spreads = spread::classes(drafts.iter().map(|it| (it.group, it.class, it.exact, &it.levels[..])));
+    let probes: Vec<Probe<'_>> = drafts
+        .iter()
+        .map(|draft| Probe {
+            levels: &draft.levels,
+            exact: draft.exact,
+            class: draft.class,
+            of_class: spreads.get(&(draft.group, draft.class)).copied(),
+        })
+        .collect();
+    let verdicts = judge(&probes);
     let mut all: Vec<Alike> = groups.iter().map(|(kind, members)| alike(kind, members)).collect();
     let mut found: Vec<(f64, usize, usize, HostDifference)> = Vec::new();
     let mut companions = Vec::new();
     let facts: Vec<OnceCell<_>> = groups.iter().map(|_| OnceCell::new()).collect();
-    for draft in &drafts {
-        let class_spread = spreads.get(&(draft.group, draft.class)).copied();
-        let judged = judge(&draft.levels, draft.exact, draft.class, class_spread, tested);
+    for (draft, judged) in drafts.iter().zip(&verdicts) {
         let members = &groups[draft.group].1;
         let figure = |(level, verdict): (&Level, &spread::Judged)| HostFigure {
             host: members[level.host].host.name.clone(),
@@ -374,6 +385,7 @@ fn judged(mut groups: Vec<(Kind, Vec<Member<'_>>)>, left_out: Vec<String>) -> Fl
         companions,
         tested,
         chance: crate::compare::stats::CHANCE,
+        false_share: spread::FALSE,
         left_out,
     }
 }

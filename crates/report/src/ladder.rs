@@ -6,6 +6,7 @@ use crate::bar;
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
+use crate::switch::versions;
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, wrap};
 use crate::words;
@@ -42,6 +43,7 @@ pub(crate) fn ladder(run: &Run, style: &Style) -> String {
         family.rows.iter().for_each(|row| add(&mut table, row, &extras, *style));
     }
     text.extend(table.lines(style));
+    text.extend(versions(&run.results, style));
     text.push(String::new());
     text.extend(notes(run, style));
     if families.iter().flat_map(|family| &family.rows).any(|row| row.noted) {

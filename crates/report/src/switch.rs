@@ -75,11 +75,12 @@ fn named(run: &Run) -> Run {
 }
 
 /// An entry for each runtime that was measured, in the order of the results, then one for each clock.
-fn versions(results: &[Measurement], style: &Style) -> Vec<String> {
+pub(crate) fn versions(results: &[Measurement], style: &Style) -> Vec<String> {
     let mut seen: IndexSet<String> = IndexSet::new();
     let mut clocks: IndexMap<String, Vec<String>> = IndexMap::new();
     let mut lines = vec![String::new(), style.paint(Paint::Bold, "Versions")];
-    for result in results.iter().filter(|result| result.status == Status::Measured) {
+    let is_runtime = |result: &&Measurement| result.asked.runtime().is_some();
+    for result in results.iter().filter(|it| it.status == Status::Measured).filter(is_runtime) {
         let asked = result.asked.runtime();
         let name = clean(asked.map_or(&result.probe, |asked| &asked.runtime), style);
         if !seen.insert(name.clone()) {

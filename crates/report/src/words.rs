@@ -32,6 +32,7 @@ pub(crate) fn family(family: &str) -> Option<(&'static str, Per)> {
         "core" => ("message to another core, one way", Per::Message),
         "spawn" => ("task made, run and collected", Per::Task),
         "vm" => ("VM exit and return", Per::Exit),
+        "ffi" => ("call into another language and back", Per::Call),
         "interpose" => ("crossing with something in its way", Per::Syscall),
         "wake" => ("wake-up by a message, one way", Per::Message),
         _ => return None,
@@ -64,6 +65,7 @@ pub(crate) fn counted(key: &str) -> String {
         "right_answers" => "right".into(),
         "handler_runs" => "handled".into(),
         "callee_count" => "called".into(),
+        "copies" => "copied".into(),
         "user_mode" => "in user mode".into(),
         other => other.replace('_', " "),
     }

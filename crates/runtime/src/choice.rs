@@ -24,13 +24,8 @@ pub fn growth(is_quick: bool) -> &'static [u64] {
 pub fn choose(names: &[String], programs: &[PathBuf], sources: &Sources) -> Result<Vec<Chosen>, String> {
     let mut chosen: Vec<Chosen> = Vec::new();
     if programs.is_empty() || !names.is_empty() {
-        let text = sources.table().map_err(|error| match sources {
-            Sources::Embedded => error.to_string(),
-            Sources::Folder(folder) => {
-                format!("--runtimes {}: {error}; name the folder that has a runtimes.toml", folder.display())
-            }
-        })?;
-        let table = Table::parse(&text).map_err(|error| error.to_string())?;
+        let mut table = table(sources)?;
+        table.runtimes.retain(|runtime| !runtime.is_border());
         let places = table.select(names).map_err(|error| error.to_string())?;
         chosen.extend(places.into_iter().map(|(runtime, mechanism)| {
             let runtime = &table.runtimes[runtime];
@@ -41,6 +36,29 @@ pub fn choose(names: &[String], programs: &[PathBuf], sources: &Sources) -> Resu
         chosen.push(own_program(program).map_err(|why| format!("--program {}: {why}", program.display()))?);
     }
     Ok(chosen)
+}
+
+/// Every border between two languages, in the order of the table.
+///
+/// # Errors
+/// An invalid table.
+pub fn borders(sources: &Sources) -> Result<Vec<Chosen>, String> {
+    let runtimes = table(sources)?.runtimes.into_iter().filter(Runtime::is_border);
+    let rows = |runtime: Runtime| {
+        let mechanisms = runtime.mechanisms.clone();
+        mechanisms.into_iter().map(move |mechanism| (runtime.clone(), mechanism, None))
+    };
+    Ok(runtimes.flat_map(rows).collect())
+}
+
+fn table(sources: &Sources) -> Result<Table, String> {
+    let text = sources.table().map_err(|error| match sources {
+        Sources::Embedded => error.to_string(),
+        Sources::Folder(folder) => {
+            format!("--runtimes {}: {error}; name the folder that has a runtimes.toml", folder.display())
+        }
+    })?;
+    Table::parse(&text).map_err(|error| error.to_string())
 }
 
 /// A program that speaks the protocol and is in no table.
@@ -71,6 +89,16 @@ mod tests {
         assert_eq!(names(choose(&[], &sh, &Sources::Embedded).unwrap()), ["sh/yield"]);
         let both = names(choose(&["tokio/channel".into()], &sh, &Sources::Embedded).unwrap());
         assert_eq!(both, ["tokio/channel", "sh/yield"]);
+    }
+
+    #[test]
+    fn borders_are_not_runtimes_that_switch() {
+        let borders = borders(&Sources::Embedded).unwrap();
+        assert!(borders.iter().any(|(runtime, ..)| runtime.id == "cgo"));
+        let switches = choose(&[], &[], &Sources::Embedded).unwrap();
+        assert!(switches.iter().all(|(runtime, ..)| !runtime.is_border()));
+        let named = choose(&["cgo".into()], &[], &Sources::Embedded).unwrap_err();
+        assert!(named.starts_with("there is no runtime 'cgo'"), "{named}");
     }
 
     #[test]

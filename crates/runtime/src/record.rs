@@ -18,6 +18,10 @@ const PICOSECONDS: Scale = Scale { hz: 1e12 };
 static PROOF: [Claim; 1] =
     [Claim { key: "resumes_per_switch", per_crossing: 1.0, tolerance: 0.5, divides: false }];
 
+/// The calls that the callee counted, which the transcript's check compares with those of the caller.
+static ENTERED: [Claim; 1] =
+    [Claim { key: "entered_per_call", per_crossing: 1.0, tolerance: 0.0, divides: false }];
+
 /// Relative difference of the kernel's count from the switches that causes a warning.
 const KERNEL_APART: f64 = 0.025;
 
@@ -39,31 +43,31 @@ pub fn record(run: &mut Run, session: &Session, source: Source) {
 
 /// The record of one row.
 fn measurement(row: &Row, units: &Units) -> Measurement {
-    let name = format!("switch/{}", row.name());
+    let per = if row.runtime.is_border() { Per::Call } else { Per::Switch };
     let mut result = match &row.state {
         State::Active => {
             let meta = Meta {
                 // The type requires static strings, which this call does not need.
                 id: "",
                 what: "",
-                per: Per::Switch,
+                per,
                 crossings_per_pass: 1,
                 placement: Placement::One,
-                proof: &PROOF,
+                proof: if row.runtime.is_border() { &ENTERED } else { &PROOF },
             };
             summary::measurement(&meta, &samples(row), units)
         }
         State::Skipped(reason, enable) => Measurement {
             reason: Some(reason.clone()),
             enable: Some(enable.clone()),
-            ..Measurement::empty("", "host", Per::Switch, Status::Skipped)
+            ..Measurement::empty("", "host", per, Status::Skipped)
         },
         State::Failed(reason) => {
-            let failed = Measurement::empty("", "host", Per::Switch, Status::Failed);
+            let failed = Measurement::empty("", "host", per, Status::Failed);
             Measurement { reason: Some(reason.clone()), ..failed }
         }
     };
-    result.probe = name;
+    result.probe = row.runtime.row(&row.mechanism);
     facts(row, &mut result);
     if result.status == Status::Measured {
         proof(row, &mut result);
@@ -98,6 +102,9 @@ fn proof(row: &Row, result: &mut Measurement) {
     let share = |count: u64| count as f64 / switches as f64;
     if let Some(visits) = total(|said| said.dispatcher) {
         result.proof.insert("dispatches_per_switch".into(), share(visits));
+    }
+    if let Some(copies) = total(|said| said.copies) {
+        result.proof.insert("copies_per_call".into(), share(copies));
     }
     if let Some(counted) = total(|said| said.kernel) {
         let share = share(counted);
@@ -155,5 +162,38 @@ fn curves(results: &mut [Measurement]) {
         let cost = curve("cost", "ns", &|at| Some(results[at].ns?.estimate));
         let memory = curve("memory", "bytes per task", &|at| results[at].found.runtime()?.bytes_per_task);
         results[places[0]].series = vec![cost, memory];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Room, Sources, choice, transcript};
+
+    /// What a program of a border prints whose callee copies every second text.
+    fn said(entered: u64) -> String {
+        format!(
+            "tollgate-runtime 1\nversion X 1\nclock 1 none\nwarm 10 steady\nsample 50 400\nsample 50 600\n\
+             count switches 100\ncount resumes {entered}\ncount copies 50\nend\n"
+        )
+    }
+
+    #[test]
+    fn a_border_is_a_call_with_the_counts_of_both_sides() {
+        let asked = transcript::Asked { tasks: 1, batches: 2, batch: 50, singles: 0, tolerance: 0.0 };
+        let refused = transcript::read(said(99).as_bytes(), &asked).unwrap_err().to_string();
+        assert_eq!(refused, "resumptions of the tasks: 99 counted where 100 was claimed");
+
+        let borders = choice::borders(&Sources::Embedded).unwrap();
+        let (runtime, mechanism, _) = borders.iter().find(|(runtime, ..)| runtime.id == "cgo").unwrap();
+        let mut row = Row::new(runtime, mechanism, 1, Room { bytes: 1 << 30, bound: "--memory" });
+        assert_eq!(row.state, State::Active);
+        row.epochs.push(transcript::read(said(100).as_bytes(), &asked).unwrap());
+        let units = Units { scale: PICOSECONDS, ticks: false, core: None, core_spread: 0.0 };
+        let result = measurement(&row, &units);
+        assert_eq!((result.probe.as_str(), result.per), ("ffi/cgo/down", Per::Call));
+        assert_eq!(result.ns.unwrap().mean, 10.0, "1,000 ns for 100 calls");
+        assert_eq!(result.proof["entered_per_call"], 1.0);
+        assert_eq!(result.proof["copies_per_call"], 0.5);
     }
 }

@@ -60,6 +60,15 @@ impl Plan {
         let (epoch_ns, time) = (epoch_ms * 1e6, quick.then_some(QUICK));
         Self { seed: 0, epochs, batch_ns: 300e3, epoch_ns, warm_ms, singles, iterations: None, time }
     }
+
+    /// The same for borders: there are many, and most calls are shorter than a reading of the clock.
+    pub fn borders(quick: bool, thorough: bool) -> Self {
+        let usual = Self::usual(quick, thorough, false);
+        if quick || thorough {
+            return Self { singles: 0, ..usual };
+        }
+        Self { epoch_ns: 10e6, warm_ms: (15, 150), singles: 0, ..usual }
+    }
 }
 
 /// Where to measure, and with which means.
@@ -183,7 +192,9 @@ impl Row {
     fn out_of_time(&mut self) {
         if self.epochs.is_empty() {
             let why = "the time of the run was over before its turn".into();
-            self.state = State::Skipped(why, "name fewer rows with --runtime, or leave out --quick".into());
+            let fewer =
+                if self.runtime.is_border() { "name fewer rows" } else { "name fewer rows with --runtime" };
+            self.state = State::Skipped(why, format!("{fewer}, or leave out --quick"));
         }
     }
 
@@ -260,7 +271,10 @@ impl Session {
                     self.rows[at].out_of_time();
                     continue;
                 }
-                let name = format!("{}, {} tasks", self.rows[at].name(), self.rows[at].tasks);
+                let name = match self.rows[at].tasks {
+                    1 => self.rows[at].runtime.row(&self.rows[at].mechanism),
+                    tasks => format!("{}, {tasks} tasks", self.rows[at].name()),
+                };
                 let share = plan.time.map(|time| start.elapsed().as_secs_f64() / time.as_secs_f64());
                 if tell(Event::Running(share.unwrap_or(made / steps).min(1.0), &name)).is_break() {
                     return Ok(());

@@ -16,6 +16,8 @@ pub enum Kind {
     Stackless,
     /// A task is a thread of the system.
     Thread,
+    /// There are no tasks: one language calls another.
+    Border,
 }
 
 impl Kind {
@@ -25,9 +27,13 @@ impl Kind {
             Self::Stackful => "stackful",
             Self::Stackless => "stackless",
             Self::Thread => "thread",
+            Self::Border => "border",
         }
     }
 }
+
+/// The family of the borders.
+pub const BORDERS: &str = "ffi";
 
 /// Something that must be present before a runtime can be built or run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -52,6 +58,7 @@ pub struct Mechanism {
     /// What one switch does, a few words.
     pub what: String,
     /// Resident bytes that one more task adds, rounded up.
+    #[serde(default)]
     pub task_bytes: u64,
     /// What its tasks are, where that differs from the runtime's.
     pub kind: Option<Kind>,
@@ -119,6 +126,17 @@ pub struct Runtime {
 }
 
 impl Runtime {
+    /// Whether its rows are calls from one language into another.
+    pub fn is_border(&self) -> bool {
+        self.kind == Kind::Border
+    }
+
+    /// The name of a row in the record: `switch/boost-fiber/yield`, `ffi/cgo/down`.
+    pub fn row(&self, mechanism: &Mechanism) -> String {
+        let family = if self.is_border() { BORDERS } else { "switch" };
+        format!("{family}/{}/{}", self.id, mechanism.id)
+    }
+
     /// The user's own program, which is not in the table: already built, with one mechanism.
     pub fn own(program: &Path) -> Self {
         let name = program.file_name().map_or("program".into(), |name| name.to_string_lossy().into_owned());
@@ -173,7 +191,13 @@ impl Table {
     /// # Errors
     /// [`TableError::Wrong`] with the place.
     pub fn parse(text: &str) -> Result<Self, TableError> {
-        let table: Self = toml::from_str(text).map_err(|error| TableError::Wrong(error.to_string()))?;
+        let mut table: Self = toml::from_str(text).map_err(|error| TableError::Wrong(error.to_string()))?;
+        // A border has no tasks.
+        for mechanism in
+            table.runtimes.iter_mut().filter(|it| it.is_border()).flat_map(|it| &mut it.mechanisms)
+        {
+            (mechanism.min_tasks, mechanism.max_tasks) = (1, 1);
+        }
         for (at, runtime) in table.runtimes.iter().enumerate() {
             let wrong = |what: &str| Err(TableError::Wrong(format!("{}: {what}", runtime.id)));
             if !is_name(&runtime.id) || !runtime.mechanisms.iter().all(|mechanism| is_name(&mechanism.id)) {
@@ -201,7 +225,11 @@ impl Table {
             }
             for mechanism in &runtime.mechanisms {
                 let tolerated = (0.0..0.5).contains(&mechanism.tolerance);
-                if !tolerated || mechanism.min_tasks < 2 || mechanism.max_tasks < mechanism.min_tasks {
+                if runtime.is_border() != (mechanism.task_bytes == 0) {
+                    return wrong("a mechanism needs task_bytes, unless its runtime is a border");
+                }
+                let fewest = if runtime.is_border() { 1 } else { 2 };
+                if !tolerated || mechanism.min_tasks < fewest || mechanism.max_tasks < mechanism.min_tasks {
                     return wrong(
                         "tolerance must be below 0.5, min_tasks at least 2, max_tasks at least min_tasks",
                     );
@@ -321,6 +349,8 @@ mechanisms = [{ id = "yield", what = "yields", task_bytes = 1 }]
             ("run = [\"./a\"]", "run = [\"./a\"]\nrnu = 1", "rnu"),
             ("task_bytes = 1", "task_bytes = 1, tolerance = 0.9", "below 0.5"),
             ("task_bytes = 1", "task_bytes = 1, max_tasks = 1", "max_tasks"),
+            (", task_bytes = 1", "", "needs task_bytes"),
+            ("kind = \"thread\"", "kind = \"border\"", "unless its runtime is a border"),
         ] {
             let text = entry.replacen(from, to, 1);
             assert_ne!(text, entry, "{from}");

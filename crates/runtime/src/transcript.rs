@@ -58,6 +58,8 @@ pub struct Transcript {
     pub kernel: Option<u64>,
     /// Notes for the reader of the figure.
     pub notes: Vec<String>,
+    /// Copies of an argument's bytes that were made on its way.
+    pub copies: Option<u64>,
 }
 
 /// Why the output is refused.
@@ -206,6 +208,10 @@ impl Reader {
                     "kernel" => {
                         once("count kernel N")?;
                         said.kernel = Some(number);
+                    }
+                    "copies" => {
+                        once("count copies N")?;
+                        said.copies = Some(number);
                     }
                     _ => return Err(garbage()),
                 }

@@ -58,7 +58,7 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
             }
         };
         for mechanism in &runtime.mechanisms {
-            for tasks in [mechanism.min_tasks, 5.max(mechanism.min_tasks)] {
+            for tasks in [mechanism.min_tasks, 5.clamp(mechanism.min_tasks, mechanism.max_tasks)] {
                 let mut row = Row::new(runtime, mechanism, tasks, setting.room);
                 row.folder = Some(folder.clone());
                 if row.state != State::Active {

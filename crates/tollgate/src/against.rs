@@ -2,7 +2,7 @@
 
 use crate::args::Usage;
 use crate::output::Sink;
-use crate::run::Args;
+use crate::run::{self, Args};
 use crate::sampled::Sampled;
 use crate::session;
 use crate::worker::List;
@@ -21,6 +21,10 @@ pub(crate) fn protocol() -> anyhow::Result<ExitCode> {
 /// Measures both, saves both, and prints the comparison.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
+    if run::borders(&args.patterns)?.is_some() {
+        let why = "the rows of ffi cannot take turns with another program's; save two runs and use 'tollgate compare'";
+        return Err(Usage::error(why));
+    }
     let wanted = select(&args.patterns).map_err(Usage::error)?;
     let metas = List::Ladder.metas();
     let (program, before) = (args.baseline.against.as_deref(), args.baseline.against_with.as_deref());

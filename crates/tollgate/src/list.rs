@@ -4,14 +4,18 @@ use crate::args::{self, Output};
 use crate::output::Sink;
 use crate::worker::{self, List};
 use anyhow::anyhow;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use tollgate_boundary::{LADDER, PROBES};
 use tollgate_measure::bench::{Bench, Lost, Reply, Request};
 use tollgate_measure::clock::Source;
 use tollgate_measure::host;
 use tollgate_measure::remote::Remote;
 use tollgate_measure::samples::ProbeState;
+use tollgate_record::Per;
 use tollgate_report::ProbeRow;
+use tollgate_runtime::{Sources, choice, needs};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  tollgate list --why")]
@@ -48,6 +52,14 @@ pub(crate) fn list(args: &Args) -> anyhow::Result<ExitCode> {
         };
         let (id, what, in_ladder) = (meta.id.into(), meta.what.into(), probe < LADDER.len());
         rows.push(ProbeRow { id, what, per: meta.per, in_ladder, reason, enable });
+    }
+    let mut missing = BTreeMap::new();
+    for (runtime, mechanism, _) in choice::borders(&Sources::Embedded).map_err(|why| anyhow!(why))? {
+        let look = || needs::missing(&runtime, &AtomicBool::new(false));
+        let missing = missing.entry(runtime.id.clone()).or_insert_with(look).as_ref();
+        let (reason, enable) = missing.map(|it| (it.reason.clone(), it.enable.clone())).unzip();
+        let id = runtime.row(&mechanism);
+        rows.push(ProbeRow { id, what: mechanism.what, per: Per::Call, in_ladder: false, reason, enable });
     }
     let document = serde_json::to_value(&rows)?;
     sink.deliver_either(&document, |style| tollgate_report::probes(&rows, args.why, style))

@@ -3,11 +3,15 @@
 use crate::args::{Sampling, Usage};
 use crate::compare::Judging;
 use crate::sampled::Sampled;
+use crate::switch;
 use crate::worker::List;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tollgate_boundary::select;
+use tollgate_boundary::{select, select_among};
 use tollgate_record::parse::share;
+use tollgate_runtime::session::Chosen;
+use tollgate_runtime::table::BORDERS;
+use tollgate_runtime::{Sources, choice};
 
 #[derive(clap::Args)]
 #[command(
@@ -50,8 +54,28 @@ impl Baseline {
 }
 
 pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCode> {
+    if let Some(borders) = borders(patterns)? {
+        return switch::borders(args, &borders);
+    }
     let wanted = select(patterns).map_err(Usage::error)?;
     let (mut session, sampled) = Sampled::open(args, List::Ladder, wanted)?;
     sampled.measure(&mut session, &mut |_, _| {})?;
     session.finish()
+}
+
+/// The borders between languages that the patterns name, if there is one.
+pub(crate) fn borders(patterns: &[String]) -> anyhow::Result<Option<Vec<Chosen>>> {
+    let is_border = |pattern: &String| pattern.split('/').next() == Some(BORDERS);
+    if !patterns.iter().any(is_border) {
+        return Ok(None);
+    }
+    if let Some(other) = patterns.iter().find(|pattern| !is_border(pattern)) {
+        let why = format!("'{other}' and {BORDERS} cannot be measured in one run: use a command for each");
+        return Err(Usage::error(why));
+    }
+    let all = choice::borders(&Sources::Embedded).map_err(Usage::error)?;
+    let ids: Vec<String> = all.iter().map(|(runtime, mechanism, _)| runtime.row(mechanism)).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let places = select_among(&ids, patterns).map_err(Usage::error)?;
+    Ok(Some(places.into_iter().map(|at| all[at].clone()).collect()))
 }

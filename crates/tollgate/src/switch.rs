@@ -14,7 +14,7 @@ use tollgate_measure::{Site, host, placement};
 use tollgate_record::Host;
 use tollgate_record::parse::{bytes, count};
 use tollgate_runtime::cache::BuildError;
-use tollgate_runtime::session::{Event, Plan, Row, Session as Rows, Setting};
+use tollgate_runtime::session::{Chosen, Event, Plan, Row, Session as Rows, Setting};
 use tollgate_runtime::table::MOST_TASKS;
 use tollgate_runtime::{Cache, Room, Sources, choice, record};
 
@@ -117,19 +117,45 @@ fn memory(text: &str) -> Result<u64, String> {
 
 pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
     let sampling = &args.sampling;
-    let (mut facts, site) = sampling.place()?;
-    // The programs use one CPU.
-    (facts.cpu.peer, facts.cpu.peer_relation) = (None, None);
+    let (facts, site) = place(sampling)?;
     let plan = plan(args, sampling.seed());
-    let setting = setting(args, &facts, site)?;
-    let mut rows = Rows::new(rows(args, &setting)?);
+    let sources = args.runtimes.clone().map_or(Sources::Embedded, Sources::Folder);
+    let setting = setting(sampling, args.memory, args.cache.clone(), sources, &facts, site)?;
+    let rows = rows(args, &setting)?;
+    measure(sampling, facts, &plan, &setting, rows)
+}
+
+/// `tollgate run 'ffi/*'`: calls between languages.
+pub(crate) fn borders(sampling: &Sampling, rows: &[Chosen]) -> anyhow::Result<ExitCode> {
+    let (facts, site) = place(sampling)?;
+    let plan = Plan { seed: sampling.seed(), ..Plan::borders(sampling.quick, sampling.thorough) };
+    let setting = setting(sampling, None, None, Sources::Embedded, &facts, site)?;
+    let rows = Row::all(rows, &[1], false, setting.room).map_err(Usage::error)?;
+    measure(sampling, facts, &plan, &setting, rows)
+}
+
+/// Where to measure: the programs use one CPU.
+fn place(sampling: &Sampling) -> anyhow::Result<(Host, Site)> {
+    let (mut facts, site) = sampling.place()?;
+    (facts.cpu.peer, facts.cpu.peer_relation) = (None, None);
+    Ok((facts, site))
+}
+
+fn measure(
+    sampling: &Sampling,
+    facts: Host,
+    plan: &Plan,
+    setting: &Setting,
+    rows: Vec<Row>,
+) -> anyhow::Result<ExitCode> {
+    let (mut rows, cpu) = (Rows::new(rows), setting.cpu);
     let mut session = Session::open(&sampling.destination, facts, plan.seed)?;
     let stop = session.stop_on_signal()?;
     if host::attempts().affinity == Some(host::Attempt::Works) {
-        placement::leave(site.cpu, &session.run.host.cpu.allowed);
+        placement::leave(cpu, &session.run.host.cpu.allowed);
     }
 
-    let watch = Watch::new(site.cpu, None);
+    let watch = Watch::new(cpu, None);
     let mark = watch.mark();
     let write = |session: &mut Session, rows: &Rows| {
         session.run.warnings.clear();
@@ -139,7 +165,7 @@ pub(crate) fn switch(args: &Args) -> anyhow::Result<ExitCode> {
         session.save();
     };
     let mut saved: Option<Instant> = None;
-    let done = rows.run(&plan, &setting, &stop, &mut |event| {
+    let done = rows.run(plan, setting, &stop, &mut |event| {
         match event {
             Event::Building(what) => say(format!("tollgate: {what}")),
             Event::Running(share, name) => session.progress.show(share, name),
@@ -166,24 +192,31 @@ fn plan(args: &Args, seed: u64) -> Plan {
     Plan { seed, batch_ns, iterations: args.iterations(), ..Plan::usual(quick, thorough, args.curve()) }
 }
 
-fn setting(args: &Args, facts: &Host, site: Site) -> anyhow::Result<Setting> {
-    let room = match args.memory {
+fn setting(
+    sampling: &Sampling,
+    memory: Option<u64>,
+    cache: Option<PathBuf>,
+    sources: Sources,
+    facts: &Host,
+    site: Site,
+) -> anyhow::Result<Setting> {
+    let room = match memory {
         Some(bytes) => Some(Room { bytes, bound: "--memory" }),
         None => Room::of(facts.memory_available_bytes.or(facts.memory_bytes), facts.cgroup.memory_max),
     };
-    let cache = args.cache.clone().or_else(Cache::default_dir).ok_or_else(|| {
+    let cache = cache.or_else(Cache::default_dir).ok_or_else(|| {
         Usage::error("there is no home directory to build runtimes in; name a directory with --cache DIR")
     })?;
     let absolute = std::path::absolute(&cache)?;
     Ok(Setting {
         cpu: site.cpu,
-        source: args.sampling.clock.source(),
-        patience_ms: args.sampling.patience_ms.into(),
+        source: sampling.clock.source(),
+        patience_ms: sampling.patience_ms.into(),
         room: room.ok_or_else(|| {
             Usage::error("the system does not tell how much memory is available; say how much may be used: --memory 1G")
         })?,
         cache: Cache::new(absolute),
-        sources: args.runtimes.clone().map_or(Sources::Embedded, Sources::Folder),
+        sources,
     })
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,8 +13,8 @@ from tollgate._errors import Error
 from tollgate._run import Run
 from tollgate._space import Point, arguments
 
-Outcome = tuple[int, "_store.Rows | None", str | None]
-"""The number of a point, and its rows or why it has none."""
+Outcome = tuple[int, bytes | None, str | None]
+"""The number of a point, and its rows as the store keeps them or why it has none."""
 
 
 def batch(
@@ -51,8 +50,7 @@ def one(call: Callable[..., Any], number: int, point: Point, timeout: float | No
     def compute() -> Outcome:
         _program.LIMITS.set((timeout, keep))
         try:
-            # As the store gives them back.
-            return number, json.loads(json.dumps(rows(call(**arguments(point))))), None
+            return number, _store.text(rows(call(**arguments(point)))), None
         except Error as error:
             return number, None, str(error)
         except Exception as error:

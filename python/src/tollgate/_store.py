@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import inspect
 import json
 import os
 import tempfile
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,14 +32,16 @@ class Store:
                 pass
         except OSError as error:
             raise UsageError(f"the store {self.folder} cannot be written: {error.strerror}; name another one") from error
+        # Several sweeps may write the same point at once. This is cheaper than a random name for each point.
+        self._mark = uuid.uuid4().hex
         self.damaged: list[str] = []
         """Entries that were found damaged, and are computed again."""
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"
 
-    def get(self, key: str) -> Rows | None:
-        """The rows of a finished point."""
+    def get(self, key: str) -> bytes | None:
+        """The rows of a finished point, as [`text`] made them."""
         path = self._path(key)
         try:
             text = path.read_bytes()
@@ -47,20 +51,29 @@ class Store:
         if hashlib.sha256(body).hexdigest().encode() != digest:
             self.damaged.append(str(path))
             return None
-        rows: Rows = json.loads(body)
-        return rows
+        return body
 
-    def put(self, key: str, rows: Rows) -> None:
+    def put(self, key: str, body: bytes) -> None:
         """Keeps the rows, whole or not at all."""
         path = self._path(key)
-        body = json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+        unfinished = path.with_name(f"{path.name}.{self._mark}")
+        entry = hashlib.sha256(body).hexdigest().encode() + b"\n" + body
         try:
-            path.parent.mkdir(exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-                file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-            os.replace(file.name, path)
+            try:
+                unfinished.write_bytes(entry)
+            except FileNotFoundError:
+                path.parent.mkdir(exist_ok=True)
+                unfinished.write_bytes(entry)
+            os.replace(unfinished, path)
         except OSError as error:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
             raise UsageError(f"the store {self.folder} cannot be written: {error.strerror}") from error
+
+
+def text(rows: Rows) -> bytes:
+    """Rows as the store keeps them."""
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def canonical(value: object) -> bytes:

@@ -18,8 +18,14 @@ BATCH_S = 0.5
 """How long a task is meant to last: far above the millisecond that a scheduler takes for it, and little to lose."""
 PATIENCE_S = 3600.0
 """How long a measurement waits for others on its host."""
-GONE_S = 15.0
+GONE, GONE_S = "the scheduler went away", 15.0
 """How long a client may be without its scheduler."""
+DESERTED, DESERTED_S = "the cluster has no workers", 300.0
+"""How long a cluster may be without workers: one that grows by itself takes minutes to start the first of them."""
+LOOK_S = 1.0
+"""How often the scheduler is looked at."""
+LOOK_UP = 100
+"""How many points are looked up in the store before answers are received again: a few milliseconds."""
 
 
 @dataclass
@@ -46,7 +52,7 @@ class Work:
     ) -> None:
         """Takes the points of all lanes: those of the first one first."""
         self.call, self.points, self.store, self.lanes, self.timeout = call, points, store, lanes, timeout
-        self.outcomes: dict[int, tuple[_store.Rows | None, str | None]] = {}
+        self.outcomes: dict[int, tuple[bytes | None, str | None]] = {}
         self.computed, self.busy_s = 0, 0.0
         self._answers: queue.SimpleQueue[tuple[Lane, Any, bool]] = queue.SimpleQueue()
         self._keys: dict[int, str] = {}
@@ -54,53 +60,62 @@ class Work:
         self._same: dict[str, list[int]] = collections.defaultdict(list)
         self._each_s: float | None = None
 
-    def run(self, show: Callable[[float, str], None] | None, alive: Callable[[], bool]) -> None:
-        """Computes what the store does not have."""
-        self._fill()
-        total, lost = len(self.points), None
+    def run(self, show: Callable[[float, str], None] | None, wrong: Callable[[], str | None]) -> None:
+        """Computes what the store does not have; `wrong` says why nothing can be computed, for as long as that is so."""
+        # Points are looked up while others are computed already.
+        fresh = collections.deque(range(len(self.points)))
+        total, since, looked = len(self.points), time.monotonic(), 0.0
         try:
-            while any(lane.left or lane.flying or lane.suspects for lane in self.lanes):
+            while fresh or any(lane.left or lane.flying or lane.suspects for lane in self.lanes):
+                for _ in range(min(LOOK_UP, len(fresh))):
+                    self._look_up(fresh.popleft())
                 for lane in self.lanes:
                     while lane.left and len(lane.flying) < lane.width:
                         self._submit(lane, [lane.left.popleft() for _ in range(self._size(lane))])
                     if lane.suspects and not lane.flying:
                         self._submit(lane, [lane.suspects.popleft()], is_alone=True)
                 with contextlib.suppress(queue.Empty):
-                    self._receive(*self._answers.get(timeout=1.0))
+                    self._receive(*self._answers.get(timeout=0.0 if fresh else 1.0))
                     if show:
                         show(len(self.outcomes) / total, f"{len(self.outcomes):,} of {total:,} points")
-                lost = None if alive() else lost or time.monotonic()
-                if lost and time.monotonic() - lost > GONE_S:
-                    done = f"{len(self.outcomes):,} of {total:,} points are in the store"
-                    raise Error(f"the scheduler went away; {done}, and the same sweep computes the others")
+                now = time.monotonic()
+                if now - looked < LOOK_S:
+                    continue
+                looked, why = now, wrong()
+                since = since if why else now
+                if why and now - since > (GONE_S if why == GONE else DESERTED_S):
+                    done = f"{len(self.outcomes):,} of {total:,} points are finished"
+                    raise Error(f"{why}; {done}, and the same sweep computes the others")
         except BaseException:
             for lane in self.lanes:
                 for future in list(lane.flying):
                     future.cancel()
             raise
 
-    def _fill(self) -> None:
-        """Takes what is in the store, and deals the rest out to the lanes."""
-        share = len(self.points) // len(self.lanes)
-        for number, point in enumerate(self.points):
-            lane = self.lanes[number // share]
-            try:
-                given = arguments({key: it for key, it in point.items() if not (lane.host and key == "host")})
-                key = self._keys[number] = _store.key(self.call, given, lane.host)
-            except UsageError as error:
-                self.outcomes[number] = (None, str(error))
-                continue
-            self._same[key].append(number)
-            if self._same[key][0] != number:
-                continue
-            kept = self.store.get(key)
-            if kept is None:
-                lane.left.append(number)
-            else:
-                self.outcomes[number] = (kept, None)
-        for numbers in self._same.values():
-            if numbers[0] in self.outcomes:
-                self.outcomes.update(dict.fromkeys(numbers, self.outcomes[numbers[0]]))
+    def _look_up(self, number: int) -> None:
+        """Takes a point from the store, or gives it to its lane."""
+        lane = self.lanes[number * len(self.lanes) // len(self.points)]
+        try:
+            given = arguments(self._given(lane, number))
+            key = self._keys[number] = _store.key(self.call, given, lane.host)
+        except UsageError as error:
+            self.outcomes[number] = (None, str(error))
+            return
+        same = self._same[key]
+        same.append(number)
+        if same[0] != number:
+            if same[0] in self.outcomes:
+                self.outcomes[number] = self.outcomes[same[0]]
+            return
+        kept = self.store.get(key)
+        if kept is None:
+            lane.left.append(number)
+        else:
+            self.outcomes[number] = (kept, None)
+
+    def _given(self, lane: Lane, number: int) -> Point:
+        """A point without the host on which it is measured."""
+        return {key: it for key, it in self.points[number].items() if not (lane.host and key == "host")}
 
     def _size(self, lane: Lane) -> int:
         """How many points make a task, so that every place has some of the last ones."""
@@ -109,9 +124,7 @@ class Work:
         return max(1, min(int(wanted), int(fair) + 1, len(lane.left)))
 
     def _submit(self, lane: Lane, numbers: list[int], *, is_alone: bool = False) -> None:
-        several = [
-            (it, {key: value for key, value in self.points[it].items() if not (lane.host and key == "host")}) for it in numbers
-        ]
+        several = [(it, self._given(lane, it)) for it in numbers]
         future = lane.submit(_remote.batch, self.call, several, _store.tool(), self.timeout, lane.host, PATIENCE_S)
         lane.flying[future] = numbers
         future.add_done_callback(lambda done: self._answers.put((lane, done, is_alone)))

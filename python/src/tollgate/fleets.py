@@ -7,6 +7,7 @@ import functools
 import html
 import json
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 GONE_S = 15.0
 """How long a host may be without a worker."""
+
+_ASKING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -209,12 +212,13 @@ def hosts(client: distributed.Client) -> list[Host]:
         import cloudpickle
     except ImportError as error:
         raise MissingPackage("distributed", "dask") from error
-    # A worker without the package gets the function itself.
-    cloudpickle.register_pickle_by_value(_host)
-    try:
-        answers = client.run(_host.facts, on_error="return")
-    finally:
-        cloudpickle.unregister_pickle_by_value(_host)
+    # A worker without the package gets the function itself. Which modules are sent so is a setting of the whole process.
+    with _ASKING:
+        cloudpickle.register_pickle_by_value(_host)
+        try:
+            answers = client.run(_host.facts, on_error="return")
+        finally:
+            cloudpickle.unregister_pickle_by_value(_host)
     if not answers:
         raise Error("the cluster has no workers: start one with 'dask worker ADDRESS'")
     by_host: dict[str, list[tuple[str, dict[str, Any]]]] = collections.defaultdict(list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tollgate import _commands, _host, _program, _space, _store, riscv
+from tollgate import _commands, _host, _program, _space, _store, _work, riscv
 from tollgate._errors import UsageError
 from tollgate._run import frame
 from tollgate._space import Point, Space
@@ -41,7 +42,8 @@ class Sweep:
     """The points of a sweep, and what became of each."""
 
     points: list[Point]
-    outcomes: list[tuple[_store.Rows | None, str | None]] = field(repr=False)
+    outcomes: list[tuple[bytes | None, str | None]] = field(repr=False)
+    """For each point its rows as JSON, or why it has none."""
     computed: int
     """How many points were computed now; the others were in the store."""
     busy_s: float
@@ -56,7 +58,7 @@ class Sweep:
         """One row for each result of a point: the point's keys, then the figure and its phases. A failed point is a row, too."""
         rows = []
         for point, (found, why) in zip(self.points, self.outcomes, strict=True):
-            for row in found if found is not None else [{"status": "failed", "reason": why}]:
+            for row in json.loads(found) if found is not None else [{"status": "failed", "reason": why}]:
                 rows.append(point | row)
         return frame(rows)
 
@@ -125,9 +127,19 @@ def sweep(
     if len(lanes) > 1 or (lanes and lanes[0].host):
         points = [{"host": lane.name, **point} for lane in lanes for point in points]
     work = Work(call, points, kept, lanes, timeout)
-    alive = (lambda: True) if client is None else (lambda: client.status == "running")
+
+    def wrong() -> str | None:
+        if client is None:
+            return None
+        if client.status != "running":
+            return _work.GONE
+        try:
+            return None if client.scheduler_info(n_workers=1)["workers"] else _work.DESERTED
+        except (OSError, TimeoutError):
+            return _work.GONE
+
     try:
-        work.run(_program.shown(progress), alive)
+        work.run(_program.shown(progress), wrong)
     except BaseException:
         if client is None:
             _program.end_all()

@@ -63,7 +63,7 @@ pub fn run(params: &Params) -> ! {
     round(&mut ring, &mut context);
     let count = |_: &Vec<Task>| {
         let resumes: u64 = counts.iter().map(|count| count.get()).sum();
-        Counts { resumes, dispatcher: resumes }
+        Counts { resumes, dispatcher: resumes, copies: None }
     };
     let course = Course::new(params, before).run(&mut ring, count, |ring| round(ring, &mut context));
     drop(ring);

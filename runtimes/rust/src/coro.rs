@@ -58,7 +58,7 @@ pub fn run(params: &Params) -> ! {
     let count = |_: &Vec<Task>| {
         let resumes: u64 = counts.iter().map(|count| count.get()).sum();
         // Each resumption returns to the loop.
-        Counts { resumes, dispatcher: resumes }
+        Counts { resumes, dispatcher: resumes, copies: None }
     };
     let course = Course::new(params, before).run(&mut ring, count, |ring| round(ring));
     forget(ring);

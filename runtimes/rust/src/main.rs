@@ -1,6 +1,7 @@
 //! The runtimes in Rust, with the protocol of `runtimes/PROTOCOL.md`.
 
 mod bare_async;
+mod border;
 mod clock;
 mod coro;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
@@ -24,6 +25,9 @@ fn main() {
         ("tokio", "yield") => tokio_tasks::run_yield(params),
         ("tokio", "channel") => tokio_tasks::run_channel(params),
         ("rust-thread", "park") => park::run(params),
+        ("image", _) => border::run_image(params),
+        ("shared-library", _) => border::run_shared(params),
+        ("trait-object", _) => border::run_trait(params),
         (runtime, mechanism) => skip(&format!("{runtime} has no mechanism {mechanism}")),
     }
 }

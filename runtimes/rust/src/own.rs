@@ -158,7 +158,7 @@ fn measure<const FORM: u8>(params: &Params) -> ! {
     crate::clock::reset_float_control();
     let mut ring = Ring::new::<FORM, false>(params.tasks, ptr::null_mut());
     ring.round::<FORM>();
-    let counts = |ring: &Ring| Counts { resumes: ring.resumes(), dispatcher: 0 };
+    let counts = |ring: &Ring| Counts { resumes: ring.resumes(), ..Counts::default() };
     let course = Course::new(params, before).run(&mut ring, counts, Ring::round::<FORM>);
     drop(ring);
     let mut notes = vec![format!("stacks of {} KiB without guard pages", STACK >> 10)];

@@ -70,7 +70,7 @@ pub fn run(params: &Params) -> ! {
     round();
     let count = || Counts {
         resumes: ring.places.iter().map(|place| place.resumes.load(Ordering::Relaxed)).sum(),
-        dispatcher: 0,
+        ..Counts::default()
     };
     let course = Course::new(params, before).threads().run(&mut (), |()| count(), |()| round());
     let mut singles = Vec::new();

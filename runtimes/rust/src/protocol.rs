@@ -45,8 +45,8 @@ impl Params {
                 _ => {}
             }
         }
-        if params.tasks < 2 || params.batch == 0 || params.batch % params.tasks as u64 != 0 {
-            fail("tasks must be 2 or more, and batch a multiple of it");
+        if params.tasks < 1 || params.batch == 0 || params.batch % params.tasks as u64 != 0 {
+            fail("batch must be a multiple of tasks");
         }
         params
     }
@@ -92,6 +92,8 @@ fn kernel_switches() -> u64 {
 pub struct Counts {
     pub resumes: u64,
     pub dispatcher: u64,
+    /// Texts that were copied on their way.
+    pub copies: Option<u64>,
 }
 
 enum Stage {
@@ -256,6 +258,9 @@ impl<'p> Course<'p> {
         }
         if self.threads {
             let _ = writeln!(text, "count kernel {}", self.last_kernel - self.first_kernel);
+        }
+        if let (Some(first), Some(last)) = (self.first.copies, self.last.copies) {
+            let _ = writeln!(text, "count copies {}", last - first);
         }
         for note in notes {
             let _ = writeln!(text, "note {note}");

@@ -26,7 +26,7 @@ impl Shared {
 
     fn resumes(&self) -> Counts {
         let resumes = self.counts.iter().map(Cell::get).sum();
-        Counts { resumes, dispatcher: resumes }
+        Counts { resumes, dispatcher: resumes, copies: None }
     }
 
     /// Call it when task `at` has the CPU.

@@ -40,7 +40,7 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
     };
     let status = cargo.status().context("cargo could not be started")?;
     ensure!(status.success(), "tollgate does not build for {}: {status}", target.triple);
-    Ok(target.folder(root).join(target.triple).join(profile.name()).join("tollgate"))
+    Ok(target.program(root, profile))
 }
 
 /// A static program with tests.

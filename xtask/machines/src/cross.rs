@@ -69,6 +69,31 @@ impl Args {
     }
 }
 
+/// A program that this command builds.
+pub struct CrossProgram {
+    /// The architecture as in `std::env::consts::ARCH`.
+    pub arch: &'static str,
+    /// Where it is, or why it cannot be used.
+    pub program: Result<PathBuf, String>,
+    /// What runs it here; `None` on its own architecture.
+    pub emulator: Option<&'static str>,
+}
+
+/// The programs that were built.
+pub fn programs(root: &Path) -> Vec<CrossProgram> {
+    let one = |target: &Target| {
+        let program = target.program(root, Profile::Dev);
+        let built =
+            if program.is_file() { Ok(program) } else { Err("run cargo xtask cross first".to_owned()) };
+        let (program, emulator) = match target.emulator() {
+            Ok(emulator) => (built, emulator),
+            Err(Missing(why)) => (Err(why), None),
+        };
+        CrossProgram { arch: target.arch, program, emulator }
+    };
+    target::TARGETS.iter().map(one).collect()
+}
+
 /// Builds the programs of some targets and prints where they are.
 fn build_all(root: &Path, targets: &[&'static Target]) -> CrossReport {
     let mut report = CrossReport::default();

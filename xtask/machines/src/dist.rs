@@ -58,6 +58,14 @@ impl Args {
     }
 }
 
+/// The static program of an architecture, built as users get it.
+///
+/// # Errors
+/// When it does not build, or cannot be built here.
+pub fn program(root: &Path, arch: &str) -> Result<PathBuf> {
+    tollgate(root, Target::known(arch)?, Profile::Release)
+}
+
 /// Packs a program into `folder`, with its checksum beside the archive. `own` is the program that runs on this machine.
 ///
 /// # Errors

@@ -25,6 +25,6 @@ fn figure(line: &str) -> Result<Figure> {
     match (found["most"].as_f64(), found["least"].as_f64()) {
         (Some(most), _) => Ok(at_most(name, value, most)),
         (None, Some(least)) => Ok(at_least(name, value, least)),
-        (None, None) => anyhow::bail!("{name} has no bound"),
+        (None, None) => Ok(format!("{name}: {value:.3}")),
     }
 }

@@ -176,9 +176,10 @@ pub(super) fn tally(fleet: &Fleet) -> String {
     }
     format!(
         "{hosts}, {} tested: {found}. Chances are corrected for all of these figures: of fleets in which no host differs, \
-         at most {} name one.",
+         at most {} name one, and of many differences at most {} are false.",
         plural(fleet.tested, "figure", "figures"),
-        percent(fleet.chance)
+        percent(fleet.chance),
+        percent(fleet.false_share)
     )
 }
 

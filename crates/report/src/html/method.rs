@@ -16,6 +16,7 @@ static PAGES: &[(&str, &str)] = &[
     ("call", include_str!("../../../../docs/reference/probes/call.md")),
     ("core", include_str!("../../../../docs/reference/probes/core.md")),
     ("fault", include_str!("../../../../docs/reference/probes/fault.md")),
+    ("ffi", include_str!("../../../../docs/reference/probes/ffi.md")),
     ("fiber", include_str!("../../../../docs/reference/probes/fiber.md")),
     ("hardware", include_str!("../../../../docs/reference/probes/hardware.md")),
     ("interpose", include_str!("../../../../docs/reference/probes/interpose.md")),
@@ -39,7 +40,13 @@ const HIDES: &str = "What this hides";
 pub(super) fn anchor(probe: &str) -> Option<String> {
     let family = probe.split('/').next()?;
     let (_, page) = PAGES.iter().find(|(name, _)| *name == family)?;
-    sections(page).find(|(name, _)| *name == probe).map(|(name, _)| id(name))
+    sections(page).find(|(name, _)| is_about(name, probe)).map(|(name, _)| id(name))
+}
+
+/// Whether a section is about a probe: it has its name, or that of the group to which the probe belongs.
+fn is_about(section: &str, probe: &str) -> bool {
+    let group = probe.strip_prefix(section).is_some_and(|rest| rest.starts_with('/'));
+    section == probe || group && section.contains('/')
 }
 
 fn id(name: &str) -> String {
@@ -68,7 +75,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
         }
         @for (family, page) in shown {
             (folded(&super::runs::family(family), &format!("docs/reference/probes/{family}.md"), html! {
-                @for (name, text) in sections(page).filter(|(name, _)| probes.contains(name) || *name == HIDES) {
+                @for (name, text) in sections(page).filter(|(name, _)| is_shown(name, &probes)) {
                     section class="text" id=(if name == HIDES { format!("hides-{family}") } else { id(name) }) {
                         h4 { (name) }
                         (markdown::blocks(text, 5))
@@ -78,6 +85,11 @@ pub(super) fn section(runs: &Runs) -> Markup {
         }
         (folded("How a figure comes about", "METHOD.md", html! { section.text { (markdown::blocks(METHOD, 4)) } }))
     }
+}
+
+/// Whether these probes need a section.
+fn is_shown(section: &str, probes: &BTreeSet<&str>) -> bool {
+    section == HIDES || probes.iter().any(|probe| is_about(section, probe))
 }
 
 /// A text behind its title, so that the figures stay near each other.
@@ -93,6 +105,8 @@ mod tests {
     fn each_page_is_embedded_and_found_by_its_probes() {
         assert_eq!(anchor("syscall/getppid").as_deref(), Some("how-syscall-getppid"));
         assert_eq!(anchor("thread/futex").as_deref(), Some("how-thread-futex"));
+        assert_eq!(anchor("ffi/cgo/down-8").as_deref(), Some("how-ffi-cgo"));
+        assert_eq!(anchor("ffi/cg/down"), None);
         assert_eq!(anchor("syscall/\"><script>"), None);
         assert_eq!(anchor("nothing/of-ours"), None);
         for (family, page) in PAGES {

@@ -9,6 +9,7 @@ use tollgate_measure::Probe;
 use tollgate_record::schema;
 use tollgate_record::vocabulary::{cause, counter, phase, warning};
 use tollgate_riscv::timing::Core;
+use tollgate_runtime::Sources;
 use tollgate_testkit::Recorded;
 
 /// Holds what is generated in a page to what it should be.
@@ -57,12 +58,32 @@ fn probes(of: &[&dyn Probe]) -> String {
     list
 }
 
+/// The calls between languages: rows of the list above.
+fn borders() -> String {
+    let mut list = String::new();
+    for (runtime, mechanism, _) in tollgate_runtime::choice::borders(&Sources::Embedded).unwrap() {
+        let id = runtime.row(&mechanism);
+        let anchor = format!("ffi{}", runtime.id);
+        writeln!(list, "| [`{id}`](probes/ffi.md#{anchor}) | call | {} |", cell(&mechanism.what)).unwrap();
+    }
+    list
+}
+
+#[test]
+fn every_border_has_its_section() {
+    let page = std::fs::read_to_string(root().join("docs/reference/probes/ffi.md")).unwrap();
+    for (runtime, ..) in tollgate_runtime::choice::borders(&Sources::Embedded).unwrap() {
+        let heading = format!("\n## ffi/{}\n", runtime.id);
+        assert!(page.contains(&heading), "docs/reference/probes/ffi.md has no section ## ffi/{}", runtime.id);
+    }
+}
+
 #[test]
 fn lists_of_probes() {
     let list = format!(
         "## The ladder\n\n`tollgate` and `tollgate run` measure these.\n\n{}\n\
          ## Families that are measured when they are named\n\n`tollgate run wake`, or one row: \
-         `tollgate run wake/futex`.\n\n{}\n\
+         `tollgate run wake/futex`.\n\n{}{}\n\
          ## Crossings taken apart\n\n`tollgate crossing` measures these, each with a bill. \
          [The lab](../labs/crossing.md) explains them. The rows `hardware/*` are from \
          [a bare guest](probes/hardware.md).\n\n{}\n\
@@ -70,6 +91,7 @@ fn lists_of_probes() {
          [The lab](../labs/fault.md) explains them, and the scan.\n\n{}",
         probes(LADDER),
         probes(&PROBES[LADDER.len()..]),
+        borders(),
         probes(CROSSINGS),
         probes(FAULT_KINDS)
     );

@@ -173,16 +173,19 @@ fn either_clock_measures_the_same_crossing() {
 fn the_list_names_every_probe_and_says_why_not() {
     let rows = call("list --json", 0).printed();
     let rows = rows.as_array().unwrap();
-    assert_eq!(rows.len(), PROBES.len());
-    for (row, probe) in rows.iter().zip(PROBES) {
-        assert_eq!(row["id"], probe.meta().id);
+    let borders = tollgate_runtime::choice::borders(&tollgate_runtime::Sources::Embedded).unwrap();
+    let borders: Vec<String> = borders.iter().map(|(runtime, mechanism, _)| runtime.row(mechanism)).collect();
+    let ids = PROBES.iter().map(|probe| probe.meta().id).chain(borders.iter().map(String::as_str));
+    assert_eq!(rows.len(), ids.clone().count());
+    for (row, id) in rows.iter().zip(ids.clone()) {
+        assert_eq!(row["id"], id);
         assert!(row["what"].as_str().unwrap().len() > 10, "{row}");
         assert_eq!(row["reason"].is_null(), row["enable"].is_null(), "{row}");
     }
     for args in ["list", "list --why"] {
         let text = call(args, 0).stdout;
-        for probe in PROBES {
-            assert!(text.contains(probe.meta().id), "{} is not in {args}", probe.meta().id);
+        for id in ids.clone() {
+            assert!(text.contains(id), "{id} is not in {args}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The targets, one row each: what compiles for them, what links, and what runs their programs here.
 
 use super::toolchain;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,19 +79,26 @@ impl Target {
         TARGETS.iter().find(|target| target.arch == arch)
     }
 
+    /// The target of an architecture that was asked for.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn known(arch: &str) -> Result<&'static Self> {
+        let known = || TARGETS.iter().map(|target| target.arch).collect::<Vec<_>>().join(", ");
+        Self::named(arch).with_context(|| format!("there is no target {arch}: give one of {}", known()))
+    }
+
+    /// Where a build of the program with a profile is.
+    pub(crate) fn program(&self, root: &Path, profile: Profile) -> PathBuf {
+        self.folder(root).join(self.triple).join(profile.name()).join("tollgate")
+    }
+
     /// The targets of these names, or all, in the order in which they are built.
     ///
     /// # Errors
     /// When there is no target of such a name.
     pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Self>> {
-        let mut targets: Vec<&Self> = Vec::new();
-        for name in names {
-            let Some(target) = Self::named(name) else {
-                let known: Vec<&str> = TARGETS.iter().map(|target| target.arch).collect();
-                bail!("there is no target {name}: give one of {}", known.join(", "));
-            };
-            targets.push(target);
-        }
+        let mut targets: Vec<&Self> = names.iter().map(|name| Self::known(name)).collect::<Result<_>>()?;
         if targets.is_empty() {
             targets = TARGETS.iter().collect();
         }

@@ -1,0 +1,194 @@
+"""Calls from Python to C and from C to Python: by an extension, by ctypes, by cffi."""
+
+import sys
+from itertools import repeat
+
+from protocol import Settings, course, leave, resident
+
+# Made when the program runs, so that no copy of it can be made before.
+TEXT = "x" * int("100")
+
+entered = 0
+
+
+def callee():
+    """The function that C calls; it counts."""
+    global entered
+    entered += 1
+
+
+def callee_eight(a, b, c, d, e, f, g, h):
+    """Counts calls with the right numbers."""
+    global entered
+    total = a + b + c + d + e + f + g + h
+    entered += total == 36
+    return total
+
+
+def callee_text(text):
+    """Counts calls with a text of the right length."""
+    global entered
+    entered += len(text) == 100
+
+
+def nothing(function):
+    """Calls a function without arguments."""
+
+    def run(calls):
+        for _ in repeat(None, calls):
+            function()
+
+    return run
+
+
+def eight(function):
+    """Calls a function with eight numbers."""
+
+    def run(calls):
+        for _ in repeat(None, calls):
+            function(1, 2, 3, 4, 5, 6, 7, 8)
+
+    return run
+
+
+def extension():
+    """A module in C that uses Python's API."""
+    import extension
+
+    extension.hand(TEXT)
+
+    def text(calls):
+        function = extension.down_text
+        for _ in repeat(None, calls):
+            function(TEXT)
+
+    def back(calls):
+        function = extension.back
+        for _ in repeat(None, calls):
+            function(callee)
+
+    return extension.counts, {
+        "down": nothing(extension.down),
+        "down-released": nothing(extension.down_released),
+        "down-8": eight(extension.down_eight),
+        "down-text": text,
+        "up": lambda calls: extension.up(calls, callee),
+        "up-attached": lambda calls: extension.up_attached(calls, callee),
+        "up-8": lambda calls: extension.up_eight(calls, callee_eight),
+        "up-text": lambda calls: extension.up_text(calls, callee_text, TEXT.encode()),
+        "back": back,
+    }
+
+
+def through_ctypes():
+    """A shared library without any code for Python."""
+    import ctypes
+
+    integers = [ctypes.c_int64] * 8
+    simple, of_eight = ctypes.CFUNCTYPE(None), ctypes.CFUNCTYPE(ctypes.c_int64, *integers)
+    of_text = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+
+    def opened(library):
+        library.down.restype = None
+        library.down_eight.argtypes, library.down_eight.restype = integers, ctypes.c_int64
+        library.down_text.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        library.down_text.restype = ctypes.c_size_t
+        library.back.argtypes, library.back.restype = [simple], None
+        library.up.argtypes, library.up.restype = [ctypes.c_uint64, simple], None
+        library.up_eight.argtypes, library.up_eight.restype = [ctypes.c_uint64, of_eight], None
+        library.up_text.argtypes = [ctypes.c_uint64, of_text, ctypes.c_char_p]
+        library.up_text.restype = None
+        return library
+
+    # Python's lock is released before each call of the first, and kept during those of the second.
+    released, held = opened(ctypes.CDLL("./callee.so")), opened(ctypes.PyDLL("./callee.so"))
+    ctypes.c_void_p.in_dll(released, "handed").value = address(TEXT)
+    counted = [ctypes.c_uint64.in_dll(released, name) for name in ("entered", "copied")]
+    wrapped, wrapped_eight, wrapped_text = simple(callee), of_eight(callee_eight), of_text(callee_text)
+
+    def text(calls):
+        function = released.down_text
+        for _ in repeat(None, calls):
+            function(TEXT.encode(), 100)
+
+    def back(calls):
+        function = released.back
+        for _ in repeat(None, calls):
+            function(wrapped)
+
+    return lambda: [count.value for count in counted], {
+        "down": nothing(released.down),
+        "down-held": nothing(held.down),
+        "down-8": eight(released.down_eight),
+        "down-text": text,
+        "up": lambda calls: released.up(calls, wrapped),
+        "up-8": lambda calls: released.up_eight(calls, wrapped_eight),
+        "up-text": lambda calls: released.up_text(calls, wrapped_text, TEXT.encode()),
+        "back": back,
+    }
+
+
+def through_cffi():
+    """The same library, with a module that cffi made for it."""
+    from cffi_callee import ffi, lib
+
+    lib.handed = ffi.cast("char *", address(TEXT))
+    ffi.def_extern("callee")(callee)
+    ffi.def_extern("callee_eight")(callee_eight)
+
+    @ffi.def_extern("callee_text")
+    def received(text):
+        callee_text(ffi.string(text))
+
+    def text(calls):
+        function = lib.down_text
+        for _ in repeat(None, calls):
+            function(TEXT.encode(), 100)
+
+    def back(calls):
+        function, wrapped = lib.back, lib.callee
+        for _ in repeat(None, calls):
+            function(wrapped)
+
+    return lambda: (lib.entered, lib.copied), {
+        "down": nothing(lib.down),
+        "down-8": eight(lib.down_eight),
+        "down-text": text,
+        "up": lambda calls: lib.up(calls, lib.callee),
+        "up-8": lambda calls: lib.up_eight(calls, lib.callee_eight),
+        "up-text": lambda calls: lib.up_text(calls, lib.callee_text, TEXT.encode()),
+        "back": back,
+    }
+
+
+def address(text):
+    """Where the bytes of an ASCII string of CPython are: at its end, with a zero after them."""
+    return id(text) + sys.getsizeof(text) - len(text) - 1
+
+
+RUNTIMES = {"cpython": extension, "ctypes": through_ctypes, "cffi": through_cffi}
+
+
+def main(settings):
+    """Makes the calls of the measurement."""
+    counts, mechanisms = RUNTIMES[settings.runtime]()
+    if settings.mechanism not in mechanisms:
+        leave(f"fail unknown mechanism: {settings.mechanism}")
+    call = mechanisms[settings.mechanism]
+
+    def both():
+        in_c = counts()[0]
+        if settings.mechanism != "back":
+            return in_c + entered
+        if in_c != entered:
+            leave(f"fail C counted {in_c} calls and Python {entered}")
+        return entered
+
+    # Callbacks of ctypes and cffi get bytes, whose copies nobody counts.
+    copies = None if settings.runtime != "cpython" and settings.mechanism == "up-text" else lambda: counts()[1]
+    for calls in course(settings, resident(), both, copies=copies):
+        call(calls)
+
+
+if __name__ == "__main__":
+    main(Settings(sys.argv[1:]))
