@@ -116,7 +116,8 @@ class Disturbed:
         # A folder: of a file, the contents would decide the answer.
         self.folder, self.log = folder, folder / "log"
         self.log.mkdir()
-        self.space = tollgate.latin({**AXES, "log": str(self.log)}, count, seed=2)
+        # Long enough for ten workers to start.
+        self.space = tollgate.latin({**AXES, "iterations": 1000, "log": str(self.log)}, count, seed=2)
         self.frame = tollgate.sweep(self.space, logged, store=folder / "undisturbed", progress=False).frame().to_csv()
 
     def begin(self, name: str) -> Path:
@@ -156,28 +157,38 @@ def at(store: Path, count: int) -> None:
         time.sleep(0.005)
 
 
-def killed_workers(sweep: Disturbed, kills: int) -> None:
+def killed_workers(sweep: Disturbed, count: int) -> None:
     """Workers that are killed at random moments."""
     store = sweep.begin("killed")
     chance = random.Random(3)
-    moments = sorted(chance.sample(range(20, len(sweep.space) * 9 // 10), kills))
+    moments = sorted(chance.sample(range(20, len(sweep.space) * 2 // 3), count))
     with cluster(2) as (own, client):
         scheduler: Any = own.scheduler
 
         def kill() -> None:
+            killed = ""
             for moment in moments:
                 at(store, moment)
-                # A nanny gives up if its worker is killed while it starts.
-                while not (running := [it.pid for it in own.workers.values() if it.worker_address in scheduler.workers]):
-                    time.sleep(0.01)
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(chance.choice(running), signal.SIGKILL)
+                # A nanny gives up for good if its worker is killed while it starts.
+                while killed in scheduler.workers or len(scheduler.workers) < 2:
+                    if ended.wait(0.01):
+                        return
+                victim = chance.choice([it for it in own.workers.values() if it.pid])
+                killed = victim.worker_address
+                os.kill(victim.pid, signal.SIGKILL)
+                kills.append(killed)
 
+        kills: list[str] = []
+        ended = threading.Event()
         killer = threading.Thread(target=kill)
         killer.start()
-        done = tollgate.sweep(sweep.space, logged, client, store=store, progress=False)
-        killer.join()
-    sweep.judge(f"a worker killed {kills} times", done, store)
+        try:
+            done = tollgate.sweep(sweep.space, logged, client, store=store, progress=False)
+        finally:
+            ended.set()
+            killer.join()
+    figure("workers killed during a sweep", len(kills), least=count)
+    sweep.judge("workers killed", done, store)
 
 
 def killed_scheduler(sweep: Disturbed) -> None:
@@ -301,7 +312,7 @@ def sweep_until_interrupted(log: str, count: str, store: str) -> None:
     # A shell that starts this in the background has SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with cluster(2) as (_, client):
-        space = tollgate.latin({**AXES, "log": log}, int(count), seed=2)
+        space = tollgate.latin({**AXES, "iterations": 1000, "log": log}, int(count), seed=2)
         tollgate.sweep(space, logged, client, store=store, progress=False)
 
 

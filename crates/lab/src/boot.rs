@@ -211,7 +211,7 @@ pub fn run(
     })
 }
 
-fn printable(line: &str) -> String {
+pub(crate) fn printable(line: &str) -> String {
     line.chars().filter(|c| !c.is_control()).collect()
 }
 

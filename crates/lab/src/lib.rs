@@ -27,6 +27,7 @@ mod error;
 mod guest;
 pub mod icache;
 mod image;
+pub mod kernel;
 pub mod latency;
 mod ledger;
 mod parts;

@@ -134,6 +134,7 @@ names! {
     FETCH_WAIT_CYCLES = "fetch-wait-cycles", "Cycles that the timed program waited for instructions.";
     FILE_SYSTEM_INPUTS = "file_system_inputs", "Blocks of 512 bytes read for the process (getrusage).";
     FIRST_FETCH_MIN = "first-fetch-min", "Fewest cycles from the interrupt to the handler's first fetch.";
+    FUNCTION = "function/*", "Instructions and cycles of a kernel's function in one crossing: `function/NAME/cycles`.";
     HIT_RATE = "hit-rate", "Hits divided by accesses.";
     INSTRUCTIONS = "instructions", "Instructions.";
     INSTRUCTIONS_BY_MODE = "instructions:*", "Instructions in one mode, counted by the processor.";

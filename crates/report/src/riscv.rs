@@ -4,6 +4,7 @@ mod bill;
 mod cycles;
 mod designs;
 mod engines;
+mod functions;
 mod icache;
 mod pipeline;
 mod profile;
@@ -59,6 +60,7 @@ fn trap(run: &Run, style: &Style) -> Vec<String> {
         (1, _) => designs::view(&measured(run), style),
         _ => engines::table(run, style),
     };
+    text.extend(functions::view(&run.results, style));
     text.extend(engines::notes(run, style));
     text.extend(warnings(run, style, &[]));
     text

@@ -1,5 +1,6 @@
 //! `tollgate riscv`: the bill of a trap, caches, and programs on the embedded machine. One file for each command.
 
+mod bill;
 mod boot;
 mod icache;
 mod pipeline;
@@ -33,6 +34,8 @@ enum RiscvCommand {
     Run(run::RunArgs),
     /// Boot a real kernel: Linux, xv6, or your own
     Boot(boot::BootArgs),
+    /// The bill of a real kernel: what a system call costs, by phase and function
+    Bill(bill::BillArgs),
     /// Where the cycles of a whole program go on a core: by function and cause, and by who called whom
     Profile(run::ProfileArgs),
     /// How near the timed cores are to the RTL of real ones
@@ -47,6 +50,7 @@ pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
         RiscvCommand::Icache(args) => icache::run(args),
         RiscvCommand::Run(args) => run::run(args),
         RiscvCommand::Boot(args) => boot::run(args),
+        RiscvCommand::Bill(args) => bill::run(args),
         RiscvCommand::Profile(args) => run::profile(args),
         RiscvCommand::Validate(args) => validate::run(args),
     }

@@ -61,7 +61,7 @@ pub struct BootRequest {
 }
 
 /// The instructions of QEMU's `virt`, as far as they are here.
-const ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
+pub(super) const ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
 
 /// The largest kernel, firmware or initial RAM disk that is read.
 const LARGEST: u64 = 1 << 30;
@@ -179,7 +179,7 @@ fn folder(path: &Path) -> &Path {
 }
 
 /// The bytes of a regular file that is not too large. (A device could have no end, a pipe no beginning.)
-fn regular(path: &Path) -> Result<Vec<u8>, PlanError> {
+pub(super) fn regular(path: &Path) -> Result<Vec<u8>, PlanError> {
     let (mut file, len) = open(path)?;
     if len > LARGEST {
         return Err(PlanError::file(path, format!("{len} bytes; at most {LARGEST} are read")));

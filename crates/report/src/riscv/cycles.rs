@@ -1,6 +1,7 @@
 //! Bills of traps in cycles: a line for each trap, the bills by phase and cause, and what the program pays after the
 //! return.
 
+use super::functions;
 use super::words::{CAUSES, crossing_name, kernel, or_dash, part, phase_name, trap};
 use crate::head::head;
 use crate::notes::notes;
@@ -29,6 +30,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
             text.extend(after(result, style));
         }
     }
+    text.extend(functions::view(&run.results, style));
     text.push(String::new());
     text.extend(notes(run, style));
     text

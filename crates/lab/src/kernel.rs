@@ -1,0 +1,371 @@
+//! The bill of a system call in a real kernel: a small first process of ours makes the calls, and the machine sees
+//! every instruction between the trap and the return.
+
+mod kallsyms;
+mod rules;
+mod watch;
+
+use std::collections::BTreeMap;
+
+use tollgate_record::family::{Caches, TrapAsked, TrapFound};
+use tollgate_record::{
+    Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Status, Warning, counter,
+    warning,
+};
+use tollgate_riscv::timing::{Cause, Core, CoreError};
+use tollgate_riscv::{Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
+
+use crate::boot::{self, BootJob, KernelError};
+use crate::call::Crossing;
+use crate::phase::Phase;
+use crate::rtl::proof;
+use rules::Rules;
+use watch::{Bill, Watch};
+
+/// Makes the calls: `guests/riscv/programs/probe.c`.
+static PROBE: &[u8] = include_bytes!("../../../guests/riscv/images/probe.elf");
+/// What the probe does: calls with warm caches and after eviction, of each kind, and the call that it begins with.
+const WARM: usize = 200;
+const EVICTED: usize = 12;
+const FIRST_CALL: u64 = 173;
+/// The last of the warm calls are billed; the others warm the caches.
+const BILLED: usize = 100;
+
+/// The calls that the probe makes: names and numbers.
+pub const CALLS: [(&str, u16); 4] = [("getpid", 172), ("read", 63), ("write", 64), ("openat", 56)];
+
+/// A kernel, and what to count.
+pub struct KernelJob {
+    /// Linux's `Image`.
+    pub kernel: Vec<u8>,
+    /// The contents of `System.map`; if `None`, the image's own symbols.
+    pub map: Option<String>,
+    /// The calls' numbers.
+    pub calls: Vec<u16>,
+    /// The core whose cycles count.
+    pub core: Option<Core>,
+    /// The machine's instructions.
+    pub isa: Isa,
+}
+
+/// Why there is no bill.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum BillError {
+    #[error("{0}")]
+    Kernel(#[from] KernelError),
+    #[error("{0}")]
+    Core(#[from] CoreError),
+    #[error("no symbols in the image; give its System.map with --symbols")]
+    NoSymbols,
+    #[error("no line of it is an address, a letter and a name")]
+    NotAMap,
+    #[error("the rules for Linux's phases: {0}")]
+    Rules(String),
+    #[error("the symbols are not the kernel's: there is no {0}")]
+    NoEntry(String),
+    #[error("the kernel did not start the first process; its last lines:\n{0}")]
+    NoProcess(String),
+    #[error("the first process did not make its calls; the kernel's last lines:\n{0}")]
+    NoCalls(String),
+    #[error("the instructions of a call do not add up: {counted} by function, {retired} by the counter")]
+    Sum { counted: u64, retired: u64 },
+}
+
+/// Boots the kernel and bills its calls: each with warm caches and, with a core, after they were evicted.
+///
+/// # Errors
+/// A kernel that does not start, or whose symbols are not known.
+pub fn measure(job: &KernelJob) -> Result<Vec<Measurement>, BillError> {
+    let symbols = match &job.map {
+        Some(map) => from_map(map).ok_or(BillError::NotAMap)?,
+        None => kallsyms::read(&job.kernel).ok_or(BillError::NoSymbols)?,
+    };
+    let rules = Rules::linux().map_err(|error| BillError::Rules(error.to_string()))?;
+    let entry = symbols.iter().find(|symbol| symbol.0 == rules.entry);
+    let entry = entry.ok_or_else(|| BillError::NoEntry(rules.entry.clone()))?.1;
+    let mut machine = boot::prepare(
+        &BootJob {
+            isa: job.isa,
+            harts: 1,
+            ram_bytes: 512 << 20,
+            kernel: job.kernel.clone(),
+            firmware: Some(Firmware::BuiltIn),
+            initrd: Some(archive()),
+            append: "console=ttyS0 rdinit=/init".into(),
+            max_instructions: 0,
+        },
+        None,
+    )?;
+
+    let mut first = FirstCall::default();
+    let mut console = Vec::new();
+    // In short pieces: the calls that are billed begin a moment after the first.
+    if !run(&mut machine, 20_000_000_000, 1 << 14, &mut first, &mut console, |first| first.handler.is_some())
+    {
+        return Err(BillError::NoProcess(last_lines(&console)));
+    }
+    let bias = first.handler.unwrap_or_default().wrapping_sub(entry);
+    let symbols = symbols.into_iter().map(|(name, address)| (name, address.wrapping_add(bias)));
+    let mut watch = Watch::new(symbols, rules, job.core.as_ref(), &machine.code())?;
+    run(&mut machine, 5_000_000_000, 1 << 20, &mut watch, &mut console, |_| false);
+
+    if let Some((counted, retired)) = watch.wrong {
+        return Err(BillError::Sum { counted, retired });
+    }
+    let kernel = version(&job.kernel);
+    let mut results = Vec::new();
+    for &number in &job.calls {
+        let crossings = watch.crossings.get(&u64::from(number)).map_or(&[][..], Vec::as_slice);
+        let Some((_, last)) = crossings.split_at_checked(crossings.len().wrapping_sub(WARM + EVICTED)) else {
+            return Err(BillError::NoCalls(last_lines(&console)));
+        };
+        let (warm, evicted) = last.split_at(WARM);
+        let warm = &warm[WARM - BILLED..];
+        results.extend(entry_of(job, &kernel, number, Caches::Warm, warm, &watch));
+        if job.core.is_some() {
+            results.extend(entry_of(job, &kernel, number, Caches::Cold, evicted, &watch));
+        }
+    }
+    Ok(results)
+}
+
+/// Runs in slices until `done`, the end or the budget; whether it is done.
+fn run<O: Observer>(
+    machine: &mut Machine,
+    budget: u64,
+    slice: u64,
+    observer: &mut O,
+    console: &mut Vec<u8>,
+    done: impl Fn(&O) -> bool,
+) -> bool {
+    for _ in 0..budget / slice {
+        let stop = machine.run(slice, observer);
+        console.extend(machine.take_console());
+        console.drain(..console.len().saturating_sub(4096));
+        if done(observer) {
+            return true;
+        }
+        if stop != Stop::Budget {
+            return false;
+        }
+    }
+    false
+}
+
+fn last_lines(console: &[u8]) -> String {
+    let text = String::from_utf8_lossy(console).into_owned();
+    let lines: Vec<String> = text.lines().map(boot::printable).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> = lines.iter().rev().take(8).rev().map(|line| format!("  {line}")).collect();
+    lines.join("\n")
+}
+
+/// Waits for the call that the probe begins with.
+#[derive(Default)]
+struct FirstCall {
+    /// Where the kernel takes traps.
+    handler: Option<u64>,
+}
+
+impl Observer for FirstCall {
+    const TRAP: bool = true;
+
+    fn trap(&mut self, trap: &Trap) {
+        if trap.from == Privilege::User
+            && trap.cause.code() == 8
+            && !trap.cause.is_interrupt()
+            && trap.a7 == FIRST_CALL
+        {
+            self.handler = Some(trap.handler);
+        }
+    }
+}
+
+/// An initial RAM disk with the probe as its first process, as `cpio -H newc` writes it (Linux's
+/// Documentation/driver-api/early-userspace/buffer-format.rst).
+fn archive() -> Vec<u8> {
+    const DIRECTORY: u32 = 0o040_755;
+    const DEVICE: u32 = 0o020_666;
+    const PROGRAM: u32 = 0o100_755;
+    let files: [(&str, u32, &[u8], [u32; 2]); 6] = [
+        ("dev", DIRECTORY, b"", [0, 0]),
+        ("dev/console", DEVICE, b"", [5, 1]),
+        ("dev/null", DEVICE, b"", [1, 3]),
+        ("dev/zero", DEVICE, b"", [1, 5]),
+        ("init", PROGRAM, PROBE, [0, 0]),
+        ("TRAILER!!!", 0, b"", [0, 0]),
+    ];
+    let mut out = Vec::new();
+    for (n, (name, mode, data, [major, minor])) in (1_u32..).zip(files) {
+        let (size, name_size) = (data.len() as u32, name.len() as u32 + 1);
+        out.extend(b"070701");
+        for field in [n, mode, 0, 0, 1, 0, size, 0, 0, major, minor, name_size, 0] {
+            out.extend(format!("{field:08x}").bytes());
+        }
+        out.extend(name.bytes());
+        // The name ends with a zero; the data begin and end at multiples of four.
+        out.push(0);
+        out.resize(out.len().next_multiple_of(4), 0);
+        out.extend(data);
+        out.resize(out.len().next_multiple_of(4), 0);
+    }
+    out
+}
+
+/// The functions of a `System.map`.
+fn from_map(text: &str) -> Option<Vec<kallsyms::Symbol>> {
+    let line = |line: &str| {
+        let mut words = line.split_whitespace();
+        let address = u64::from_str_radix(words.next()?, 16).ok()?;
+        let kind = words.next()?;
+        matches!(kind, "t" | "T" | "w" | "W").then(|| Some((words.next()?.to_owned(), address)))?
+    };
+    let mut symbols: Vec<_> = text.lines().filter_map(line).collect();
+    symbols.sort_by_key(|symbol| symbol.1);
+    Some(symbols).filter(|symbols| !symbols.is_empty())
+}
+
+/// What the image calls itself, such as `linux-6.12.5`.
+fn version(image: &[u8]) -> String {
+    const BANNER: &[u8] = b"Linux version ";
+    let at = image.windows(BANNER.len()).position(|window| window == BANNER);
+    let rest = at.map_or(&[][..], |at| &image[at + BANNER.len()..]);
+    let word: String =
+        rest.iter().map(|&byte| char::from(byte)).take_while(char::is_ascii_graphic).take(64).collect();
+    if word.is_empty() { "linux".into() } else { format!("linux-{word}") }
+}
+
+/// The record of the crossings of a kind: the bill is that of the median one among those into which no interrupt came, so
+/// that its parts are whole numbers that add up.
+fn entry_of(
+    job: &KernelJob,
+    kernel: &str,
+    number: u16,
+    caches: Caches,
+    crossings: &[Bill],
+    watch: &Watch,
+) -> Option<Measurement> {
+    let mut alone: Vec<&Bill> = crossings.iter().filter(|bill| !bill.disturbed).collect();
+    let size = |bill: &Bill| if job.core.is_some() { bill.cycles() } else { bill.instructions() };
+    alone.sort_by_key(|bill| size(bill));
+    let bill = *alone.get(alone.len() / 2)?;
+    let name = CALLS
+        .iter()
+        .find(|(_, n)| *n == number)
+        .map_or_else(|| Crossing::Call(number).slug(), |(name, _)| (*name).to_owned());
+    let mut entry =
+        Measurement::empty(&format!("riscv-trap/{name}"), "embedded", Per::Trap, Status::Measured);
+    entry.samples = alone.len() as u64;
+    entry.crossings = alone.len() as u64;
+    entry.asked = Asked::Trap(TrapAsked {
+        kernel: kernel.to_owned(),
+        isa: job.isa.to_string(),
+        iterations: crossings.len() as u64,
+        call: Some(number),
+        core: job.core.as_ref().map(|core| core.name.clone()),
+        caches: job.core.as_ref().map(|_| caches),
+    });
+    let about = match caches {
+        Caches::Warm => "a real kernel, warm: the median call",
+        Caches::Cold => "a real kernel, after its program read 2 MiB: the median call",
+    };
+    let proof = job.core.as_ref().and_then(proof);
+    entry.found = Found::Trap(TrapFound { result: None, about: about.into(), proof });
+
+    let instructions = alone.iter().map(|bill| bill.instructions());
+    entry.count(counter::INSTRUCTIONS, bill.instructions() as f64);
+    entry.count(counter::INSTRUCTIONS_MIN, instructions.clone().min().unwrap_or_default() as f64);
+    entry.count(counter::INSTRUCTIONS_MAX, instructions.max().unwrap_or_default() as f64);
+    if job.core.is_some() {
+        let at = |share: usize| alone[(alone.len() - 1) * share / 100].cycles() as f64;
+        let [min, p10, p50, p90, p99, max] = [0, 10, 50, 90, 99, 100].map(at);
+        debug_assert!(max >= p99);
+        entry.cycles = Some(Estimate { min, p10, p50, p90, p99, ..Estimate::point(bill.cycles() as f64) });
+    }
+    let mut functions: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for (&(function, _), part) in &bill.parts {
+        let sums = functions.entry(watch.name(function)).or_default();
+        sums[0] += part.instructions;
+        sums[1] += part.causes.iter().sum::<u64>();
+    }
+    for (function, [instructions, cycles]) in functions {
+        entry
+            .counters
+            .insert(counter::FUNCTION.part(&format!("{function}/instructions")), instructions as f64);
+        if job.core.is_some() {
+            entry.counters.insert(counter::FUNCTION.part(&format!("{function}/cycles")), cycles as f64);
+        }
+    }
+    for &phase in Phase::ALL {
+        let parts = || bill.parts.iter().filter(|((_, of), _)| *of == phase).map(|(_, part)| part);
+        if parts().next().is_none() {
+            continue;
+        }
+        let mut line = RecordPhase::new(phase.name(), Evidence::Simulated);
+        line.instructions = Some(parts().map(|part| part.instructions).sum::<u64>() as f64);
+        if job.core.is_some() {
+            let of = |cause: Cause| parts().map(|part| part.causes[cause as usize]).sum::<u64>();
+            line.cycles =
+                Some(Estimate::point(Cause::ALL.iter().map(|&cause| of(cause)).sum::<u64>() as f64));
+            for &cause in Cause::ALL {
+                if of(cause) > 0 {
+                    line.causes.insert(cause.name().into(), of(cause) as f64);
+                }
+            }
+        }
+        entry.phases.push(line);
+    }
+    entry.proof.insert("traps_per_crossing".into(), 1.0);
+    let unnamed: u64 = bill
+        .parts
+        .iter()
+        .filter(|((function, _), _)| *function == 0)
+        .map(|(_, part)| part.instructions)
+        .sum();
+    if unnamed * 50 > bill.instructions() {
+        let text = format!("{unnamed} of {} instructions have no symbol", bill.instructions());
+        entry.warnings.push(Warning::new(warning::CROSSINGS_DIFFER, text));
+    }
+    Some(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_is_read_as_far_as_it_is_one() {
+        let map =
+            "ffffffff80000000 T _start\nffffffff80000100 d data\nffffffff80000040 t helper\nnot a line\n";
+        let found = from_map(map).unwrap();
+        assert_eq!(
+            found,
+            [("_start".into(), 0xffff_ffff_8000_0000), ("helper".into(), 0xffff_ffff_8000_0040)]
+        );
+        assert_eq!(from_map("ffffffff80000000 B The_real_System.map_is_elsewhere"), None);
+        assert_eq!(from_map(""), None);
+    }
+
+    #[test]
+    fn the_archive_is_what_cpio_reads() {
+        let Some(_) = tollgate_testkit::program("cpio") else {
+            return tollgate_testkit::skip!("cpio is missing: apt-get install cpio");
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("initrd");
+        std::fs::write(&path, archive()).unwrap();
+        let list = std::process::Command::new("cpio").args(["-itv", "-F"]).arg(&path).output().unwrap();
+        let text = String::from_utf8_lossy(&list.stdout).into_owned();
+        for expected in ["drwxr-xr-x", "crw-rw-rw-", "1,   5", "dev/zero", "-rwxr-xr-x", " init"] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
+        assert_eq!(text.lines().count(), 5, "{text}");
+    }
+
+    #[test]
+    fn a_version_is_the_banner_s_third_word() {
+        assert_eq!(version(b"\0\0Linux version 6.12.5-x (gcc)"), "linux-6.12.5-x");
+        assert_eq!(version(b"nothing"), "linux");
+    }
+}
