@@ -170,7 +170,11 @@ def killed_workers(sweep: Disturbed, count: int) -> None:
             for moment in moments:
                 at(store, moment)
                 # A nanny gives up for good if its worker is killed while it starts.
-                while killed in scheduler.workers or len(scheduler.workers) < 2:
+                while (
+                    killed in scheduler.workers
+                    or len(scheduler.workers) < 2
+                    or any(it.process is None or it.process.status.name != "running" for it in own.workers.values())
+                ):
                     if ended.wait(0.01):
                         return
                 victim = chance.choice([it for it in own.workers.values() if it.pid])

@@ -25,6 +25,10 @@ pub const SAMPLE: u64 = 1 << 15;
 /// Samples of a block after which it is the entry of a region.
 pub const HOT: u8 = 2;
 
+/// Instructions that may be translated at once, before samples have to pay: a translator takes as long for one as the engine for
+/// some ten thousand, so code that is spread widely would cost more than it gains. A sample pays for one instruction.
+const ADVANCE: i64 = 2048;
+
 /// Code to translate: instructions of one page that the entry leads to by branches and direct jumps.
 #[derive(Clone, Debug)]
 pub struct Region {
@@ -143,12 +147,22 @@ pub(crate) struct Tier {
     /// By the key of the entry's block. `None` for a region that the translator refused.
     regions: HashMap<(u64, u64), Option<u16>>,
     samples: HashMap<(u64, u64), u8>,
+    /// Instructions that may be translated now; negative after a large region.
+    credit: i64,
 }
 
 impl Tier {
     pub(crate) fn new(translator: Box<dyn Translator>, every: u64) -> Self {
         let (regions, samples) = (HashMap::new(), HashMap::new());
-        Self { translator, every, due: every, starts: boxed(Start::NOWHERE), regions, samples }
+        Self {
+            translator,
+            every,
+            due: every,
+            starts: boxed(Start::NOWHERE),
+            regions,
+            samples,
+            credit: ADVANCE,
+        }
     }
 
     /// Forgets at which address in which context a translation begins.
@@ -185,14 +199,26 @@ impl Tier {
         now: u64,
         region: impl FnOnce() -> Option<Region>,
     ) -> bool {
+        // The previous sample was due `every` instructions before this one, or earlier.
+        let passed = 1 + now.saturating_sub(self.due) / self.every.max(1);
+        self.credit = self.credit.saturating_add(passed as i64).min(ADVANCE);
         self.due = now.saturating_add(self.every);
         let samples = self.samples.entry(key).or_default();
         *samples = samples.saturating_add(1);
         if *samples < HOT {
             return false;
         }
-        let translate = || region().and_then(|region| self.translator.translate(&region));
-        self.regions.entry(key).or_insert_with(translate).is_some()
+        if let Some(known) = self.regions.get(&key) {
+            return known.is_some();
+        }
+        if self.credit <= 0 {
+            return false;
+        }
+        let region = region();
+        self.credit -= region.as_ref().map_or(0, |region| region.insns.len() as i64);
+        let number = region.and_then(|region| self.translator.translate(&region));
+        self.regions.insert(key, number);
+        number.is_some()
     }
 
     /// Runs the translation at an address, if there is one; `registers` is made for it.

@@ -267,6 +267,40 @@ fn each_instruction_does_in_a_translation_what_the_interpreter_does() {
     assert!(missing.is_empty(), "never in translated code: {missing:?}");
 }
 
+#[test]
+fn the_inexact_flag_is_raised_by_the_first_inexact_operation() {
+    // 1,000 rounds, each of which clears the flags, does one operation and adds the flags to a0. By hand: each operation on 1 and
+    // 1 is exact, each on 1/3 and 10.7 is rounded, which raises bit 0 and no other (unprivileged specification, F extension).
+    let ops = [
+        [Op::FaddD, Op::FsubD, Op::FmulD, Op::FdivD, Op::FsqrtD, Op::FmaddD, Op::FnmsubD],
+        [Op::FaddS, Op::FsubS, Op::FmulS, Op::FdivS, Op::FsqrtS, Op::FmaddS, Op::FnmsubS],
+    ];
+    for (place, op) in ops.into_iter().enumerate().flat_map(|(place, ops)| ops.map(|op| (place, op))) {
+        for ([a, b], expected) in [([1.0_f64, 1.0], 0), ([1.0 / 3.0, 10.7], 1_000)] {
+            let mut asm = Asm::default();
+            asm.op(Op::Auipc, 8, 0, 0, 0x1000).li(9, 0x6000).op(Op::Csrrs, 0, 9, 0, MSTATUS).li(11, 1_000);
+            asm.op(Op::Fld, 1, 8, 0, 0).op(Op::Fld, 2, 8, 0, 8);
+            let top = asm.0.len() as i64;
+            asm.op(Op::Csrrwi, 0, 0, 0, FFLAGS);
+            let rs2 = if matches!(op, Op::FsqrtD | Op::FsqrtS) { 0 } else { 2 };
+            asm.word(Insn::encode(op, Operands { rd: 3, rs1: 1, rs2, rs3: 2, rm: 0, ..Default::default() }));
+            asm.op(Op::Csrrs, 12, 0, 0, FFLAGS).op(Op::Add, 10, 10, 12, 0).op(Op::Addi, 11, 11, 0, -1);
+            let at = asm.0.len() as i64;
+            asm.op(Op::Bne, 0, 11, 0, top - at);
+            finish(&mut asm);
+            asm.0.resize(0x1000, 0);
+            for value in [a, b] {
+                let single = 0xffff_ffff_0000_0000 | u64::from((value as f32).to_bits());
+                asm.0.extend([value.to_bits(), single][place].to_le_bytes());
+            }
+            let (mut fast, seen) = translating("rv64gc".parse().unwrap(), &asm.0, 1);
+            assert_eq!(fast.run(100_000, &mut ()), Stop::Exit { code: 0 });
+            assert_eq!(fast.x(10), expected, "{op:?} of {a} and {b}");
+            assert!(seen.borrow().ran.contains(&op), "{op:?}");
+        }
+    }
+}
+
 /// Writes the exit code in `a0` to the test finisher.
 fn finish(asm: &mut Asm) {
     asm.op(Op::Lui, 5, 0, 0, 0x10_0000);
@@ -386,6 +420,33 @@ fn calls_returns_and_indirect_jumps_go_on_in_translated_code() {
 }
 
 #[test]
+fn returns_from_a_deep_recursion_stop_at_the_limit() {
+    // 40 rounds of a recursion of depth 500 that has no loop: on the way back, returns are the only jumps.
+    let mut asm = Asm::default();
+    asm.op(Op::Auipc, 2, 0, 0, 0x2_0000).li(11, 40);
+    let top = asm.0.len() as i64;
+    asm.li(12, 500);
+    call(&mut asm, 1, 256);
+    asm.op(Op::Addi, 11, 11, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 11, 0, top - at);
+    finish(&mut asm);
+    asm.0.resize(256, 0);
+    asm.op(Op::Addi, 2, 2, 0, -8).op(Op::Sd, 0, 2, 1, 0).op(Op::Addi, 12, 12, 0, -1);
+    asm.op(Op::Beq, 0, 12, 0, 8);
+    call(&mut asm, 1, 256);
+    asm.op(Op::Ld, 1, 2, 0, 0).op(Op::Addi, 2, 2, 0, 8).op(Op::Addi, 10, 10, 0, 1).op(Op::Jalr, 0, 1, 0, 0);
+    for seed in 1..=5 {
+        let (stop, seen) = compare(&asm.0, &mut Rng(seed), 5_000, &format!("recursion, seed {seed}"));
+        assert_eq!(stop, Stop::Exit { code: 0 });
+        assert!(seen.borrow().retired > 90_000, "{}", seen.borrow().retired);
+    }
+    let mut plain = machine("rv64im".parse().unwrap(), &asm.0);
+    plain.run_reference(1_000_000, &mut ());
+    assert_eq!(plain.x(10), 40 * 500);
+}
+
+#[test]
 fn jumps_between_instructions_trap_where_there_are_no_compressed_ones() {
     // A hot loop of 3,000 rounds, and in the last hundred of them a branch, a `jal` or a `jalr` to an address that is even and
     // not a multiple of four: a trap before the jump has retired (unprivileged specification, 2.5). The handler counts in s0
@@ -427,24 +488,64 @@ fn jumps_between_instructions_trap_where_there_are_no_compressed_ones() {
     }
 }
 
+/// A region of instructions one after another.
+fn straight(entry: u64, asm: &Asm) -> Region {
+    let insn = |(place, word): (usize, &[u8])| {
+        let word = u32::from_le_bytes(word.try_into().unwrap());
+        let insn = tollgate_riscv::Decoder::new("rv64imac".parse().unwrap()).decode(word).unwrap();
+        tollgate_riscv::BlockInsn { pc: entry + place as u64 * 4, insn, word, page: 1 }
+    };
+    let insns = asm.0.chunks(4).enumerate().map(insn).collect();
+    Region { entry, insns, target_mask: 1, rounding: None }
+}
+
+#[test]
+fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit() {
+    let mut translations = Translations::new().unwrap();
+    let mut asm = Asm::default();
+    asm.op(Op::Addi, 10, 10, 0, 1);
+    let first = translations.translate(&straight(0x1000, &asm)).unwrap();
+    let second = translations.translate(&straight(0x1004, &asm)).unwrap();
+    let good = Start { pc: 0x1004, context: 3, number: second.into() };
+    let cases = [
+        ("all is right", good, 6, 2),
+        ("the limit is exceeded", good, 5, 1),
+        ("another context", Start { context: 4, ..good }, 6, 1),
+        ("another address", Start { pc: 0x1004 + 2 * STARTS as u64, ..good }, 6, 1),
+        // Whatever the table contains, nothing but a translation is called.
+        ("no translation", Start { number: 2, ..good }, 6, 1),
+        ("no number of one", Start { number: u32::MAX, ..good }, 6, 1),
+    ];
+    for (what, start, limit, expected) in cases {
+        let mut starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
+        starts[(0x1004 >> 1) % STARTS] = start;
+        let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; 256];
+        let mut x = [0; 256];
+        let registers = Registers {
+            x: &mut x,
+            f: &mut [0; 256],
+            fflags: &mut 0,
+            ram: &mut [0; 8],
+            loads: &table,
+            stores: &table,
+            starts: &starts,
+            context: 3,
+            retired: 5,
+            limit,
+        };
+        let exit = translations.run(first, registers);
+        let end = Exit { pc: 0x1000 + expected * 4, retired: 5 + expected, interpret: false };
+        assert_eq!((exit, x[10]), (Some(end), expected), "{what}");
+    }
+}
+
 #[test]
 fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
     let mut asm = Asm::default();
     asm.op(Op::Sd, 0, 10, 11, 0).op(Op::Ld, 12, 10, 0, 0);
-    let insns: Vec<_> = asm
-        .0
-        .chunks(4)
-        .enumerate()
-        .map(|(place, word)| {
-            let word = u32::from_le_bytes(word.try_into().unwrap());
-            let insn = tollgate_riscv::Decoder::new("rv64imac".parse().unwrap()).decode(word).unwrap();
-            tollgate_riscv::BlockInsn { pc: 0x1000 + place as u64 * 4, insn, word, page: 1 }
-        })
-        .collect();
     let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
     let mut translations = Translations::new().unwrap();
-    let number =
-        translations.translate(&Region { entry: 0x1000, insns, target_mask: 1, rounding: None }).unwrap();
+    let number = translations.translate(&straight(0x1000, &asm)).unwrap();
     for (addend, is_inside) in [
         (0, true),
         (4096 - 8, true),
