@@ -55,8 +55,8 @@ pub struct BootRequest {
     /// Stop a kernel that has not ended after so many instructions
     #[arg(long, default_value_t = 100_000_000_000, value_name = "N")]
     pub max_instructions: u64,
-    /// How instructions are executed; what the kernel does is the same
-    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "auto", value_name = "TIER")]
+    /// How instructions are executed; what the kernel does is the same, but a boot is shorter without translations
+    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "interpret", value_name = "TIER")]
     pub tier: Tier,
 }
 
@@ -80,6 +80,8 @@ impl BootRequest {
     /// The machine, booted or continued.
     fn machine(&self) -> Result<Machine, PlanError> {
         check_budget(self.max_instructions)?;
+        within("--harts", self.harts, "a number", 1..=8)?;
+        within("--memory", self.memory, "MiB", 1..=65536)?;
         let drive = self.drive.as_deref().map(open_drive).transpose()?;
         let kernel = match (&self.from, &self.kernel) {
             (Some(path), _) => {
@@ -88,8 +90,6 @@ impl BootRequest {
             (None, Some(path)) => regular(path)?,
             (None, None) => return Err(PlanError::conflict("give --kernel or --from")),
         };
-        within("--harts", self.harts, "a number", 1..=8)?;
-        within("--memory", self.memory, "MiB", 1..=65536)?;
         let firmware = match self.bios.as_deref() {
             None => None,
             Some(path) if path == Path::new("sbi") => Some(Firmware::BuiltIn),
