@@ -74,8 +74,8 @@ pub(super) fn check(
     args: &[&str],
     expected: &str,
 ) -> Result<()> {
-    // pip reads a newer manylinux as all older ones, and asks for one musllinux exactly.
-    for system in [format!("manylinux_2_28_{arch}"), format!("musllinux_1_2_{arch}")] {
+    // As a platform that is named, pip takes one tag exactly.
+    for system in tags(arch) {
         let place = tempfile::tempdir()?;
         printed(
             Command::new("pip3")
