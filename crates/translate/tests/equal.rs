@@ -594,7 +594,7 @@ fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit(
 
 #[test]
 fn misaligned_accesses_are_done_in_one_page_where_the_machine_does_them() {
-    // (unprivileged specification, 2.6: otherwise they trap, which is the interpreter's, as is what lies in two pages)
+    // (unprivileged specification, 2.6: otherwise they trap, which is the interpreter's, as is what is in two pages)
     let mut asm = Asm::default();
     asm.op(Op::Sd, 0, 10, 11, 0).op(Op::Lwu, 12, 10, 0, 2);
     let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
