@@ -162,12 +162,12 @@ def test_bad_input(how: dict[str, Any], words: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("axes", "count", "words"),
     [
-        ({"core": ["rocket"]}, 0, "0 points are no space"),
+        ({"core": ["rocket"]}, 0, "0 points are not a space"),
         ({"core": []}, 2, "'core' has no values"),
-        ({"calls": (5, 1)}, 2, "'calls' is no range"),
-        ({"calls": ("a", "b")}, 2, "'calls' is no range"),
-        ({"calls": (1, 2, 3)}, 2, "'calls' is no range"),
-        ({"calls": (0.0, float("inf"))}, 2, "'calls' is no range"),
+        ({"calls": (5, 1)}, 2, "'calls' is not a range"),
+        ({"calls": ("a", "b")}, 2, "'calls' is not a range"),
+        ({"calls": (1, 2, 3)}, 2, "'calls' is not a range"),
+        ({"calls": (0.0, float("inf"))}, 2, "'calls' is not a range"),
     ],
 )
 def test_no_points_are_drawn_from_what_is_no_space(axes: dict[str, Any], count: int, words: str) -> None:

@@ -139,12 +139,12 @@ def _values(key: str, values: Any) -> list[Any]:
 def _check_drawn(axes: Axes, count: int) -> None:
     """Refuses what no points can be drawn from."""
     if count < 1:
-        raise UsageError(f"{count} points are no space: give a 'count' of at least 1")
+        raise UsageError(f"{count} points are not a space: give a 'count' of at least 1")
     for key, it in axes.items():
         if not isinstance(it, tuple):
             _values(key, it)
         elif len(it) != 2 or not all(isinstance(end, int | float) and math.isfinite(end) for end in it) or it[0] > it[1]:
-            raise UsageError(f"'{key}' is no range: give two numbers, the lower one first")
+            raise UsageError(f"'{key}' is not a range: give two numbers, the lower one first")
 
 
 def _at(values: Any, share: float) -> Any:
