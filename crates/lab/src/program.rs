@@ -1,18 +1,29 @@
 //! Runs a user's program on the embedded machine: bare, or a static Linux program on the proxy kernel.
 
+mod caches;
+mod fence;
+mod signature;
+
 use std::io::{self, Write};
 
 use tollgate_record::number::count;
+use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
-    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Stop, Trap, Xlen,
+    Access, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Retired,
+    Stop, Trap, Xlen,
 };
+
+pub use caches::Shapes;
 
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::symbols::Symbols;
 use crate::tier::{Tier, TierError};
 use crate::trace::{Trace, Tracer};
+
+use caches::Caches;
+use fence::Fence;
 
 /// What to run, on what.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +48,8 @@ pub struct Job {
     pub max_instructions: u64,
     /// What executes it if nothing is watched.
     pub tier: Tier,
+    /// Bytes in a line of the signature, if it is wanted.
+    pub signature: Option<usize>,
 }
 
 /// What `mcycle` counts.
@@ -65,6 +78,13 @@ pub enum Watch {
     Profile,
     /// The same, and cycles on a core by function and cause.
     Ledger(Box<Core>, GuestTime),
+    /// Accesses to caches, and with `fence` code that is executed without `fence.i` after it was written.
+    Beside {
+        /// The caches.
+        caches: Shapes,
+        /// Whether to look for such code.
+        fence: bool,
+    },
 }
 
 impl Watch {
@@ -97,12 +117,24 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// Where its cycles went, when a core was watched.
     pub ledger: Option<ProgramLedger>,
+    /// What somebody who watched stores and fetches should know.
+    pub warning: Option<String>,
+    /// The signature, of a program that ended by itself.
+    pub signature: Option<String>,
 }
 
 impl Outcome {
     /// Whether it ended by itself, with status 0.
     pub fn is_success(&self) -> bool {
         self.ending == Ending::Exited(0)
+    }
+
+    /// Sentences about what it did beside ending.
+    pub fn remarks(&self) -> impl Iterator<Item = String> {
+        let refused = self.refused.iter().map(|path| {
+            format!("the program asked for {path}, which it may not read; --allow {path} lets it")
+        });
+        refused.chain(self.warning.clone())
     }
 
     /// How it ended and after how many instructions, as a sentence.
@@ -138,6 +170,10 @@ pub enum ProgramError {
     Core(#[from] CoreError),
     #[error("{0}")]
     Tier(#[from] TierError),
+    #[error("{0}")]
+    Cache(#[from] CacheError),
+    #[error("the program has no signature: no memory between the symbols begin_signature and end_signature")]
+    NoSignature,
     #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
     NoMemory(u64),
     #[error("cannot write the program's output: {0}")]
@@ -203,12 +239,14 @@ pub fn run(
     trace: &mut dyn Write,
 ) -> Result<Outcome, ProgramError> {
     let Booted { mut machine, program, kernel } = boot(job)?;
+    let signature =
+        job.signature.map(|line| Ok::<_, ProgramError>((signature::place(&program)?, line))).transpose()?;
     match (&watch, job.tier) {
         (Watch::Nothing, tier) => tier.prepare(&mut machine)?,
         (_, Tier::Translate) => return Err(TierError::Watched.into()),
         _ => {}
     }
-    let (mut profile, mut ledger) = (None, None);
+    let (mut profile, mut ledger, mut warning) = (None, None, None);
     let symbols = &mut Symbols::new(&program, kernel.as_ref());
     let ending = match watch {
         Watch::Nothing => {
@@ -253,10 +291,48 @@ pub fn run(
             ledger = Some(watch);
             ending
         }
+        Watch::Beside { caches, fence } => {
+            let mut watch = Beside { caches: Caches::new(&caches)?, fence: fence.then(Fence::default) };
+            let mut quiet = |_: &mut Beside| Ok(());
+            let ending = drive(&mut machine, symbols, job, &mut watch, SLICE, console, &mut quiet)?;
+            trace.write_all(watch.caches.tell().as_bytes())?;
+            warning = watch.fence.and_then(|fence| fence.tell(symbols));
+            ending
+        }
+    };
+    let signature = match (&ending, signature) {
+        (Ending::Exited(_), Some((place, line))) => Some(signature::read(&machine, place, line)?),
+        _ => None,
     };
     // An empty path asks about an open descriptor; no file could be allowed for it.
     let refused = machine.host().refused().iter().filter(|path| !path.is_empty()).cloned().collect();
-    Ok(Outcome { ending, instructions: machine.instret(), refused, profile, ledger })
+    let instructions = machine.instret();
+    Ok(Outcome { ending, instructions, refused, profile, ledger, warning, signature })
+}
+
+/// Who watches stores and fetches.
+struct Beside {
+    caches: Caches,
+    fence: Option<Fence>,
+}
+
+impl Observer for Beside {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+
+    fn retire(&mut self, retired: &Retired) {
+        self.caches.retire(retired);
+        if let Some(fence) = &mut self.fence {
+            fence.retire(retired);
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        Observer::access(&mut self.caches, access);
+        if let Some(fence) = &mut self.fence {
+            fence.access(access);
+        }
+    }
 }
 
 /// Fails if there is no room for the machine's memory; allocating it without this check would end the process.
