@@ -4,14 +4,14 @@ mod caches;
 mod fence;
 mod signature;
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 use tollgate_record::number::count;
 use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
-    Access, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Retired,
-    Stop, Trap, Xlen,
+    Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
+    Retired, Stop, Trap, Xlen, ram_below,
 };
 
 pub use caches::Shapes;
@@ -176,10 +176,15 @@ pub enum ProgramError {
     NoSignature,
     #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
     NoMemory(u64),
+    #[error("cannot read the program's input: {0}")]
+    Input(io::Error),
     #[error("cannot write the program's output: {0}")]
     Output(#[from] io::Error),
 }
 
+/// Where RAM usually begins, and the room that is left above a stack at its end.
+const RAM_BASE: u64 = 0x8000_0000;
+pub(crate) const ABOVE_STACK: u64 = 16;
 /// Steps between two looks at the console: a few milliseconds.
 const SLICE: u64 = 1 << 20;
 /// The same with a line for each instruction, which must not pile up.
@@ -204,14 +209,18 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
         bootargs: job.bootargs.clone(),
         ..Config::default()
     };
-    spare(job.ram_bytes)?;
+    let config = if kernel.is_none() { with_ram_at(config, &program) } else { config };
+    spare(config.ram_bytes)?;
     let mut machine = Machine::new(config)?;
     let mut files = MemoryFiles::new();
     for (path, bytes) in &job.files {
         files.insert(path.as_str(), bytes.clone());
     }
     match &kernel {
-        None => machine.load(&program).map_err(ProgramError::Program)?,
+        None => {
+            machine.load(&program).map_err(ProgramError::Program)?;
+            set_stack(&mut machine, &program);
+        }
         Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
         Some(kernel) => {
             // The proxy kernel would only panic.
@@ -231,14 +240,39 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
     Ok(Booted { machine, program, kernel })
 }
 
-/// Runs a job. What the program writes goes to `console`, a trace to `trace`.
+/// The machine with its RAM where a bare program is, if that is below the usual RAM and no device is in the way.
+pub(crate) fn with_ram_at(config: Config, program: &Elf) -> Config {
+    let first = program.segments.first().map_or(RAM_BASE, |segment| segment.address);
+    let end = program.segments.last().map_or(RAM_BASE, |last| last.address + last.memory_size);
+    match ram_below(first, end, config.ram_bytes) {
+        Some((ram_base, ram_bytes)) if config.machine == MachineKind::Spike => {
+            Config { ram_base, ram_bytes, ..config }
+        }
+        _ => config,
+    }
+}
+
+/// Gives a program below the usual RAM, which has no start-up code for this machine, a stack and its global pointer.
+fn set_stack(machine: &mut Machine, program: &Elf) {
+    let Config { ram_base, ram_bytes, .. } = *machine.config();
+    if ram_base != RAM_BASE {
+        machine.set_x(2, ram_base + ram_bytes - ABOVE_STACK);
+        machine.set_x(3, program.symbol("__global_pointer$").unwrap_or(0));
+    }
+}
+
+/// Runs a job. What the program reads comes from `input`, what it writes goes to `console`, a trace to `trace`.
 pub fn run(
     job: &Job,
     watch: Watch,
+    input: &mut dyn Read,
     console: &mut dyn Write,
     trace: &mut dyn Write,
 ) -> Result<Outcome, ProgramError> {
     let Booted { mut machine, program, kernel } = boot(job)?;
+    machine.open_input();
+    let mut terminal = Terminal { input, console };
+    let terminal = &mut terminal;
     let signature =
         job.signature.map(|line| Ok::<_, ProgramError>((signature::place(&program)?, line))).transpose()?;
     match (&watch, job.tier) {
@@ -250,25 +284,20 @@ pub fn run(
     let symbols = &mut Symbols::new(&program, kernel.as_ref());
     let ending = match watch {
         Watch::Nothing => {
-            drive(&mut machine, symbols, job, &mut (), SLICE, console, &mut |(): &mut ()| Ok(()))?
+            drive(&mut machine, symbols, job, &mut (), SLICE, terminal, &mut |(): &mut ()| Ok(()))?
         }
         Watch::Trace(kind) => {
             let bits = if job.isa.xlen() == Xlen::Rv64 { 64 } else { 32 };
             let mut tracer = Tracer::new(kind, bits);
             let mut flush = |tracer: &mut Tracer| trace.write_all(tracer.take().as_bytes());
-            drive(&mut machine, symbols, job, &mut tracer, TRACED_SLICE, console, &mut flush)?
+            drive(&mut machine, symbols, job, &mut tracer, TRACED_SLICE, terminal, &mut flush)?
         }
         Watch::Profile => {
             let mut counts = Profile::new(&program, kernel.as_ref());
-            let ending = drive(
-                &mut machine,
-                symbols,
-                job,
-                &mut counts,
-                SLICE,
-                console,
-                &mut |_: &mut Profile| Ok(()),
-            )?;
+            let ending =
+                drive(&mut machine, symbols, job, &mut counts, SLICE, terminal, &mut |_: &mut Profile| {
+                    Ok(())
+                })?;
             profile = Some(counts);
             ending
         }
@@ -284,7 +313,7 @@ pub fn run(
                 job,
                 &mut watch,
                 SLICE,
-                console,
+                terminal,
                 &mut |_: &mut ProgramLedger| Ok(()),
             )?;
             watch.end();
@@ -294,7 +323,7 @@ pub fn run(
         Watch::Beside { caches, fence } => {
             let mut watch = Beside { caches: Caches::new(&caches)?, fence: fence.then(Fence::default) };
             let mut quiet = |_: &mut Beside| Ok(());
-            let ending = drive(&mut machine, symbols, job, &mut watch, SLICE, console, &mut quiet)?;
+            let ending = drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut quiet)?;
             trace.write_all(watch.caches.tell().as_bytes())?;
             warning = watch.fence.and_then(|fence| fence.tell(symbols));
             ending
@@ -360,7 +389,21 @@ impl Observer for FirstTrap {
     }
 }
 
+/// The numbers of an `ecall` that ends a program in Ripes: with status 0, and with the status in `a0`.
+const EXIT: u64 = 10;
+const EXIT_WITH: u64 = 93;
+
 impl FirstTrap {
+    /// How a program without a trap handler ended by an `ecall`, if it did.
+    fn exit(&self, machine: &Machine) -> Option<Ending> {
+        let trap = self.0.filter(|trap| trap.cause == Cause::MachineEcall && trap.handler == 0)?;
+        match trap.a7 {
+            EXIT => Some(Ending::Exited(0)),
+            EXIT_WITH => Some(Ending::Exited(machine.x(10) as i32)),
+            _ => None,
+        }
+    }
+
     /// What happened, and where.
     fn tell(&self, symbols: &mut Symbols) -> String {
         let Some(trap) = self.0 else { return "nothing but traps".to_owned() };
@@ -370,18 +413,31 @@ impl FirstTrap {
         };
         let Trap { cause, tval, .. } = trap;
         let (at, handler) = (place(trap.epc), place(trap.handler));
+        if cause == Cause::MachineEcall && trap.handler == 0 {
+            return format!(
+                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program; a static Linux program \
+                 needs a proxy kernel: --pk PK",
+                trap.a7
+            );
+        }
         format!("{cause} at {at} (tval {tval:#x}), and the handler at {handler} does nothing but trap again")
     }
 }
 
-/// Runs to the end, passing on what the program writes in between.
+/// What a program reads and writes.
+struct Terminal<'a> {
+    input: &'a mut dyn Read,
+    console: &'a mut dyn Write,
+}
+
+/// Runs to the end, passing on what the program reads and writes in between.
 fn drive<O: Observer>(
     machine: &mut Machine,
     symbols: &mut Symbols,
     job: &Job,
     watch: &mut O,
     slice: u64,
-    console: &mut dyn Write,
+    Terminal { input, console }: &mut Terminal<'_>,
     between: &mut dyn FnMut(&mut O) -> io::Result<()>,
 ) -> Result<Ending, ProgramError> {
     let mut left = job.max_instructions;
@@ -398,14 +454,26 @@ fn drive<O: Observer>(
         }
         // A slice in which nothing retires, only traps, is used up all the same.
         let retired = machine.instret() - before;
-        left -= budget;
+        left -= if stop == Stop::Input { retired.min(budget) } else { budget };
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
+            Stop::Input if left == 0 => return Ok(Ending::Budget),
+            Stop::Input => {
+                let mut bytes = [0; 4096];
+                match input.read(&mut bytes) {
+                    Ok(0) => machine.end_input(),
+                    Ok(n) => {
+                        machine.type_in(&bytes[..n]);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(ProgramError::Input(error)),
+                }
+            }
             Stop::Idle => {
                 return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
             }
             Stop::Budget if retired == 0 && budget > 0 => {
-                return Ok(Ending::Stuck(first.tell(symbols)));
+                return Ok(first.exit(machine).unwrap_or_else(|| Ending::Stuck(first.tell(symbols))));
             }
             Stop::Budget if left == 0 => return Ok(Ending::Budget),
             _ => {}

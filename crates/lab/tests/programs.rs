@@ -25,7 +25,7 @@ fn job(program: Vec<u8>) -> Job {
 
 fn run(job: &Job, watch: Watch) -> Result<(Outcome, String, String), ProgramError> {
     let (mut console, mut trace) = (Vec::new(), Vec::new());
-    let outcome = program::run(job, watch, &mut console, &mut trace)?;
+    let outcome = program::run(job, watch, &mut std::io::empty(), &mut console, &mut trace)?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok((outcome, text(console), text(trace)))
 }
@@ -266,7 +266,10 @@ fn caches_count_what_the_trace_has() {
 
 /// A program of these instructions at the start of RAM, with these symbols.
 fn elf(words: &[u32], symbols: &[(&str, u64)]) -> Vec<u8> {
-    let base = 0x8000_0000_u64;
+    elf_at(0x8000_0000, words, symbols)
+}
+
+fn elf_at(base: u64, words: &[u32], symbols: &[(&str, u64)]) -> Vec<u8> {
     let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let (mut names, mut table) = (vec![0u8], vec![0u8; 24]);
     for (name, address) in symbols {
@@ -300,6 +303,52 @@ fn elf(words: &[u32], symbols: &[(&str, u64)]) -> Vec<u8> {
     section(2, 0, 0, table_at, table.len(), 3, 24);
     section(3, 0, 0, names_at, names.len(), 0, 0);
     out
+}
+
+/// Copies its input to its output, at most eight bytes at a time, through the host of Spike's machine.
+#[test]
+fn a_program_reads_its_standard_input_to_its_end() {
+    let (tohost, fromhost, block, buffer) = (0x100, 0x140, 0x180, 0x1c0);
+    let mut code =
+        vec![insn(Op::Auipc, 8, 0, 0, 0), insn(Op::Addi, 9, 8, 0, block), insn(Op::Addi, 18, 8, 0, buffer)];
+    let again = code.len();
+    let call = |number: i64, fd: i64| {
+        [
+            insn(Op::Addi, 5, 0, 0, number),
+            insn(Op::Sd, 0, 9, 5, 0),
+            insn(Op::Addi, 5, 0, 0, fd),
+            insn(Op::Sd, 0, 9, 5, 8),
+            insn(Op::Sd, 0, 9, 18, 16),
+            insn(Op::Sd, 0, 9, 19, 24),
+            insn(Op::Sd, 0, 8, 0, fromhost),
+            insn(Op::Sd, 0, 8, 9, tohost),
+            insn(Op::Ld, 5, 8, 0, fromhost),
+            insn(Op::Beq, 0, 5, 0, -4),
+            insn(Op::Ld, 19, 9, 0, 0),
+        ]
+    };
+    code.push(insn(Op::Addi, 19, 0, 0, 8));
+    code.extend(call(63, 0));
+    // Nothing: the end.
+    code.push(insn(Op::Beq, 0, 19, 0, 4 * 13));
+    code.extend(call(64, 1));
+    code.push(insn(Op::Jal, 0, 0, 0, 4 * (again as i64 - code.len() as i64)));
+    code.extend([insn(Op::Addi, 5, 0, 0, 1), insn(Op::Sd, 0, 8, 5, tohost), insn(Op::Jal, 0, 0, 0, 0)]);
+    code.resize(0x80, 0);
+    let base = 0x8000_0000;
+    let symbols = [("tohost", base + tohost as u64), ("fromhost", base + fromhost as u64)];
+    let job = job(elf(&code, &symbols));
+    let copied = |text: &str| {
+        let mut console = Vec::new();
+        let outcome =
+            program::run(&job, Watch::Nothing, &mut text.as_bytes(), &mut console, &mut std::io::sink());
+        assert_eq!(outcome.expect("runs").ending, Ending::Exited(0));
+        String::from_utf8(console).expect("text")
+    };
+    for text in ["", "short", "a line that takes several reads\n"] {
+        assert_eq!(copied(text), text);
+    }
+    assert_eq!(copied(&"0123456789".repeat(1000)), "0123456789".repeat(1000));
 }
 
 fn insn(op: Op, rd: u8, rs1: u8, rs2: u8, imm: i64) -> u32 {
@@ -342,6 +391,52 @@ fn code_that_is_executed_after_it_was_written_gets_a_warning_without_fence_i() {
     assert_eq!(warning(fence, 16), None);
     // Data behind the code, in the same page.
     assert_eq!(warning(nop, 64), None);
+}
+
+/// RAM is where a bare program is: same instructions, same cycles, a stack; and an `ecall` ends it, as in Ripes.
+#[test]
+fn a_bare_program_runs_where_it_is_linked() {
+    let ecall = insn(Op::Ecall, 0, 0, 0, 0);
+    let code = |number: i64| {
+        [
+            insn(Op::Auipc, 5, 0, 0, 0),
+            insn(Op::Addi, 10, 0, 0, 7),
+            insn(Op::Sd, 0, 5, 10, 0x200),
+            insn(Op::Ld, 11, 5, 0, 0x200),
+            insn(Op::Addi, 10, 11, 0, -3),
+            insn(Op::Addi, 17, 0, 0, number),
+            ecall,
+        ]
+    };
+    let job_at = |base: u64, number: i64| {
+        let mut words = code(number).to_vec();
+        words.resize(0x100, 0);
+        // Beyond the first slice, in the second of which nothing retires.
+        Job { max_instructions: 3_000_000, ..job(elf_at(base, &words, &[])) }
+    };
+    let on_rocket = |base: u64| {
+        let core = Box::new(Core::preset("rocket").expect("a preset"));
+        let (outcome, ..) = run(&job_at(base, 93), Watch::Ledger(core, GuestTime::Functional)).expect("runs");
+        assert_eq!((outcome.ending, outcome.instructions), (Ending::Exited(4), 6), "{base:#x}");
+        outcome.ledger.expect("a ledger").cycles()
+    };
+    let usual = on_rocket(0x8000_0000);
+    for base in [0x1_0000, 0x20_0000, 0x4000_0000] {
+        assert_eq!(on_rocket(base), usual, "{base:#x}");
+    }
+    assert_eq!(run(&job_at(0x1_0000, 10), Watch::Nothing).expect("runs").0.ending, Ending::Exited(0));
+    let told = run(&job_at(0x1_0000, 64), Watch::Nothing).expect("runs").0.verdict();
+    assert!(told.contains("with 64 in a7") && told.contains("--pk PK"), "{told}");
+    // The first word below the end of RAM is the stack's.
+    let pushes = [insn(Op::Sd, 0, 2, 2, -8), insn(Op::Ld, 10, 2, 0, -8), insn(Op::Addi, 17, 0, 0, 93), ecall];
+    let pushed = Job { max_instructions: 3_000_000, ..job(elf_at(0x1_0000, &pushes, &[])) };
+    let pushed = run(&pushed, Watch::Nothing).expect("runs").0;
+    // 1 MiB less 16 bytes: QEMU's finisher would be there.
+    assert_eq!(pushed.ending, Ending::Exited((1 << 20) - 16));
+    // A device is in the way of this one.
+    let mut across = elf_at(0x10_0000, &pushes, &[]);
+    across[64 + 40..64 + 48].copy_from_slice(&(32_u64 << 20).to_le_bytes());
+    assert!(matches!(run(&job(across), Watch::Nothing), Err(ProgramError::Program(_))));
 }
 
 /// Spike writes the bytes of a line from the highest to the lowest, and fills the last line with zeros.

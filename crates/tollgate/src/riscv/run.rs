@@ -91,7 +91,7 @@ fn start(
     // With --json the record is all that standard output has.
     let mut console: Box<dyn Write> =
         if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-    let outcome = match program::run(&plan.job, watch, &mut console, &mut io::stderr()) {
+    let outcome = match program::run(&plan.job, watch, &mut io::stdin(), &mut console, &mut io::stderr()) {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
         Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
