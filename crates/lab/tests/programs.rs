@@ -223,8 +223,8 @@ fn caches_count_what_the_trace_has() {
     let (_, console, counts) = run(&job, Watch::Beside { caches, fence: false }).expect("runs");
     assert_eq!(console, "getpid 1: 96 cycles\n");
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("hexadecimal");
-    let mut ic = vec![None; 4];
-    let mut dc = vec![None; 2];
+    let mut ic = [None; 4];
+    let mut dc = [None; 2];
     let (mut fetched, mut fetches, mut fetch_misses) = (0, 0, 0);
     let (mut loads, mut stores, mut load_misses, mut store_misses, mut dirty) = (0, 0, 0, 0, 0);
     for line in trace.lines().filter(|line| !line.contains(": trap ")) {

@@ -95,6 +95,9 @@ impl IcachePlan {
     }
 }
 
+/// A program at several places.
+type Builds = Result<Vec<Build>, icache::IcacheError>;
+
 fn builds(request: &IcacheRequest) -> Result<Vec<Build>, PlanError> {
     let default = ["rv32im", "rv32imc"];
     let names: Vec<&str> = match &request.isa[..] {
@@ -106,7 +109,7 @@ fn builds(request: &IcacheRequest) -> Result<Vec<Build>, PlanError> {
     let each = |build: &dyn Fn(&str, Isa) -> Result<Build, icache::IcacheError>| {
         isas.iter().map(|(name, isa)| Ok(build(name, *isa)?)).collect()
     };
-    let places = |build: &dyn Fn(&str, Isa) -> Result<Vec<Build>, icache::IcacheError>| {
+    let places = |build: &dyn Fn(&str, Isa) -> Builds| {
         let builds = isas.iter().map(|(name, isa)| Ok(build(name, *isa)?));
         Ok(builds.collect::<Result<Vec<_>, PlanError>>()?.concat())
     };
