@@ -3,14 +3,18 @@
 //! Each row is a crossing with something in its way. Right after each of its batches the same crossing is timed without it;
 //! the difference of the two is the tax. The rows are not in the ladder.
 
+mod audit;
 mod dispatch;
 mod landlock;
 mod notify;
 mod point;
+mod protection_key;
 mod ptrace;
+mod restartable;
 mod seccomp;
 mod shootdown;
 mod taxed;
+mod tracepoint;
 mod userfaultfd;
 
 use tollgate_measure::Probe;
@@ -26,14 +30,18 @@ pub(crate) const ROWS: &[&dyn Probe] = &[
     &ptrace::SECCOMP,
     &dispatch::ALLOWED,
     &dispatch::BLOCKED,
+    &audit::AUDIT,
     &landlock::OPEN,
     &point::UPROBE,
     &point::UPROBE_NOP,
     &point::URETPROBE,
     &point::KPROBE,
     &point::KRETPROBE,
+    &tracepoint::RAW_TRACEPOINT,
     &userfaultfd::SAME_CPU,
     &userfaultfd::OTHER_CPU,
     &shootdown::MEMBARRIER,
     &shootdown::MPROTECT,
+    &protection_key::WRITE,
+    &restartable::ABORT,
 ];

@@ -166,6 +166,10 @@ pub(crate) const ROWS: &[&dyn Probe] = &[
         "wake/spin-pause-core",
         "the other core spins with pause instructions; it would sleep after 1,000 looks",
     ),
+    &Wake::<word::Umwait>::apart(
+        "wake/umwait-core",
+        "the other core waits for a write by UMWAIT; it would sleep after 16 waits",
+    ),
     &IdleWake::<Futex>::row(
         "wake/futex-idle-0",
         "a futex wakes a thread on another core that has just answered",

@@ -91,9 +91,9 @@ pub enum Reply {
     Visited {
         /// Ticks of each batch, the clock's own cost included; empty if the passes before them took too long.
         ticks: Vec<u64>,
-        /// Counts of the proof since the last visit.
+        /// Counts of the proof.
         counts: Vec<Option<u64>>,
-        /// Passes since the last visit, warm-up included.
+        /// Passes of the visit, warm-up included.
         passes: u64,
         /// What else happened to the measuring thread.
         noise: BatchNoise,

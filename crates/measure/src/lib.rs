@@ -4,6 +4,7 @@
 
 pub mod arch;
 pub mod bench;
+pub mod bpf;
 pub mod clock;
 pub mod counters;
 pub mod dissection;

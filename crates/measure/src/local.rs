@@ -15,7 +15,6 @@ pub struct Local<'p, C> {
     probes: &'p [&'p dyn Probe],
     site: Site,
     open: Vec<Option<Box<dyn Crossing>>>,
-    passes: Vec<u64>,
     yardsticks: Option<Yardsticks>,
 }
 
@@ -23,7 +22,7 @@ impl<'p, C: Clock> Local<'p, C> {
     /// A bench on which nothing is open yet. The calling thread must be pinned to `site.cpu` already.
     pub fn new(clock: C, probes: &'p [&'p dyn Probe], site: Site) -> Self {
         let open = probes.iter().map(|_| None).collect();
-        Self { clock, probes, site, open, passes: vec![0; probes.len()], yardsticks: None }
+        Self { clock, probes, site, open, yardsticks: None }
     }
 
     fn answer(&mut self, request: &Request) -> Result<Reply, Refusal> {
@@ -36,7 +35,6 @@ impl<'p, C: Clock> Local<'p, C> {
                     dissection: crossing.dissection(),
                 };
                 self.open[*probe] = Some(crossing);
-                self.passes[*probe] = 0;
                 Ok(reply)
             }
             Request::Close { probe } => {
@@ -88,7 +86,7 @@ impl<'p, C: Clock> Local<'p, C> {
         }
         let mut counts = vec![None; claims];
         crossing.prove(&mut counts)?;
-        let passes = std::mem::take(&mut self.passes[probe]) + warm + batches.iter().sum::<u64>();
+        let passes = warm + batches.iter().sum::<u64>();
         Ok(Reply::Visited { ticks, counts, passes, noise })
     }
 
@@ -115,7 +113,8 @@ impl<'p, C: Clock> Local<'p, C> {
                 times.push(ticks);
             }
         }
-        self.passes[probe] += times[0].len() as u64;
+        // Nobody counts them. A probe that disturbs others while it crosses ends that here, as after a visit.
+        crossing.prove(&mut vec![None; self.probes[probe].meta().proof.len()])?;
         let [ticks, empty] = times;
         Ok(Reply::Singles { ticks, empty })
     }
@@ -218,5 +217,68 @@ impl<C: Clock> Bench for Local<'_, C> {
 
     fn elapsed_ns(&self) -> u64 {
         monotonic_raw_ns()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Scripted;
+    use crate::{Meta, Placement};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use tollgate_record::Per;
+
+    /// Whether the crossing disturbs others, as one does that attaches something in the kernel.
+    static DISTURBS: AtomicBool = AtomicBool::new(false);
+
+    struct Loud;
+
+    impl Probe for Loud {
+        fn meta(&self) -> &Meta {
+            const {
+                &Meta {
+                    id: "a/loud",
+                    what: "",
+                    per: Per::Call,
+                    crossings_per_pass: 1,
+                    placement: Placement::One,
+                    proof: &[],
+                }
+            }
+        }
+
+        fn open(&self, _: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+            Ok(Box::new(Self))
+        }
+    }
+
+    impl Crossing for Loud {
+        fn prepare(&mut self, _: u64) -> Result<(), Refusal> {
+            DISTURBS.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+
+        fn cross(&mut self, _: u64) -> Result<(), Refusal> {
+            Ok(())
+        }
+
+        fn prove(&mut self, _: &mut [Option<u64>]) -> Result<(), Refusal> {
+            DISTURBS.store(false, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_probe_disturbs_the_others_only_in_its_own_requests() {
+        let mut bench = Local::new(Scripted::reading(&[5; 64]), &[&Loud], Site { cpu: 0, peer: None });
+        bench.ask(&Request::Open { probe: 0 }).unwrap();
+        for request in [
+            Request::Visit { probe: 0, warm: 1, passes: vec![1], most_ticks: 100 },
+            Request::Singles { probe: 0, count: 2, most_ticks: 100 },
+        ] {
+            let reply = bench.ask(&request).unwrap();
+            assert!(matches!(reply, Reply::Visited { .. } | Reply::Singles { .. }), "{reply:?}");
+            assert!(!DISTURBS.load(Ordering::Relaxed), "{request:?}");
+        }
     }
 }

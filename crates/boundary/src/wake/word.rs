@@ -40,6 +40,7 @@ pub(super) struct Over<W>(PhantomData<fn() -> W>);
 pub(super) type Waitv = Over<ByWaitv>;
 pub(super) type Spin = Over<BySpinning<20_000, false>>;
 pub(super) type SpinPause = Over<BySpinning<1_000, true>>;
+pub(super) type Umwait = Over<ByMonitor>;
 
 pub(super) struct WordEnd<W> {
     words: Arc<Words>,
@@ -165,6 +166,73 @@ impl<const LOOKS: u32, const PAUSE: bool> Watch for BySpinning<LOOKS, PAUSE> {
             }
         }
         if announce(token) { futex::wait(token, ASLEEP, libc::FUTEX_PRIVATE_FLAG) } else { Ok(()) }
+    }
+}
+
+/// UMONITOR and UMWAIT: the processor waits in user mode for a write to the word's cache line.
+pub(super) enum ByMonitor {}
+
+impl ByMonitor {
+    /// Waits before it sleeps. The kernel bounds each, to 100,000 ticks by default
+    /// (/sys/devices/system/cpu/umwait_control/max_time).
+    const WAITS: u32 = 16;
+}
+
+impl Watch for ByMonitor {
+    fn check() -> Result<(), Refusal> {
+        if has_waitpkg() {
+            return Ok(());
+        }
+        Err(Refusal::skip(
+            "the processor has no UMWAIT, or the hypervisor does not pass it on",
+            "an x86-64 processor with the flag waitpkg in /proc/cpuinfo (Intel since Tremont and Alder Lake)",
+        ))
+    }
+
+    #[inline]
+    fn wait(token: &AtomicU32, _: &AtomicU32) -> Passed {
+        for _ in 0..Self::WAITS {
+            // Looked at after the monitor is armed, so that no write is missed.
+            arm(token);
+            if token.load(Ordering::Acquire) == 1 {
+                return Ok(());
+            }
+            wait_for_write();
+        }
+        if announce(token) { futex::wait(token, ASLEEP, libc::FUTEX_PRIVATE_FLAG) } else { Ok(()) }
+    }
+}
+
+/// CPUID leaf 7, ECX bit 5 (Intel SDM volume 2A, "CPUID").
+#[cfg(target_arch = "x86_64")]
+fn has_waitpkg() -> bool {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+    __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ecx & 1 << 5 != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_waitpkg() -> bool {
+    false
+}
+
+/// UMONITOR of the word's line. Only after [`has_waitpkg`].
+#[inline(always)]
+fn arm(word: &AtomicU32) {
+    // SAFETY: the instruction reads no memory, and `check` found that the processor has it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!("umonitor {}", in(reg) word.as_ptr(), options(nostack, preserves_flags));
+    }
+    let _ = word;
+}
+
+/// UMWAIT in the lighter state, C0.1, without a limit of ours. Only after [`has_waitpkg`].
+#[inline(always)]
+fn wait_for_write() {
+    // SAFETY: the instruction changes the flags only, and `check` found that the processor has it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!("umwait {0:e}", in(reg) 1, in("eax") u32::MAX, in("edx") u32::MAX, options(nostack));
     }
 }
 

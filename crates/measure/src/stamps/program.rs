@@ -1,54 +1,16 @@
-//! A BPF program that stamps page faults: a dozen instructions, assembled by hand, so no compiler for
-//! BPF is needed (RFC 9669; helper numbers and the context of a raw tracepoint from linux/bpf.h).
+//! A BPF program that stamps page faults: a dozen instructions (the context of a raw tracepoint: linux/bpf.h).
 
-/// One instruction as the kernel reads it: code, registers, offset, immediate (RFC 9669, section 3.1).
-pub(super) type Instruction = [u8; 8];
+use crate::bpf::code::{
+    ADD, ADD_REGISTER, CALL, EXIT, IF_EQUAL, IF_NOT_BELOW, IF_NOT_BELOW_REGISTER, Instruction, KTIME_GET_NS,
+    LOAD, LOAD_MAP, MAP_FD, MAP_LOOKUP_ELEM, MOVE, R0, R1, R2, R6, R7, R8, R9, R10, SET, SHIFT_LEFT, STORE,
+    STORE_WORD, SUBTRACT_REGISTER, op,
+};
 
 /// Bytes of a stamp in the map: nanoseconds of CLOCK_MONOTONIC, then the address.
 pub(super) const STAMP: usize = 16;
 /// Bytes of the map before the first stamp: how many faults were seen, then where the watched
 /// memory begins and how long it is.
 pub(super) const HEAD: usize = 24;
-
-const R0: u8 = 0;
-const R1: u8 = 1;
-const R2: u8 = 2;
-/// Kept over calls: the context, the map's value, the time, the address.
-const R6: u8 = 6;
-const R7: u8 = 7;
-const R8: u8 = 8;
-const R9: u8 = 9;
-/// The frame, read only.
-const R10: u8 = 10;
-
-const LOAD_MAP: u8 = 0x18; // BPF_LD | BPF_IMM | BPF_DW, two instructions
-const LOAD: u8 = 0x79; // BPF_LDX | BPF_MEM | BPF_DW
-const STORE: u8 = 0x7b; // BPF_STX | BPF_MEM | BPF_DW
-const STORE_WORD: u8 = 0x62; // BPF_ST | BPF_MEM | BPF_W
-const MOVE: u8 = 0xbf; // BPF_ALU64 | BPF_MOV | BPF_X
-const SET: u8 = 0xb7; // BPF_ALU64 | BPF_MOV | BPF_K
-const ADD: u8 = 0x07; // BPF_ALU64 | BPF_ADD | BPF_K
-const ADD_REGISTER: u8 = 0x0f; // BPF_ALU64 | BPF_ADD | BPF_X
-const SHIFT_LEFT: u8 = 0x67; // BPF_ALU64 | BPF_LSH | BPF_K
-const IF_EQUAL: u8 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-const SUBTRACT_REGISTER: u8 = 0x1f; // BPF_ALU64 | BPF_SUB | BPF_X
-const IF_NOT_BELOW_REGISTER: u8 = 0x3d; // BPF_JMP | BPF_JGE | BPF_X
-const IF_NOT_BELOW: u8 = 0x35; // BPF_JMP | BPF_JGE | BPF_K
-const CALL: u8 = 0x85; // BPF_JMP | BPF_CALL
-const EXIT: u8 = 0x95; // BPF_JMP | BPF_EXIT
-
-const MAP_LOOKUP_ELEM: i32 = 1;
-const KTIME_GET_NS: i32 = 5;
-/// src of [`LOAD_MAP`] says that the immediate is a map's descriptor (BPF_PSEUDO_MAP_FD).
-const MAP_FD: u8 = 1;
-
-fn op(code: u8, to: u8, from: u8, offset: i16, immediate: i32) -> Instruction {
-    let [o0, o1] = offset.to_ne_bytes();
-    let [i0, i1, i2, i3] = immediate.to_ne_bytes();
-    // The nibbles of the registers are in the order of the machine's bytes.
-    let registers = if cfg!(target_endian = "little") { to | from << 4 } else { to << 4 | from };
-    [code, registers, o0, o1, i0, i1, i2, i3]
-}
 
 /// Stamps faults in the memory whose bounds are in the map, up to `room` of them. The context's first
 /// argument is the address that faulted. The clock is read first, so that what follows is not in the stamp.
@@ -104,14 +66,6 @@ pub(super) fn stamp_faults(map: i32, room: i32) -> Vec<Instruction> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    #[cfg(target_endian = "little")]
-    fn instructions_are_laid_out_as_the_standard_says() {
-        // RFC 9669, 3.1: opcode, then dst in the low nibble, a signed offset, a signed immediate.
-        assert_eq!(op(0x7b, 7, 8, -8, 0), [0x7b, 0x87, 0xf8, 0xff, 0, 0, 0, 0]);
-        assert_eq!(op(0xb7, 0, 0, 0, -2), [0xb7, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff]);
-    }
 
     #[test]
     fn every_jump_ends_at_the_common_end() {
