@@ -273,8 +273,8 @@ pub fn run(
     machine.open_input();
     let mut terminal = Terminal { input, console };
     let terminal = &mut terminal;
-    let signature =
-        job.signature.map(|line| Ok::<_, ProgramError>((signature::place(&program)?, line))).transpose()?;
+    let place =
+        job.signature.map(|_| signature::place(&program).ok_or(ProgramError::NoSignature)).transpose()?;
     match (&watch, job.tier) {
         (Watch::Nothing, tier) => tier.prepare(&mut machine)?,
         (_, Tier::Translate) => return Err(TierError::Watched.into()),
@@ -329,8 +329,10 @@ pub fn run(
             ending
         }
     };
-    let signature = match (&ending, signature) {
-        (Ending::Exited(_), Some((place, line))) => Some(signature::read(&machine, place, line)?),
+    let signature = match (&ending, place, job.signature) {
+        (Ending::Exited(_), Some(place), Some(line)) => {
+            Some(signature::read(&machine, place, line).ok_or(ProgramError::NoSignature)?)
+        }
         _ => None,
     };
     // An empty path asks about an open descriptor; no file could be allowed for it.
