@@ -111,7 +111,7 @@ def test_a_damaged_entry_is_computed_again(tmp_path: Path) -> None:
     tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
     (entry,) = store.rglob("*.json")
     entry.write_bytes(entry.read_bytes().replace(b"25", b"26"))
-    with pytest.warns(tollgate.SweepWarning, match="1 damaged entries of the store were computed again"):
+    with pytest.warns(tollgate.SweepWarning, match=r"damaged entries of the store were computed again \(1\)"):
         done = tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
     assert list(done.frame()["square"]) == [25]
     assert done.computed == 1
@@ -140,6 +140,12 @@ def test_a_measurement_of_the_host_is_alone_and_names_it(tmp_path: Path) -> None
         ({"space": {"iterations": range(1_000_000)}}, "the space has 1,000,000 points: confirm with yes=True"),
         ({"space": {}, "run": "riscv.tarp"}, "there is no function 'riscv.tarp'"),
         ({"space": {"kernel": ["full"]}, "store": "/proc/no"}, "the store /proc/no cannot be written"),
+        ({"space": {"kernel": []}}, "'kernel' has no values"),
+        ({"space": [1, 2]}, "a point is a mapping of keys to values"),
+        ({"space": {"kernel": ["full"]}, "run": 3}, "there is no function 3"),
+        ({"space": {"kernel": ["full"]}, "jobs": 0}, "0 points at once compute nothing"),
+        ({"space": {"kernel": ["full"]}, "timeout": -1}, "a point cannot end in -1 s"),
+        ({"space": {"kernel": ["full"]}, "timeout": float("nan")}, "a point cannot end in nan s"),
     ],
 )
 def test_bad_input(how: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -151,6 +157,23 @@ def test_bad_input(how: dict[str, Any], words: str, tmp_path: Path) -> None:
     with pytest.raises(tollgate.UsageError) as caught:
         tollgate.sweep(**how)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("axes", "count", "words"),
+    [
+        ({"core": ["rocket"]}, 0, "0 points are not a space"),
+        ({"core": []}, 2, "'core' has no values"),
+        ({"calls": (5, 1)}, 2, "'calls' is not a range"),
+        ({"calls": ("a", "b")}, 2, "'calls' is not a range"),
+        ({"calls": (1, 2, 3)}, 2, "'calls' is not a range"),
+        ({"calls": (0.0, float("inf"))}, 2, "'calls' is not a range"),
+    ],
+)
+def test_no_points_are_drawn_from_what_is_no_space(axes: dict[str, Any], count: int, words: str) -> None:
+    for draw in (tollgate.random, tollgate.latin):
+        with pytest.raises(tollgate.UsageError, match=words):
+            draw(axes, count, seed=1)
 
 
 def test_a_misspelled_key_of_a_core_is_a_row_with_the_nearest(tmp_path: Path) -> None:
@@ -185,7 +208,16 @@ def test_the_command_is_the_same_without_code(tmp_path: Path) -> None:
     ("text", "args", "words"),
     [
         ("[spcae]", (), "unknown key 'spcae'"),
-        ("method = 'latin'", (), "need 'count'"),
+        ("method = 'latin'\n[space]\ncalls = [1]", (), "need 'count'"),
+        ("", (), "give either 'space' or 'points'"),
+        ("points = [1]\n[space]\ncalls = [1]", (), "give either 'space' or 'points'"),
+        ("space = 5", (), "'space' takes a table of axes, not 5"),
+        ("points = [1, 2]", (), "a point is a mapping of keys to values"),
+        ("method = 'random'\ncount = 'many'\n[space]\ncalls = [1]", (), "'count' takes a whole number, not 'many'"),
+        ("timeout = true\n[space]\ncalls = [1]", (), "'timeout' takes seconds, not True"),
+        ("[space]\ncalls = [1]", ("--jobs", "-1"), "-1 points at once compute nothing"),
+        ("[space]\ncalls = [1]", ("--out", "/nowhere/out.csv"), "/nowhere/out.csv cannot be written"),
+        ("[space]\ncalls = [1]", ("--out", "out.xlsx"), "out.xlsx is neither Parquet nor CSV"),
         ("x = ", (), "spec.toml: "),
         (
             "[space]\nkernel = ['full']",

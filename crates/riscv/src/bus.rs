@@ -69,6 +69,9 @@ impl Bus {
         match self.ram_slice_mut(pa, size) {
             Some(bytes) => {
                 bytes.copy_from_slice(&value.to_le_bytes()[..size as usize]);
+                if !self.code_pages.is_empty() {
+                    self.note_code_write(pa, size);
+                }
                 true
             }
             None => false,
@@ -116,9 +119,6 @@ impl Bus {
                 && htif.noticed(pa, size)
             {
                 self.device_written = true;
-            }
-            if !self.code_pages.is_empty() {
-                self.note_code_write(pa, size);
             }
             return Some(());
         }
@@ -182,7 +182,7 @@ impl Bus {
     }
 
     /// Notes that a page with decoded instructions is written.
-    pub(crate) fn note_code_write(&mut self, pa: u64, len: u64) {
+    fn note_code_write(&mut self, pa: u64, len: u64) {
         if any_code(&self.code_pages, pa, len) {
             self.code_written = true;
             self.device_written = true;

@@ -124,7 +124,12 @@ impl Machine {
         mmu::translate(&self.hart, &mut self.bus, va, size, access, self.hart.data_privilege())
     }
 
-    /// A misaligned access, byte by byte, after both pages have been found in order. Only memory supports those.
+    /// Whether loads and stores need not be aligned.
+    pub(crate) fn does_misaligned(&self) -> bool {
+        self.config.misaligned || self.config.isa.has(Extension::Zicclsm)
+    }
+
+    /// A misaligned access; in two pages it is done byte by byte, after both have been found in order. Only memory supports those.
     fn misaligned(
         &mut self,
         va: u64,
@@ -132,20 +137,28 @@ impl Machine {
         access: AccessType,
         store: Option<u64>,
     ) -> Outcome<(u64, u64)> {
-        if !self.config.misaligned && !self.config.isa.has(Extension::Zicclsm) {
+        if !self.does_misaligned() {
             return Err(access.misaligned(va));
         }
         let in_first = (PAGE - (va & (PAGE - 1))).min(size);
         let first = self.translate_data(va, in_first, access)?;
+        let time = self.mtime();
         let second = match size - in_first {
-            0 => 0,
+            // In one page of memory it is like an aligned one.
+            0 if self.bus.ram_slice(first, size).is_some() => {
+                let value = match store {
+                    Some(value) => self.bus.write(first, size, value, time).map(|()| value),
+                    None => self.bus.ram_read(first, size),
+                };
+                return Ok((first, value.unwrap_or(0)));
+            }
+            0 => return Err(access.access_fault(va)),
             rest => self.translate_data(self.hart.canonical(va.wrapping_add(in_first)), rest, access)?,
         };
         let place = |i: u64| if i < in_first { first + i } else { second + (i - in_first) };
         if (0..size).any(|i| self.bus.ram_slice(place(i), 1).is_none()) {
             return Err(access.access_fault(va));
         }
-        let time = self.mtime();
         let mut value = 0;
         for i in 0..size {
             match store {
@@ -396,7 +409,7 @@ impl Machine {
     }
 
     fn system_fence_i<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
-        self.engine.flush_blocks();
+        self.fence_i_of(self.turns.current);
         Ok(next)
     }
 

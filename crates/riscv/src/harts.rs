@@ -99,8 +99,11 @@ impl Machine {
         }
     }
 
-    /// Drops what one hart, or all of them, decoded.
-    pub(crate) fn flush_blocks_of(&mut self, n: usize) {
+    /// Does `fence.i` on a hart: drops what it decoded, unless each write to code is noticed when it is done.
+    pub(crate) fn fence_i_of(&mut self, n: usize) {
+        if self.config.coherent_code {
+            return;
+        }
         match self.turns.parked.get_mut(n) {
             Some(core) if n != self.turns.current => core.engine.flush_blocks(),
             _ => self.engine.flush_blocks(),

@@ -26,6 +26,7 @@ use crate::map::{RAM_BASE, ROM_BASE, ROM_SIZE, TICK_NS};
 use crate::mmu;
 use crate::observer::{Observer, Retired};
 use crate::privilege::Privilege;
+use crate::tier::Tier;
 use crate::trap;
 use crate::turn::{Core, QUANTUM, Turns};
 
@@ -187,8 +188,9 @@ impl Machine {
         let count = if self.config.harts > 1 { self.config.harts } else { 0 };
         self.turns = Turns::new((0..count).map(|number| Core::new(fresh(number))).collect());
         self.hart = fresh(0);
-        self.engine.flush_blocks();
-        self.engine = Engine { tier: self.engine.tier.take(), ..Engine::new() };
+        let mut tier = self.engine.tier.take();
+        tier.iter_mut().for_each(Tier::clear);
+        self.engine = Engine { tier, ..Engine::new() };
         self.bus.clint = Clint::new();
         self.waiting = false;
         self.lines = 0;

@@ -103,7 +103,7 @@ impl Machine {
                 let targets: Vec<usize> = (0..self.harts()).filter(|n| mask >> n & 1 != 0).collect();
                 match extension {
                     4 => drop(self.interrupt_harts(&targets)),
-                    5 => targets.iter().for_each(|&n| self.flush_blocks_of(n)),
+                    5 => targets.iter().for_each(|&n| self.fence_i_of(n)),
                     _ => targets.iter().for_each(|&n| self.flush_translations_of(n)),
                 }
             }
@@ -147,7 +147,7 @@ impl Machine {
     fn remote_fence(&mut self, function: u64, mask: u64, base: u64) -> Answer {
         let targets = self.targets(mask, base)?;
         match function {
-            0 => targets.iter().for_each(|&n| self.flush_blocks_of(n)),
+            0 => targets.iter().for_each(|&n| self.fence_i_of(n)),
             1 | 2 => targets.iter().for_each(|&n| self.flush_translations_of(n)),
             _ => return Err(NOT_SUPPORTED),
         }
@@ -225,7 +225,6 @@ impl Machine {
                     self.bus.ram_write(at + read, 1, u64::from(byte));
                     read += 1;
                 }
-                self.bus.note_code_write(at, read);
                 Ok(read)
             }
             2 => {

@@ -4,15 +4,18 @@
 //! met [`HOT`] times is the entry of a [`Region`], which a [`Translator`] may translate. From then on the engine runs the
 //! translation when execution arrives at the entry in a context in which it may run.
 //!
-//! A region depends on the bytes of one physical page and its virtual address, like a block, so everything that drops blocks
-//! drops translations. Whatever a translation cannot do, it leaves to the interpreter, before the instruction.
+//! A region depends on the bytes of one physical page and its virtual address, like a block. After everything that drops blocks,
+//! a translation is compared with memory before it is used again. Whatever a translation cannot do, it leaves to the
+//! interpreter, before the instruction.
 
 use std::collections::HashMap;
 
 use crate::alu::sext32;
+use crate::bus::Bus;
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
 use crate::insn::{Insn, Op};
 use crate::jump::boxed;
+use crate::mmu::PAGE;
 use crate::observer::BlockInsn;
 use crate::table::instruction_table;
 
@@ -41,6 +44,8 @@ pub struct Region {
     pub target_mask: u64,
     /// What `frm` contains where this may run; `None` if floating point is the interpreter's there.
     pub rounding: Option<u8>,
+    /// Whether this machine does misaligned accesses.
+    pub misaligned: bool,
 }
 
 /// A page that loads, or stores, may go to.
@@ -131,8 +136,29 @@ pub trait Translator {
     /// Runs a translation from its entry, and those that it leads to; `None`, with nothing done, if there is none of this number.
     fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit>;
 
+    /// Whether there is no room for another translation until [`clear`](Self::clear).
+    fn is_full(&self) -> bool;
+
     /// Drops all translations. None of their numbers is run again until [`translate`](Self::translate) yields it anew.
     fn clear(&mut self);
+}
+
+/// What is known of a region.
+struct Known {
+    /// Its translation; `None` if the translator refused it.
+    number: Option<u16>,
+    /// The physical addresses and the bits of its instructions.
+    code: Vec<(u64, u32)>,
+    /// The time of [`Tier::doubts`] at which memory contained this code.
+    checked: u64,
+}
+
+impl Known {
+    /// Whether memory contains the code that was translated.
+    fn is_current(&self, bus: &Bus) -> bool {
+        let size = |word: u32| if word & 3 == 3 { 4 } else { 2 };
+        self.code.iter().all(|&(pa, word)| bus.ram_read(pa, size(word)) == Some(word.into()))
+    }
 }
 
 /// The translator with what is known of its code.
@@ -144,8 +170,10 @@ pub(crate) struct Tier {
     pub(crate) due: u64,
     /// Translations by address and context, as `Arena::jumps` has blocks.
     pub(crate) starts: Box<Starts>,
-    /// By the key of the entry's block. `None` for a region that the translator refused.
-    regions: HashMap<(u64, u64), Option<u16>>,
+    /// By the key of the entry's block.
+    regions: HashMap<(u64, u64), Known>,
+    /// How often code may have changed.
+    doubts: u64,
     samples: HashMap<(u64, u64), u8>,
     /// Instructions that may be translated now; negative after a large region.
     credit: i64,
@@ -160,6 +188,7 @@ impl Tier {
             due: every,
             starts: boxed(Start::NOWHERE),
             regions,
+            doubts: 0,
             samples,
             credit: ADVANCE,
         }
@@ -168,6 +197,12 @@ impl Tier {
     /// Forgets at which address in which context a translation begins.
     pub(crate) fn forget_starts(&mut self) {
         self.starts.fill(Start::NOWHERE);
+    }
+
+    /// Code may have changed: no region is entered before it has been compared with memory. (What was a start was one in a
+    /// context that has ended.)
+    pub(crate) fn doubt(&mut self) {
+        self.doubts += 1;
     }
 
     pub(crate) fn clear(&mut self) {
@@ -185,8 +220,16 @@ impl Tier {
     }
 
     /// Enters what was translated of a block that may run in a context; false if nothing was.
-    pub(crate) fn enter(&mut self, key: (u64, u64), context: u32) -> bool {
-        let Some(&Some(number)) = self.regions.get(&key) else { return false };
+    pub(crate) fn enter(&mut self, key: (u64, u64), context: u32, bus: &Bus) -> bool {
+        let Some(known) = self.regions.get_mut(&key) else { return false };
+        if known.checked != self.doubts {
+            if !known.is_current(bus) {
+                self.regions.remove(&key);
+                return false;
+            }
+            known.checked = self.doubts;
+        }
+        let Some(number) = known.number else { return false };
         self.starts[place(key.0)] = Start { pc: key.0, context, number: number.into() };
         true
     }
@@ -208,16 +251,23 @@ impl Tier {
         if *samples < HOT {
             return false;
         }
+        // (It was compared with memory when its block was found.)
         if let Some(known) = self.regions.get(&key) {
-            return known.is_some();
+            return known.number.is_some();
         }
         if self.credit <= 0 {
             return false;
         }
+        if self.translator.is_full() {
+            self.clear();
+        }
         let region = region();
-        self.credit -= region.as_ref().map_or(0, |region| region.insns.len() as i64);
+        let page = key.1 & !(PAGE - 1);
+        let insns = region.as_ref().map_or(&[][..], |region| &region.insns);
+        let code: Vec<_> = insns.iter().map(|insn| (page | insn.pc & (PAGE - 1), insn.word)).collect();
+        self.credit -= code.len() as i64;
         let number = region.and_then(|region| self.translator.translate(&region));
-        self.regions.insert(key, number);
+        self.regions.insert(key, Known { number, code, checked: self.doubts });
         number.is_some()
     }
 

@@ -1,6 +1,7 @@
 //! What each instruction becomes.
 
 mod float;
+mod memory;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
@@ -12,17 +13,14 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{Region, STARTS, Start, TLB_ENTRIES, TlbEntry};
+use tollgate_riscv::tier::{Region, STARTS, Start};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
 use crate::state::State;
 
 /// The upper half of a register that holds a single-precision value.
 const NAN_BOX: u64 = 0xffff_ffff_0000_0000;
-/// The bits of an address that are its offset in a page.
-const OFFSET: u64 = 4095;
-/// Reduces a page number to the place of its entry.
-const TLB_MASK: i64 = TLB_ENTRIES as i64 - 1;
+const _: () = assert!(size_of::<Start>().is_power_of_two());
 
 /// The number of the variable of a floating-point register; those of integer registers are their own.
 const F: u8 = 32;
@@ -85,14 +83,12 @@ pub(crate) fn region(
     let mut builder = FunctionBuilder::new(function, context);
 
     let mut used = BTreeSet::new();
-    let mut written = BTreeSet::new();
     let mut leaders = BTreeSet::from([region.entry]);
     let mut returns = Vec::new();
     for BlockInsn { pc, insn, .. } in insns.values() {
         let (reads, writes) = variables(insn);
         used.extend(reads);
         used.insert(writes);
-        written.insert(writes);
         match insn.row().class {
             Class::Branch => {
                 leaders.extend([pc.wrapping_add(insn.imm as u64), pc.wrapping_add(u64::from(insn.len))])
@@ -109,7 +105,6 @@ pub(crate) fn region(
         }
     }
     used.remove(&0);
-    written.remove(&0);
     leaders.retain(|pc| insns.contains_key(pc));
     returns.truncate(MOST_RETURNS);
 
@@ -119,11 +114,13 @@ pub(crate) fn region(
     let state = builder.block_params(first)[0];
     let blocks: BTreeMap<u64, Block> = leaders.iter().map(|&pc| (pc, builder.create_block())).collect();
     let retired = builder.declare_var(I64);
-    let exit = builder.create_block();
-    builder.set_cold_block(exit);
-    for _ in 0..3 {
-        builder.append_block_param(exit, I64);
-    }
+    let [exit, out] = [0; 2].map(|_| {
+        let block = builder.create_block();
+        builder.set_cold_block(block);
+        builder.append_block_param(block, I64);
+        builder.append_block_param(block, I64);
+        block
+    });
     let mut float = Signature::new(target.default_call_conv);
     float.params.extend([AbiParam::new(I64); 5]);
     float.returns.push(AbiParam::new(I64));
@@ -137,11 +134,13 @@ pub(crate) fn region(
         state,
         retired,
         x: used.iter().map(|&register| (register, builder.declare_var(I64))).collect(),
-        written: written.into_iter().collect(),
+        unsettled: BTreeSet::new(),
         target_mask: region.target_mask,
         rounding: region.rounding,
+        misaligned: region.misaligned,
         returns,
         exit,
+        out,
         float: builder.import_signature(float),
         has_fma,
         blocks,
@@ -152,6 +151,7 @@ pub(crate) fn region(
     for &leader in &leaders {
         emitter.builder.switch_to_block(emitter.blocks[&leader]);
         emitter.passed = 0;
+        emitter.unsettled.clear();
         let mut pc = leader;
         while let Some(BlockInsn { insn, .. }) = insns.get(&pc) {
             let next = pc.wrapping_add(u64::from(insn.len));
@@ -184,15 +184,18 @@ struct Emitter<'a> {
     target_mask: u64,
     /// What `frm` contains, if floating point is on.
     rounding: Option<u8>,
+    misaligned: bool,
     /// Where calls in the region return to.
     returns: Vec<u64>,
-    /// The block that leaves the region.
+    /// The block that leaves the region, for another one if possible; it receives where to and how many instructions have retired.
     exit: Block,
+    /// The same, for the interpreter.
+    out: Block,
     /// The signature of [`float`].
     float: SigRef,
     has_fma: bool,
-    /// Those that the region writes.
-    written: Vec<u8>,
+    /// Those that the block in hand has written, and not stored.
+    unsettled: BTreeSet<u8>,
     blocks: BTreeMap<u64, Block>,
 }
 
@@ -232,24 +235,17 @@ impl Emitter<'_> {
     /// may run in this context, else to the caller.
     fn exit(&mut self, target: TargetFrontendConfig) {
         self.builder.switch_to_block(self.exit);
-        let [pc, retired, interpret] = [0, 1, 2].map(|place| self.builder.block_params(self.exit)[place]);
-        for register in self.written.clone() {
-            let value = self.read(register);
-            let (array, offset) = self.place(register);
-            self.builder.ins().store(MemFlagsData::trusted(), value, array, offset);
-        }
+        let [pc, retired] = [0, 1].map(|place| self.builder.block_params(self.exit)[place]);
         self.set_field(offset_of!(State, retired), retired);
         self.set_field(offset_of!(State, pc), pc);
-        self.set_field(offset_of!(State, interpret), interpret);
         let out = self.builder.create_block();
         self.builder.set_cold_block(out);
-        self.on_unless(interpret, out);
         let limit = self.field(offset_of!(State, limit));
         let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, limit);
         self.on_unless(is_over, out);
         let half = self.builder.ins().ushr_imm_s(pc, 1);
         let place = self.builder.ins().band_imm_s(half, STARTS as i64 - 1);
-        let offset = self.builder.ins().imul_imm_s(place, size_of::<Start>() as i64);
+        let offset = self.builder.ins().ishl_imm_s(place, i64::from(size_of::<Start>().trailing_zeros()));
         let starts = self.field(offset_of!(State, starts));
         let start = self.builder.ins().iadd(starts, offset);
         let trusted = MemFlagsData::trusted();
@@ -273,6 +269,14 @@ impl Emitter<'_> {
         self.builder.ins().return_call_indirect(signature, code, &[self.state]);
         self.builder.switch_to_block(out);
         self.builder.ins().return_(&[]);
+
+        self.builder.switch_to_block(self.out);
+        let [pc, retired] = [0, 1].map(|place| self.builder.block_params(self.out)[place]);
+        self.set_field(offset_of!(State, retired), retired);
+        self.set_field(offset_of!(State, pc), pc);
+        let interpret = self.constant(1);
+        self.set_field(offset_of!(State, interpret), interpret);
+        self.builder.ins().return_(&[]);
     }
 
     /// Goes on in a new block, or to `elsewhere` if a condition holds.
@@ -292,27 +296,58 @@ impl Emitter<'_> {
     fn write(&mut self, register: u8, value: Value) {
         if register != 0 {
             self.builder.def_var(self.x[&register], value);
+            self.unsettled.insert(register);
         }
+    }
+
+    /// Stores the registers that the block in hand has written since [`settle`](Self::settle).
+    fn store_registers(&mut self) {
+        for register in self.unsettled.clone() {
+            let value = self.read(register);
+            let (array, offset) = self.place(register);
+            self.builder.ins().store(MemFlagsData::trusted(), value, array, offset);
+        }
+    }
+
+    /// Stores them on the way on, so that what comes later need not.
+    fn settle(&mut self) {
+        self.store_registers();
+        self.unsettled.clear();
+    }
+
+    /// A sum; nothing is generated for a value itself. (Cranelift is not asked to optimize: it takes longer than it gains.)
+    fn plus(&mut self, value: Value, constant: i64) -> Value {
+        if constant == 0 { value } else { self.builder.ins().iadd_imm_s(value, constant) }
     }
 
     /// Instructions retired so far.
     fn count(&mut self) -> Value {
         let before = self.builder.use_var(self.retired);
-        self.builder.ins().iadd_imm_s(before, self.passed)
+        self.plus(before, self.passed)
     }
 
     /// Leaves the region: `pc` is next.
     fn leave(&mut self, pc: Value, interpret: bool) {
+        self.store_registers();
         let retired = self.count();
-        let interpret = self.constant(interpret.into());
-        self.builder.ins().jump(self.exit, &[pc, retired, interpret].map(BlockArg::from));
+        let exit = if interpret { self.out } else { self.exit };
+        self.builder.ins().jump(exit, &[pc, retired].map(BlockArg::from));
     }
 
     /// Leaves for `pc` if a condition holds, which is rare.
     fn leave_if(&mut self, condition: Value, pc: u64, interpret: bool) {
-        let (leaving, on) = (self.builder.create_block(), self.builder.create_block());
+        self.leave_if_any(&[condition], pc, interpret);
+    }
+
+    /// The same for several conditions.
+    fn leave_if_any(&mut self, conditions: &[Value], pc: u64, interpret: bool) {
+        let leaving = self.builder.create_block();
         self.builder.set_cold_block(leaving);
-        self.builder.ins().brif(condition, leaving, &[], on, &[]);
+        for &condition in conditions {
+            self.on_unless(condition, leaving);
+        }
+        let on = self.builder.create_block();
+        self.builder.ins().jump(on, &[]);
         self.builder.switch_to_block(leaving);
         let pc = self.constant(pc);
         self.leave(pc, interpret);
@@ -330,6 +365,7 @@ impl Emitter<'_> {
             let pc = self.constant(to);
             return self.leave(pc, false);
         };
+        self.settle();
         let retired = self.count();
         if checks {
             let limit = self.field(offset_of!(State, limit));
@@ -367,6 +403,7 @@ impl Emitter<'_> {
             Class::Nop => Some(true),
             // A target where no instruction can be is the interpreter's.
             Class::Branch if target & self.target_mask == 0 => self.condition(insn).map(|condition| {
+                self.settle();
                 let taken = self.builder.create_block();
                 let not_taken = self.builder.create_block();
                 self.builder.ins().brif(condition, taken, &[], not_taken, &[]);
@@ -395,7 +432,7 @@ impl Emitter<'_> {
             None => {
                 if class == Class::JumpReg {
                     let base = self.read(insn.rs1);
-                    let to = self.builder.ins().iadd_imm_s(base, insn.imm);
+                    let to = self.plus(base, insn.imm);
                     let to = self.builder.ins().band_imm_s(to, !1);
                     if self.target_mask > 1 {
                         let wrong = self.builder.ins().band_imm_s(to, self.target_mask as i64);
@@ -403,6 +440,7 @@ impl Emitter<'_> {
                     }
                     let link = self.constant(next);
                     self.write(insn.rd, link);
+                    self.settle();
                     self.passed += 1;
                     if insn.rd == 0 && matches!(insn.rs1, 1 | 5) {
                         for place in self.returns.clone() {
@@ -428,10 +466,14 @@ impl Emitter<'_> {
     fn alu(&mut self, insn: &Insn, class: Class) -> Option<Value> {
         let a = self.read(insn.rs1);
         let b = if class == Class::AluImm { self.constant(insn.imm as u64) } else { self.read(insn.rs2) };
+        let b_is_zero = if class == Class::AluImm { insn.imm == 0 } else { insn.rs2 == 0 };
         let (low_a, low_b) = (self.builder.ins().ireduce(I32, a), self.builder.ins().ireduce(I32, b));
         let ins = self.builder.ins();
         // Shifts take their amount modulo the width of what is shifted, as RISC-V's do.
         let wide = match insn.op {
+            // Moves and constants.
+            Op::Addi | Op::Add if b_is_zero => Some(a),
+            Op::Addi | Op::Add if insn.rs1 == 0 => Some(b),
             Op::Addi | Op::Add => Some(ins.iadd(a, b)),
             Op::Sub => Some(ins.isub(a, b)),
             Op::Xori | Op::Xor => Some(ins.bxor(a, b)),
@@ -590,71 +632,6 @@ impl Emitter<'_> {
         };
         let (a, b) = (self.read(insn.rs1), self.read(insn.rs2));
         Some(self.builder.ins().icmp(condition, a, b))
-    }
-
-    /// The address in RAM of an access. Leaves before the instruction if the page is not in the table.
-    fn find(&mut self, pc: u64, insn: &Insn, table: usize, bytes: u64) -> Value {
-        let base = self.read(insn.rs1);
-        let va = self.builder.ins().iadd_imm_s(base, insn.imm);
-        let table = self.field(table);
-        let page = self.builder.ins().ushr_imm_s(va, 12);
-        let index = self.builder.ins().band_imm_s(page, TLB_MASK);
-        let offset = self.builder.ins().imul_imm_s(index, size_of::<TlbEntry>() as i64);
-        let entry = self.builder.ins().iadd(table, offset);
-        let tag =
-            self.builder.ins().load(I64, MemFlagsData::trusted(), entry, offset_of!(TlbEntry, tag) as i32);
-        let wanted = self.builder.ins().band_imm_s(va, (!OFFSET | (bytes - 1)) as i64);
-        let differs = self.builder.ins().icmp(IntCC::NotEqual, tag, wanted);
-        let addend =
-            self.builder.ins().load(I64, MemFlagsData::trusted(), entry, offset_of!(TlbEntry, addend) as i32);
-        let place = self.builder.ins().iadd(va, addend);
-        // The interpreter checks the same: no table can make an access leave RAM.
-        let ram_bytes = self.field(offset_of!(State, ram_bytes));
-        let most = self.builder.ins().iadd_imm_s(ram_bytes, -(bytes as i64));
-        let is_outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, place, most);
-        self.leave_if(differs, pc, true);
-        self.leave_if(is_outside, pc, true);
-        let ram = self.field(offset_of!(State, ram));
-        self.builder.ins().iadd(ram, place)
-    }
-
-    fn load(&mut self, pc: u64, insn: &Insn) -> Option<()> {
-        let (width, signed) = match insn.op {
-            Op::Lb => (I8, true),
-            Op::Lh => (I16, true),
-            Op::Lw => (I32, true),
-            Op::Ld => (I64, true),
-            Op::Lbu => (I8, false),
-            Op::Lhu => (I16, false),
-            Op::Lwu | Op::Flw => (I32, false),
-            Op::Fld => (I64, false),
-            _ => return None,
-        };
-        let address = self.find(pc, insn, offset_of!(State, loads), u64::from(width.bytes()));
-        let value = self.builder.ins().load(width, MemFlagsData::new().with_notrap(), address, 0);
-        let value = match (width, signed) {
-            (I64, _) => value,
-            (_, true) => self.builder.ins().sextend(I64, value),
-            (_, false) => self.builder.ins().uextend(I64, value),
-        };
-        let value = if insn.op == Op::Flw { self.boxed(value) } else { value };
-        self.write(variables(insn).1, value);
-        Some(())
-    }
-
-    fn store(&mut self, pc: u64, insn: &Insn) -> Option<()> {
-        let width = match insn.op {
-            Op::Sb => I8,
-            Op::Sh => I16,
-            Op::Sw | Op::Fsw => I32,
-            Op::Sd | Op::Fsd => I64,
-            _ => return None,
-        };
-        let address = self.find(pc, insn, offset_of!(State, stores), u64::from(width.bytes()));
-        let value = self.read(variables(insn).0[1]);
-        let value = if width == I64 { value } else { self.builder.ins().ireduce(width, value) };
-        self.builder.ins().store(MemFlagsData::new().with_notrap(), value, address, 0);
-        Some(())
     }
 
     /// A single-precision value in a register.

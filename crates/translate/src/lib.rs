@@ -30,7 +30,7 @@ use cranelift_module::{Module, default_libcall_names};
 use state::State;
 use tollgate_riscv::tier::{Exit, Region, Registers, Translator};
 
-/// Bytes of host code after which no more is translated, until the guest's code changes.
+/// Bytes of host code after which no more is translated, until all of it is dropped.
 pub const MOST_CODE: usize = 32 << 20;
 
 /// Why this host has no translator.
@@ -108,7 +108,8 @@ impl Translations {
 fn isa() -> Result<OwnedTargetIsa, Unavailable> {
     let mut flags = settings::builder();
     for (name, value) in [
-        ("opt_level", "speed"),
+        // Optimizing takes half as long again, and the code, which has few values to share, is no faster.
+        ("opt_level", "none"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         // A condition of tail calls.
         ("preserve_frame_pointers", "true"),
@@ -121,7 +122,7 @@ fn isa() -> Result<OwnedTargetIsa, Unavailable> {
 
 impl Translator for Translations {
     fn translate(&mut self, region: &Region) -> Option<u16> {
-        if self.bytes > MOST_CODE {
+        if self.is_full() {
             return None;
         }
         let number = u16::try_from(self.codes.len()).ok()?;
@@ -154,6 +155,10 @@ impl Translator for Translations {
         caller(&raw mut state, code);
         *registers.fflags = state.fflags as u8;
         Some(Exit { pc: state.pc, retired: state.retired, interpret: state.interpret != 0 })
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes > MOST_CODE || self.codes.len() > usize::from(u16::MAX)
     }
 
     fn clear(&mut self) {

@@ -24,11 +24,15 @@ const MSTATUS: i64 = 0x300;
 #[derive(Default)]
 struct Seen {
     regions: Vec<HashSet<Op>>,
+    /// Where regions begin.
+    entries: Vec<u64>,
     ran: HashSet<Op>,
     retired: u64,
     /// How often the engine entered translated code.
     entered: u64,
     cleared: usize,
+    /// How many regions there is room for, if that is less than the translator has.
+    room: Option<usize>,
 }
 
 /// Counts on the way to the translator.
@@ -38,9 +42,10 @@ impl Translator for Counted {
     fn translate(&mut self, region: &Region) -> Option<u16> {
         let number = self.0.translate(region)?;
         let ops = region.insns.iter().map(|insn| insn.insn.op).collect();
-        let regions = &mut self.1.borrow_mut().regions;
-        regions.truncate(usize::from(number));
-        regions.push(ops);
+        let mut seen = self.1.borrow_mut();
+        assert_eq!(seen.regions.len(), usize::from(number));
+        seen.regions.push(ops);
+        seen.entries.push(region.entry);
         Some(number)
     }
 
@@ -55,16 +60,25 @@ impl Translator for Counted {
         Some(exit)
     }
 
+    fn is_full(&self) -> bool {
+        let seen = self.1.borrow();
+        self.0.is_full() || seen.room.is_some_and(|room| seen.regions.len() >= room)
+    }
+
     fn clear(&mut self) {
-        self.1.borrow_mut().cleared += 1;
+        let mut seen = self.1.borrow_mut();
+        seen.cleared += 1;
+        seen.regions.clear();
         self.0.clear();
     }
 }
 
+fn config(isa: Isa) -> Config {
+    Config { isa, machine: MachineKind::Virt, ram_bytes: 1 << 20, misaligned: true, ..Config::default() }
+}
+
 fn machine(isa: Isa, image: &[u8]) -> Machine {
-    let config =
-        Config { isa, machine: MachineKind::Virt, ram_bytes: 1 << 20, misaligned: true, ..Config::default() };
-    let mut machine = Machine::new(config).unwrap();
+    let mut machine = Machine::new(config(isa)).unwrap();
     machine.write_memory(BASE, image).unwrap();
     machine
 }
@@ -310,7 +324,52 @@ fn finish(asm: &mut Asm) {
 
 #[test]
 fn code_that_changes_is_translated_anew_after_fence_i() {
-    // Twenty times: run a loop of 1,000 rounds that adds a constant to a0, then add one to the constant in its instruction.
+    // 1,000 x (1 + 2 + ... + 20), by hand.
+    let image = code_that_changes_by(1);
+    let (_, seen) = compare(&image, &mut Rng(1), 9_000, "self-modifying");
+    let seen = seen.borrow();
+    assert!(seen.regions.len() >= 20 && seen.retired > 30_000, "{} {}", seen.regions.len(), seen.retired);
+    let (mut fast, _) = translating("rv64imac".parse().unwrap(), &image, 1);
+    assert_eq!(fast.run(1_000_000, &mut ()), Stop::Exit { code: 0 });
+    assert_eq!(fast.x(10), 210_000);
+}
+
+#[test]
+fn code_that_stays_is_translated_once() {
+    // The same with twenty `fence.i`, or stores to code, that change nothing: 1,000 x 20 x 1.
+    let image = code_that_changes_by(0);
+    for coherent_code in [false, true] {
+        let mut fast = Machine::new(Config { coherent_code, ..config("rv64imac".parse().unwrap()) }).unwrap();
+        fast.write_memory(BASE, &image).unwrap();
+        let seen: Rc<RefCell<Seen>> = Rc::default();
+        fast.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&seen))), 1);
+        assert_eq!(fast.run(1_000_000, &mut ()), Stop::Exit { code: 0 });
+        let seen = seen.borrow();
+        let places: HashSet<u64> = seen.entries.iter().copied().collect();
+        assert_eq!(seen.entries.len(), places.len(), "{:x?}, coherent: {coherent_code}", seen.entries);
+        assert_eq!((fast.x(10), seen.cleared), (20_000, 0));
+        assert!(seen.retired > 50_000, "{}", seen.retired);
+    }
+}
+
+#[test]
+fn translations_without_room_are_dropped_for_new_ones() {
+    let mut rng = Rng(11);
+    let image = random_loop(&mut rng);
+    let isa: Isa = "rv64gc_zba_zbb_zbs".parse().unwrap();
+    let mut reference = machine(isa, &image);
+    reference.run_reference(1_000_000, &mut ());
+    let (mut fast, seen) = translating(isa, &image, 10);
+    seen.borrow_mut().room = Some(2);
+    fast.run(1_000_000, &mut ());
+    assert!(state(&fast) == state(&reference), "{} and {}", fast.instret(), reference.instret());
+    let seen = seen.borrow();
+    assert!(seen.cleared > 5 && seen.retired > 500, "{} times, {}", seen.cleared, seen.retired);
+}
+
+/// Twenty times: a loop of 1,000 rounds that adds a constant, 1 at first, to a0; then `step` is added to the constant in its
+/// instruction.
+fn code_that_changes_by(step: i64) -> Vec<u8> {
     let mut asm = Asm::default();
     asm.li(10, 0).li(11, 20);
     let outer = asm.0.len() as i64;
@@ -323,7 +382,7 @@ fn code_that_changes_is_translated_anew_after_fence_i() {
     asm.op(Op::Auipc, 13, 0, 0, 0);
     let here = asm.0.len() as i64 - 4;
     asm.op(Op::Lw, 14, 13, 0, inner - here);
-    asm.op(Op::Lui, 15, 0, 0, 1 << 20);
+    asm.op(Op::Lui, 15, 0, 0, step << 20);
     asm.op(Op::Add, 14, 14, 15, 0);
     asm.op(Op::Sw, 0, 13, 14, inner - here);
     asm.op(Op::FenceI, 0, 0, 0, 0);
@@ -331,13 +390,7 @@ fn code_that_changes_is_translated_anew_after_fence_i() {
     let at = asm.0.len() as i64;
     asm.op(Op::Bne, 0, 11, 0, outer - at);
     finish(&mut asm);
-    let (_, seen) = compare(&asm.0, &mut Rng(1), 9_000, "self-modifying");
-    let seen = seen.borrow();
-    assert!(seen.cleared >= 20 && seen.retired > 30_000, "{} times, {}", seen.cleared, seen.retired);
-    // 1,000 x (1 + 2 + ... + 20), by hand.
-    let (mut fast, _) = translating("rv64imac".parse().unwrap(), &asm.0, 1);
-    assert_eq!(fast.run(1_000_000, &mut ()), Stop::Exit { code: 0 });
-    assert_eq!(fast.x(10), 210_000);
+    asm.0
 }
 
 #[test]
@@ -496,7 +549,7 @@ fn straight(entry: u64, asm: &Asm) -> Region {
         tollgate_riscv::BlockInsn { pc: entry + place as u64 * 4, insn, word, page: 1 }
     };
     let insns = asm.0.chunks(4).enumerate().map(insn).collect();
-    Region { entry, insns, target_mask: 1, rounding: None }
+    Region { entry, insns, target_mask: 1, rounding: None, misaligned: false }
 }
 
 #[test]
@@ -536,6 +589,50 @@ fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit(
         let exit = translations.run(first, registers);
         let end = Exit { pc: 0x1000 + expected * 4, retired: 5 + expected, interpret: false };
         assert_eq!((exit, x[10]), (Some(end), expected), "{what}");
+    }
+}
+
+#[test]
+fn misaligned_accesses_are_done_in_one_page_where_the_machine_does_them() {
+    // (unprivileged specification, 2.6: otherwise they trap, which is the interpreter's, as is what is in two pages)
+    let mut asm = Asm::default();
+    asm.op(Op::Sd, 0, 10, 11, 0).op(Op::Lwu, 12, 10, 0, 2);
+    let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
+    // Where the store begins, and how many instructions are done if misaligned accesses are, or else.
+    let cases =
+        [(0, 2, 1), (1, 2, 0), (2, 2, 0), (4, 2, 0), (8, 2, 1), (4087, 2, 0), (4088, 2, 1), (4089, 0, 0)];
+    for misaligned in [true, false] {
+        let mut translations = Translations::new().unwrap();
+        let region = Region { misaligned, ..straight(0x1000, &asm) };
+        let number = translations.translate(&region).unwrap();
+        for (at, done, otherwise) in cases {
+            let expected = if misaligned { done } else { otherwise };
+            let mut x = [0; 256];
+            (x[10], x[11]) = (at, 0x8877_6655_4433_2211);
+            let mut ram = vec![0; 8192];
+            // Page 0 and no other.
+            let mut table = [tollgate_riscv::tier::TlbEntry { tag: 1 << 11, addend: 0 }; 256];
+            table[0].tag = 0;
+            let registers = Registers {
+                x: &mut x,
+                f: &mut [0; 256],
+                fflags: &mut 0,
+                ram: &mut ram,
+                loads: &table,
+                stores: &table,
+                starts: &starts,
+                context: 0,
+                retired: 0,
+                limit: 100,
+            };
+            let exit = translations.run(number, registers).unwrap();
+            let end = Exit { pc: 0x1000 + 4 * expected, retired: expected, interpret: expected < 2 };
+            assert_eq!(exit, end, "at {at}, misaligned: {misaligned}");
+            let stored = (1..=8).map(|n| n * 0x11).collect::<Vec<u8>>();
+            let place = at as usize..at as usize + 8;
+            assert_eq!(ram[place] == stored, expected > 0, "at {at}");
+            assert_eq!(x[12], if expected == 2 { 0x6655_4433 } else { 0 }, "at {at}");
+        }
     }
 }
 

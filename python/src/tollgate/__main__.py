@@ -5,12 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from typing import Any
 
 from tollgate import _program, _space
 from tollgate._errors import Error, MissingPackage, UsageError
 
-KEYS = {"run", "space", "points", "method", "count", "seed", "store", "timeout"}
+KEYS: dict[str, tuple[Any, str]] = {
+    "run": (str, "the name of a function"),
+    "space": (dict, "a table of axes"),
+    "points": (list, "an array of tables"),
+    "method": (str, "grid, random or latin"),
+    "count": (int, "a whole number"),
+    "seed": (int, "a whole number"),
+    "store": (str, "a folder"),
+    "timeout": ((int, float), "seconds"),
+}
+"""What a sweep's file may say: each key with its type, and with that in words."""
 
 
 def spec(path: str) -> dict[str, Any]:
@@ -26,9 +37,15 @@ def spec(path: str) -> dict[str, Any]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
-    unknown = sorted(set(found) - KEYS)
+    unknown = sorted(found.keys() - KEYS.keys())
     if unknown:
         raise UsageError(f"{path}: unknown key '{unknown[0]}' (there are: {', '.join(sorted(KEYS))})")
+    for key, it in found.items():
+        kind, words = KEYS[key]
+        if not isinstance(it, kind) or isinstance(it, bool):
+            raise UsageError(f"{path}: '{key}' takes {words}, not {it!r}")
+    if ("space" in found) == ("points" in found):
+        raise UsageError(f"{path}: give either 'space' or 'points'")
     return found
 
 
@@ -36,14 +53,14 @@ def space(found: dict[str, Any]) -> _space.Space:
     """The space of a sweep's file."""
     if "points" in found:
         return _space.points(found["points"])
-    axes = {key: _axis(it) for key, it in _flat(found.get("space", {}), "").items()}
+    axes = {key: _axis(it) for key, it in _flat(found["space"], "").items()}
     method = found.get("method", "grid")
     if method == "grid":
         return _space.grid(axes)
     methods = {"random": _space.random, "latin": _space.latin}
     if method not in methods or "count" not in found:
         raise UsageError("'method' is grid, random or latin; the last two need 'count', and take 'seed'")
-    return methods[method](axes, int(found["count"]), int(found.get("seed", 1)))
+    return methods[method](axes, found["count"], found.get("seed", 1))
 
 
 def _flat(table: dict[str, Any], above: str) -> dict[str, Any]:
@@ -67,6 +84,7 @@ def sweep(args: argparse.Namespace) -> int:
     from tollgate import sweeps
 
     found = spec(args.spec)
+    sweeps.check_target(args.out)
     client = _client(args.scheduler) if args.scheduler else None
     try:
         done = sweeps.sweep(
@@ -75,7 +93,7 @@ def sweep(args: argparse.Namespace) -> int:
             client,
             store=args.store or found.get("store"),
             jobs=args.jobs,
-            timeout=float(found.get("timeout", sweeps.TIMEOUT_S)),
+            timeout=found.get("timeout", sweeps.TIMEOUT_S),
             yes=args.yes,
         )
     finally:
@@ -84,7 +102,8 @@ def sweep(args: argparse.Namespace) -> int:
     done.save(args.out)
     failed = done.failures
     kept = len(done.points) - done.computed - len(failed)
-    print(f"{len(done.points):,} points: {done.computed:,} computed, {kept:,} from the store, {len(failed):,} failed: {args.out}")
+    noun = "point" if len(done.points) == 1 else "points"
+    print(f"{len(done.points):,} {noun}: {done.computed:,} computed, {kept:,} from the store, {len(failed):,} failed: {args.out}")
     if failed:
         print(f"tollgate: {failed[0][0]}: {failed[0][1]}", file=sys.stderr)
     return 1 if failed else 0
@@ -113,6 +132,7 @@ def main() -> int:
     parser.add_argument("--jobs", metavar="N", type=int, help="points at once without a scheduler [default: all CPUs]")
     parser.add_argument("--out", metavar="FILE", default="sweep.parquet", help="the frame, .parquet or .csv")
     parser.add_argument("--yes", action="store_true", help="compute more than 100,000 points")
+    warnings.formatwarning = lambda message, *_, **__: f"tollgate: {message}\n"
     try:
         return sweep(parser.parse_args(sys.argv[2:]))
     except UsageError as error:

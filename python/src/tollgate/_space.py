@@ -45,12 +45,16 @@ def grid(axes: Axes) -> Space:
 
 def points(several: Iterable[Mapping[str, Any]]) -> Space:
     """These points."""
-    listed = [dict(it) for it in several]
+    try:
+        listed = [dict(it) for it in several]
+    except (TypeError, ValueError) as error:
+        raise UsageError("a point is a mapping of keys to values") from error
     return Space({}, len(listed), lambda: iter(listed))
 
 
 def random(axes: Axes, count: int, seed: int) -> Space:
     """So many points, each axis drawn by itself."""
+    _check_drawn(axes, count)
 
     def draw() -> Iterator[Point]:
         chance = _random.Random(seed)
@@ -62,6 +66,7 @@ def random(axes: Axes, count: int, seed: int) -> Space:
 
 def latin(axes: Axes, count: int, seed: int) -> Space:
     """A Latin hypercube: on each axis every one of `count` equal slices has one point (McKay, Beckman, Conover 1979)."""
+    _check_drawn(axes, count)
 
     def draw() -> Iterator[Point]:
         chance = _random.Random(seed)
@@ -125,7 +130,21 @@ def arguments(point: Point) -> dict[str, Any]:
 def _values(key: str, values: Any) -> list[Any]:
     if isinstance(values, tuple):
         raise UsageError(f"'{key}' is a range, and a grid takes lists: give its values, or use random or latin")
-    return list(values) if isinstance(values, list | range) else [values]
+    listed = list(values) if isinstance(values, list | range) else [values]
+    if not listed:
+        raise UsageError(f"'{key}' has no values: give at least one")
+    return listed
+
+
+def _check_drawn(axes: Axes, count: int) -> None:
+    """Refuses what no points can be drawn from."""
+    if count < 1:
+        raise UsageError(f"{count} points are not a space: give a 'count' of at least 1")
+    for key, it in axes.items():
+        if not isinstance(it, tuple):
+            _values(key, it)
+        elif len(it) != 2 or not all(isinstance(end, int | float) and math.isfinite(end) for end in it) or it[0] > it[1]:
+            raise UsageError(f"'{key}' is not a range: give two numbers, the lower one first")
 
 
 def _at(values: Any, share: float) -> Any:

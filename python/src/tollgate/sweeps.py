@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import importlib.util
 import json
 import os
 import warnings
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tollgate import _commands, _host, _program, _space, _store, _work, riscv
-from tollgate._errors import UsageError
+from tollgate._errors import MissingPackage, UsageError
 from tollgate._run import frame
 from tollgate._space import Point, Space
 from tollgate._work import Lane, Work
@@ -113,8 +114,12 @@ def sweep(
     point in seconds.
     """
     call = BY_NAME.get(run) if isinstance(run, str) else run
-    if call is None:
+    if not callable(call):
         raise UsageError(f"there is no function {run!r} (there are: {', '.join(BY_NAME)})")
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"{jobs} points at once compute nothing: give at least 1, or leave it out for all CPUs")
+    if not timeout > 0:
+        raise UsageError(f"a point cannot end in {timeout} s: give a time above 0")
     asked = _space.of(space)
     if len(asked) > _space.MANY and not yes:
         raise UsageError(f"the space has {len(asked):,} points: confirm with yes=True (--yes on the command line)")
@@ -148,9 +153,21 @@ def sweep(
         for lane in lanes:
             lane.close()
         if kept.damaged:
-            text = f"{len(kept.damaged)} damaged entries of the store were computed again, as {kept.damaged[0]}"
+            text = f"damaged entries of the store were computed again ({len(kept.damaged):,}), as {kept.damaged[0]}"
             warnings.warn(text, SweepWarning, stacklevel=2)
     return Sweep(points, [work.outcomes[number] for number in range(len(points))], work.computed, work.busy_s)
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuses a file that `Sweep.save` could not write, before hours are spent on it."""
+    target = Path(path)
+    if target.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"{target} is neither Parquet nor CSV: let its name end in .parquet or .csv")
+    if target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise UsageError(f"{target} cannot be written: name a file in a folder of yours")
+    frame([])
+    if target.suffix == ".parquet" and not importlib.util.find_spec("pyarrow"):
+        raise MissingPackage("pyarrow", "pandas")
 
 
 def default_store() -> Path:

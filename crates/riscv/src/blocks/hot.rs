@@ -74,6 +74,7 @@ impl Machine {
         }
         let mut insns: Vec<BlockInsn> = insns.into_values().collect();
         insns.sort_unstable_by_key(|insn| insn.pc);
-        Some(Region { entry, insns, target_mask, rounding: (fp != 0).then_some(fp & 7) })
+        let (rounding, misaligned) = ((fp != 0).then_some(fp & 7), self.does_misaligned());
+        Some(Region { entry, insns, target_mask, rounding, misaligned })
     }
 }

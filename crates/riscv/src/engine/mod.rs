@@ -138,10 +138,11 @@ impl Engine {
         }
     }
 
-    /// Drops all decoded code, and what was translated of it.
+    /// Drops all decoded code; what was translated of it is compared with memory before it is used again.
     pub(crate) fn flush_blocks(&mut self) {
         if let Some(tier) = &mut self.tier {
-            tier.clear();
+            tier.doubt();
+            self.flush_translations();
         }
         self.drop_blocks();
     }

@@ -89,14 +89,14 @@ impl Block {
         let word = |range| header.bytes(ram).map(|bytes| crate::map::from_le(&bytes[range]));
         let (kind, sector) = (word(0..4)?, word(8..16)?);
         let (status, data) = chain.writable.split_last().filter(|(last, _)| last.len == 1).ok_or(Broken)?;
-        let mut written = 1;
+        let mut written = 1_u32;
         let result = match kind {
             IN => {
                 let result = self
                     .transfer(sector, data, |block, sector, part| block.read(sector, part.bytes_mut(ram)?))?;
                 for part in data {
                     touched(part.address, part.len);
-                    written += part.len as u32;
+                    written = written.saturating_add(part.len as u32);
                 }
                 result
             }

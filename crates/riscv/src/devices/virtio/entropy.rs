@@ -18,14 +18,14 @@ impl Entropy {
     }
 
     pub(crate) fn serve(&mut self, ram: &mut [u8], chain: &Chain, touched: Touched) -> Result<u32, Broken> {
-        let mut written = 0;
+        let mut written = 0_u32;
         for part in &chain.writable {
             for chunk in part.bytes_mut(ram)?.chunks_mut(8) {
                 let word = self.next().to_le_bytes();
                 chunk.copy_from_slice(&word[..chunk.len()]);
             }
             touched(part.address, part.len);
-            written += part.len as u32;
+            written = written.saturating_add(part.len as u32);
         }
         Ok(written)
     }
