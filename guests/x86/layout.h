@@ -71,4 +71,4 @@
 #define TEXT_PORT 0xe9
 #define PLAIN_PORT 0x80          // nothing listens
 #define DOORBELL_PORT 0x90       // KVM counts the writes in an eventfd
-#define ANSWERED_PORT 0x91       // likewise, and a thread of the monitor answers each by an interrupt
+#define ANSWERED_PORT 0x91       // also, and a thread of the monitor answers each by an interrupt
