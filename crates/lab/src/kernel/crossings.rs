@@ -42,7 +42,7 @@ pub static CROSSINGS: [Kind; 13] = [
         "a read of a page of a file in the page cache; maps the 16 pages around it",
     ),
     other("fault-copy", Per::Trap, 200, "a write to a page that is to be copied"),
-    other("signal", Per::Signal, 200, "from kill to the own handler and back"),
+    other("signal", Per::Signal, 200, "from kill to the handler and back"),
     other("switch-process", Per::Switch, 200, "from a write to a pipe until another process has read it"),
     other("switch-thread", Per::Switch, 200, "from a write to a pipe until another thread has read it"),
     other(
