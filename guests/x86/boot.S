@@ -109,6 +109,9 @@ features:
         testl $HAS_APIC, p_flags
         jz 1f
         or $DEADLINE, %esi
+1:      testl $HAS_DOORBELLS, p_flags
+        jz 1f
+        or $DOORBELLS, %esi
 1:      mov %esi, %eax
         ret
 

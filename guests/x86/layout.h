@@ -12,11 +12,12 @@
 #define NOWHERE_PHYSICAL 0xd0000000
 
 #define CAPACITY 256             // maximum number of samples of a phase
-#define PHASES 19
+#define PHASES 21
 
 // Parameter `flags`
 #define DUMP 1                   // write the results to port 0xe9 as well: QEMU's debugcon
 #define HAS_APIC 2               // there is a local interrupt controller
+#define HAS_DOORBELLS 4          // the ports of both doorbells have eventfds, and one answers with an interrupt
 
 // Parameter `sabotage`: faults that tests inject.
 #define TRIPLE_FAULT 1
@@ -40,6 +41,7 @@
 #define DEADLINE 2
 #define HYPERVISOR 4
 #define AMD 8
+#define DOORBELLS 16
 
 // Offsets in the results
 #define R_VERSION 8
@@ -64,6 +66,9 @@
 
 #define INT_VECTOR 0x40
 #define TIMER_VECTOR 0x50
+#define ANSWER_VECTOR 0x51
 #define EXIT_PORT 0xf4
 #define TEXT_PORT 0xe9
 #define PLAIN_PORT 0x80          // nothing listens
+#define DOORBELL_PORT 0x90       // KVM counts the writes in an eventfd
+#define ANSWERED_PORT 0x91       // also, and a thread of the monitor answers each by an interrupt

@@ -58,9 +58,11 @@ phases:
         phase exit_cpuid
         phase exit_port
         phase exit_memory
-        // These two are last: the guest can hang in them if an emulator executes them incorrectly.
+        phase exit_doorbell, need=DOORBELLS
+        // These are last: the guest can hang in them if an emulator executes them incorrectly.
         phase exit_hypercall, need=HYPERVISOR
         phase wake, wake_handler, need=DEADLINE, vector=TIMER_VECTOR
+        phase answer, answer_handler, need=DOORBELLS, vector=ANSWER_VECTOR
 phases_end:
 
 .text
@@ -234,6 +236,14 @@ exit_memory:
         keep
         jmp done
 
+// KVM notes the write in an eventfd and continues the guest.
+exit_doorbell:
+        whole
+1:      stamp %r8d
+        out %al, $DOORBELL_PORT
+        keep
+        jmp done
+
 // r8 before hlt, r9 the deadline, r10 in the handler, eax behind hlt.
 wake:   mov $APIC, %edi
         movl $0x1ff, 0xf0(%rdi)         // on
@@ -256,6 +266,25 @@ wake:   mov $APIC, %edi
         jmp done
         .balign 64
 wake_handler:
+        stamp %r10d
+        movl $0, 0xb0(%rdi)             // end of interrupt
+        iretq
+
+// Rings, and halts until the answer's interrupt: r8 before the doorbell, r10 in the handler, eax behind hlt. Interrupts are off
+// until hlt, so that an early answer waits for it.
+answer: mov $APIC, %edi
+        movl $0x1ff, 0xf0(%rdi)         // on
+        mfence
+        whole
+1:      stamp %r8d
+        out %al, $ANSWERED_PORT
+        sti
+        hlt
+        cli
+        keep
+        jmp done
+        .balign 64
+answer_handler:
         stamp %r10d
         movl $0, 0xb0(%rdi)             // end of interrupt
         iretq

@@ -70,6 +70,9 @@ pub(crate) const DUMP: u32 = 1;
 /// There is a local interrupt controller.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only KVM loads it"))]
 pub(crate) const HAS_APIC: u32 = 2;
+/// Both doorbells work.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only KVM loads it"))]
+pub(crate) const HAS_DOORBELLS: u32 = 4;
 
 /// An image with its parameters set.
 #[derive(Clone, Debug)]

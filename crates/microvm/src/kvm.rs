@@ -1,6 +1,7 @@
 //! The guest under KVM: one virtual machine with one processor, run once.
 
-use crate::image::{HAS_APIC, LOAD};
+use crate::doorbell::{Doorbells, counter_offset, now};
+use crate::image::{HAS_APIC, HAS_DOORBELLS, LOAD};
 use crate::kick::bounded;
 use crate::memory::Memory;
 use crate::{CAPACITY, Image, Params, RunError, Stays, Table, Visit};
@@ -8,7 +9,6 @@ use kvm_bindings::{
     KVM_API_VERSION, KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_segment, kvm_sregs, kvm_userspace_memory_region,
 };
 use kvm_ioctls::{Cap, Kvm, VcpuExit, VcpuFd, VmFd};
-use std::arch::x86_64::_rdtsc;
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -39,14 +39,21 @@ pub fn run(device: &Path, params: &Params, patience: Duration) -> Result<Visit, 
     let kvm = open(device)?;
     let vm = kvm.create_vm().map_err(|error| refused("create a virtual machine", error))?;
     let has_apic = vm.create_irq_chip().is_ok();
-    let image = Image::new(params, if has_apic { HAS_APIC } else { 0 });
+    let bells = if has_apic { Doorbells::connect(&vm).ok() } else { None };
+    let flag = |is_there, flag| if is_there { flag } else { 0 };
+    let image = Image::new(params, flag(has_apic, HAS_APIC) | flag(bells.is_some(), HAS_DOORBELLS));
     let mut memory = Memory::new(MEMORY)?;
     if !memory.write(LOAD, image.bytes()) {
         return Err(RunError::Ended("image does not fit its memory".into()));
     }
     let mut machine = Machine::new(&kvm, vm, memory, &image, has_apic)?;
+    let offset = counter_offset(&machine.cpu);
     let mut stays = Stays::default();
-    let ended = bounded(patience, |late| machine.live(late, &mut stays))?;
+    let mut live = |stays: &mut _| bounded(patience, |late| machine.live(late, stays));
+    let ended = match &bells {
+        Some(bells) => bells.answering(offset, &mut stays, live)?,
+        None => live(&mut stays),
+    }?;
     let bytes = machine.memory.read(image.results());
     match ended {
         Ok(()) => Ok(Visit { table: Table::parse(&bytes)?, stays }),
@@ -176,12 +183,6 @@ impl Machine {
             }
         }
     }
-}
-
-fn now() -> u64 {
-    // SAFETY: every x86-64 processor has the counter, and user space may read it unless prctl(PR_SET_TSC) forbids it;
-    // then a signal ends this process.
-    unsafe { _rdtsc() }
 }
 
 /// What the image expects at its entry: flat segments, its translation, interrupts off.

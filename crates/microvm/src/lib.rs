@@ -5,6 +5,8 @@
 //! that [`Table::parse`] reads and checks. [`hardware`] turns the table into rows of a record; [`Engine`] and
 //! [`Visit::ring_ratio`] decide whether their figures are the processor's.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod doorbell;
 mod engine;
 mod error;
 pub mod hardware;

@@ -11,6 +11,8 @@ pub enum Stamps {
     Flush,
     /// Before `hlt`, the deadline of the timer, first in the handler, after `hlt`.
     Wake,
+    /// Before the doorbell, zero, first in the handler, after `hlt`.
+    Answer,
 }
 
 /// One entry of the guest's list.
@@ -33,7 +35,7 @@ const fn needing(name: &'static str, stamps: Stamps, needs: &'static str) -> Pha
 }
 
 /// The list; the same order as `phases` in `guests/x86/phases.S`.
-pub static PHASES: [PhaseMeta; 19] = [
+pub static PHASES: [PhaseMeta; 21] = [
     of("pair-ring-0", Stamps::Whole),
     of("pair-ring-3", Stamps::Whole),
     of("page-fault", Stamps::Whole),
@@ -51,9 +53,13 @@ pub static PHASES: [PhaseMeta; 19] = [
     of("exit-cpuid", Stamps::Whole),
     of("exit-port", Stamps::Whole),
     of("exit-mmio", Stamps::Whole),
+    needing("exit-ioeventfd", Stamps::Whole, NO_DOORBELLS),
     needing("exit-hypercall", Stamps::Whole, "no hypervisor answers a hypercall"),
     needing("hlt-wake", Stamps::Wake, "the guest has no timer with a TSC deadline"),
+    needing("irqfd-wake", Stamps::Answer, NO_DOORBELLS),
 ];
+
+const NO_DOORBELLS: &str = "KVM has no ioeventfd, no irqfd, or no interrupt controller in the kernel";
 
 /// The place of a phase in the list.
 #[must_use]

@@ -49,6 +49,8 @@ pub struct Features {
     pub hypervisor: bool,
     /// The maker calls its hypercall `vmmcall`.
     pub amd: bool,
+    /// Ports whose writes KVM notes in eventfds, one of which is answered by an interrupt.
+    pub doorbells: bool,
 }
 
 /// Four stamps of the guest's time-stamp counter, the low 32 bits of each; [`Stamps`] says what they mean.
@@ -184,12 +186,13 @@ impl Table {
             }
         }
         let finished = at_most("mark of the end", word(bytes, 20).into(), 1)? == 1;
-        let bits = at_most("set of features", long(bytes, 24), 15)?;
+        let bits = at_most("set of features", long(bytes, 24), 31)?;
         let features = Features {
             pcid: bits & 1 != 0,
             deadline: bits & 2 != 0,
             hypervisor: bits & 4 != 0,
             amd: bits & 8 != 0,
+            doorbells: bits & 16 != 0,
         };
         let rows = PHASES
             .iter()
@@ -262,6 +265,7 @@ fn possible(stamps: Stamps, &[a, b, c, d]: &Sample) -> bool {
         Stamps::Whole => b == 0 && c == 0 && forwards(a, d),
         Stamps::Split | Stamps::Flush => forwards(a, b) && forwards(b, c) && forwards(c, d) && forwards(a, d),
         // The deadline is not a stamp: it may have passed, and a hypervisor may be early.
+        Stamps::Answer => b == 0 && forwards(a, c) && forwards(c, d) && forwards(a, d),
         Stamps::Wake => forwards(a, c) && forwards(c, d) && forwards(a, d),
     }
 }

@@ -2,14 +2,21 @@
 
 use crate::{Sample, Table, phase};
 
-/// The time from the return of `KVM_RUN` to its next call, for each exit to user space: in ticks of the host's
-/// counter, in the order of the exits.
+/// What the host saw of the guest's exits. The stay of an exit in user space is the time from the return of `KVM_RUN` to its
+/// next call, in ticks of the host's counter, in the order of the exits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stays {
     /// Writes to a port.
     pub port: Vec<u64>,
     /// Writes to an address without memory.
     pub mmio: Vec<u64>,
+    /// How often the doorbell that nobody answers was rung.
+    pub doorbells: u64,
+    /// For each answered doorbell: the time at which the monitor's thread ran, and at which it sent its interrupt, by the
+    /// guest's counter if [`Stays::one_clock`], or by the host's.
+    pub answers: Vec<[u64; 2]>,
+    /// Whether KVM told how far the guest's counter is from the host's.
+    pub one_clock: bool,
 }
 
 /// The results of one run of a guest.

@@ -76,7 +76,9 @@ fn counts_under_icount_are_those_of_the_source() {
     assert_eq!(visit.ring_ratio(), Some(1.0));
     assert!(visit.table.finished && visit.stays == tollgate_microvm::Stays::default());
     // The translator has neither tags of address spaces nor such a timer, and it rejects hypercalls.
-    for (name, why) in [("cr3-pcid", "PCID"), ("hlt-wake", "deadline"), ("exit-hypercall", "#UD")] {
+    for (name, why) in
+        [("cr3-pcid", "PCID"), ("hlt-wake", "deadline"), ("exit-hypercall", "#UD"), ("irqfd-wake", "irqfd")]
+    {
         let row = &visit.table.rows[phase(name).unwrap()];
         assert!(row.why_not().is_some_and(|reason| reason.contains(why)), "{row:?}");
     }
@@ -196,6 +198,11 @@ fn a_guest_under_kvm_gives_its_table() {
     }
     // One exit to user space for each crossing, each with its stay.
     assert_eq!((visit.stays.port.len(), visit.stays.mmio.len()), (16, 16));
+    // As many notes and answers as the guest rang, where KVM has doorbells.
+    let rung = |name| visit.table.rows[phase(name).unwrap()].samples().map_or(0, <[Sample]>::len);
+    assert_eq!(visit.stays.doorbells, rung("exit-ioeventfd") as u64);
+    assert_eq!(visit.stays.answers.len(), rung("irqfd-wake"));
+    assert_eq!(rung("irqfd-wake"), if visit.table.features.doorbells { 16 } else { 0 });
     assert!(visit.ring_ratio().is_some_and(|ratio| ratio > 0.0));
 }
 

@@ -28,7 +28,11 @@ fn good() -> Vec<u8> {
         }
         for number in 0..3 {
             for stamp in 0..4 {
-                let between = meta.stamps == Stamps::Whole && (stamp == 1 || stamp == 2);
+                let between = match meta.stamps {
+                    Stamps::Whole => stamp == 1 || stamp == 2,
+                    Stamps::Answer => stamp == 1,
+                    _ => false,
+                };
                 let value = if between { 0 } else { (u32::MAX - 150).wrapping_add(100 * stamp as u32) };
                 put(&mut bytes, sample(place, number, stamp), value);
             }
@@ -60,7 +64,7 @@ fn an_invalid_table_is_refused() {
         (12, 20, "number of phases"),
         (16, 255, "room for samples"),
         (20, 2, "mark of the end"),
-        (24, 16, "set of features"),
+        (24, 32, "set of features"),
         (28, 1, "set of features"),
     ] {
         let mut bytes = good();
@@ -81,7 +85,8 @@ fn an_invalid_row_does_not_affect_the_others() {
     let place = phase("syscall-split").unwrap();
     let row = ROWS + place * 64;
     let whole = phase("syscall").unwrap();
-    let cases: [(&str, usize, usize, u32, &str); 9] = [
+    let answer = phase("irqfd-wake").unwrap();
+    let cases: [(&str, usize, usize, u32, &str); 10] = [
         ("another phase's number", place, row, 3, "has the number 3"),
         ("too many samples", place, row + 8, 257, "257 samples"),
         ("done without a sample", place, row + 8, 0, "no sample"),
@@ -91,6 +96,7 @@ fn an_invalid_row_does_not_affect_the_others() {
         ("a clock that ran backwards", place, sample(place, 1, 2), 0x8000_0000, "sample 1"),
         ("the last before the first", place, sample(place, 2, 3), u32::MAX - 400, "sample 2"),
         ("a stamp where none is taken", whole, sample(whole, 0, 1), 7, "sample 0"),
+        ("a handler after the end", answer, sample(answer, 1, 3), u32::MAX - 100, "sample 1"),
     ];
     for (case, place, at, value, says) in cases {
         let mut bytes = good();

@@ -159,6 +159,46 @@ impl Scene<'_> {
                 result.phases = self.phases(&parts);
                 result.proof.insert("exits_per_crossing".into(), exits(usable, name));
             }
+            Shape::Doorbell(name) => {
+                let total = minus(&between(name, 0, 3), &pair0);
+                let kernel = minus(&over(&|visit| level(visit, "exit-cpuid", 0, 3)), &pair0);
+                self.put(result, &total, usable, (name, 0, 3), &pair0);
+                if kernel.len() == total.len() {
+                    let note = minus(&total, &kernel);
+                    result.phases = self.phases(&[
+                        ("exit and entry", Evidence::Difference, kernel),
+                        ("eventfd", Evidence::Difference, note),
+                    ]);
+                }
+                let rung: u64 = usable.iter().map(|visit| visit.stays.doorbells).sum();
+                result.proof.insert("exits_per_crossing".into(), rung as f64 / crossings(usable, name));
+            }
+            Shape::Answer(name) => {
+                let total: Levels =
+                    over(&|visit| answered(visit, name, |sample, _| signed(sample[0], sample[3])));
+                let back: Levels =
+                    over(&|visit| answered(visit, name, |sample, _| signed(sample[2], sample[3])));
+                let stay: Levels =
+                    over(&|visit| answered(visit, name, |_, [woken, sent]| signed(woken, sent)));
+                self.put(result, &total, usable, (name, 0, 3), &[]);
+                let mut parts = vec![("monitor", Evidence::Measured, stay.clone())];
+                if usable.iter().all(|visit| visit.stays.one_clock) {
+                    let there =
+                        over(&|visit| answered(visit, name, |sample, [woken, _]| signed(sample[0], woken)));
+                    let wake =
+                        over(&|visit| answered(visit, name, |sample, [_, sent]| signed(sent, sample[2])));
+                    parts.insert(0, ("to monitor", Evidence::Measured, there));
+                    parts.push(("to handler", Evidence::Measured, wake));
+                }
+                parts.push(("to next instruction", Evidence::Guest, back));
+                let known = parts
+                    .iter()
+                    .fold(vec![0.0; total.len()], |sum, (_, _, part)| each(&sum, part, |a, b| a + b));
+                parts.push(("unattributed", Evidence::Difference, minus(&total, &known)));
+                result.phases = self.phases(&parts);
+                let answers: usize = usable.iter().map(|visit| visit.stays.answers.len()).sum();
+                result.proof.insert("answers_per_crossing".into(), answers as f64 / crossings(usable, name));
+            }
             Shape::Wake(name) => {
                 let late: Levels = over(&|visit| wake(visit, name, |sample| signed(sample[1], sample[2])));
                 let back: Levels = over(&|visit| wake(visit, name, |sample| signed(sample[2], sample[3])));
@@ -258,6 +298,8 @@ fn has(visit: &Visit, row: &HardwareRow) -> bool {
                 .and_then(Row::samples)
                 .is_some_and(|samples| samples.len() == stays(visit, name).len()),
             Shape::Wake(name) => wake(visit, name, |sample| signed(sample[1], sample[2])).is_some(),
+            Shape::Doorbell(name) => rung(visit, name) == Some(visit.stays.doorbells as usize),
+            Shape::Answer(name) => rung(visit, name) == Some(visit.stays.answers.len()),
             _ => true,
         }
 }
@@ -275,9 +317,25 @@ fn stay(visit: &Visit, name: &str) -> f64 {
 
 fn exits(usable: &[&Visit], name: &str) -> f64 {
     let exits: usize = usable.iter().map(|visit| stays(visit, name).len()).sum();
-    let crossings: usize =
-        usable.iter().filter_map(|visit| Some(answer(visit, name)?.samples()?.len())).sum();
-    exits as f64 / crossings as f64
+    exits as f64 / crossings(usable, name)
+}
+
+/// How often the guest made the crossing.
+fn rung(visit: &Visit, name: &str) -> Option<usize> {
+    Some(answer(visit, name)?.samples()?.len())
+}
+
+fn crossings(usable: &[&Visit], name: &str) -> f64 {
+    usable.iter().filter_map(|visit| rung(visit, name)).sum::<usize>() as f64
+}
+
+/// The median over answered doorbells of something of the guest's stamps and of the low 32 bits of the monitor's. The median,
+/// as for every wake-up: whether the other thread sleeps already differs from one to the next.
+fn answered(visit: &Visit, name: &str, of: impl Fn(&Sample, [u32; 2]) -> f64) -> Option<f64> {
+    let all = answer(visit, name)?.samples()?;
+    let pairs = all.iter().zip(&visit.stays.answers).skip(all.len() / WARM_PART);
+    let values: Vec<f64> = pairs.map(|(sample, times)| of(sample, times.map(|at| at as u32))).collect();
+    (!values.is_empty()).then(|| median(&values))
 }
 
 /// The share of recorded crossings whose handler left both its stamps.

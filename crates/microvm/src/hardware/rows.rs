@@ -20,10 +20,14 @@ pub(super) enum Shape {
     Flush(&'static str),
     /// An exit that the host's kernel handles.
     InKernel(&'static str),
+    /// A write that the host's kernel notes for the monitor.
+    Doorbell(&'static str),
     /// An exit that the monitor handles in user space.
     InMonitor(&'static str),
     /// From the deadline of a timer to the handler in a halted guest.
     Wake(&'static str),
+    /// From a doorbell to the instruction behind `hlt`, which the monitor's interrupt ends.
+    Answer(&'static str),
 }
 
 impl Shape {
@@ -36,13 +40,15 @@ impl Shape {
             | Self::Flush(phase)
             | Self::InKernel(phase)
             | Self::InMonitor(phase)
-            | Self::Wake(phase) => vec![phase],
+            | Self::Doorbell(phase)
+            | Self::Wake(phase)
+            | Self::Answer(phase) => vec![phase],
         }
     }
 
     /// Whether it exits from the guest, so that it cannot be measured without a hypervisor.
     pub(super) fn exits(self) -> bool {
-        matches!(self, Self::InKernel(_) | Self::InMonitor(_) | Self::Wake(_))
+        !matches!(self, Self::Pair | Self::Trap { .. } | Self::Instruction(_) | Self::Flush(_))
     }
 }
 
@@ -82,13 +88,20 @@ pub(super) static HARDWARE_ROWS: &[HardwareRow] = &[
         enable: "a hypervisor below the guest",
         ..row("hardware/exit-hypercall", Per::Exit, Shape::InKernel("exit-hypercall"))
     },
+    HardwareRow {
+        enable: DOORBELLS,
+        ..row("hardware/exit-ioeventfd", Per::Exit, Shape::Doorbell("exit-ioeventfd"))
+    },
     row("hardware/exit-port", Per::Exit, Shape::InMonitor("exit-port")),
     row("hardware/exit-mmio", Per::Exit, Shape::InMonitor("exit-mmio")),
     HardwareRow {
         enable: "a KVM with an interrupt controller in the kernel and a timer with a TSC deadline",
         ..row("hardware/hlt-wake", Per::Exit, Shape::Wake("hlt-wake"))
     },
+    HardwareRow { enable: DOORBELLS, ..row("hardware/irqfd-wake", Per::Exit, Shape::Answer("irqfd-wake")) },
 ];
+
+const DOORBELLS: &str = "a KVM with an interrupt controller in the kernel, ioeventfd and irqfd";
 
 #[cfg(test)]
 mod tests {

@@ -28,27 +28,42 @@ fn stamps(shape: Stamps, gaps: [u32; 3]) -> Vec<Sample> {
     if shape == Stamps::Whole {
         (sample[1], sample[2]) = (0, 0);
     }
+    if shape == Stamps::Answer {
+        sample[1] = 0;
+    }
     vec![sample; COUNT]
 }
 
 /// One run of the guest: a whole trap takes 1,000 more than a pair, its parts 600, 2 and 300; `cr3` 200 and 70 for the refill; an exit to
-/// the kernel 2,000, to the monitor 9,000, of which it keeps 50; a wake-up is 5,000 late.
+/// the kernel 2,000, with a note in an eventfd 2,600, to the monitor 9,000, of which it keeps 50; a wake-up is 5,000 late; a doorbell is answered
+/// after 12,000, which takes 60, and the handler runs 20,000 after it was rung.
 fn visit() -> Visit {
     let rows = PHASES.iter().map(|meta| {
         let gaps = match (meta.stamps, meta.name) {
             (_, "pair-ring-0" | "pair-ring-3") => [PAIR, 0, 0],
             (_, "exit-cpuid" | "exit-hypercall") => [2_000 + PAIR, 0, 0],
+            (_, "exit-ioeventfd") => [2_600 + PAIR, 0, 0],
             (_, "exit-port" | "exit-mmio") => [9_000 + PAIR, 0, 0],
             (Stamps::Whole, _) => [1_000 + PAIR, 0, 0],
             (Stamps::Split, _) => [600 + PAIR, 2 + PAIR, 300 + PAIR],
             (Stamps::Flush, _) => [200 + PAIR, 110, 40],
             (Stamps::Wake, _) => [1_000_000, 5_000, 700],
+            (Stamps::Answer, _) => [0, 20_000, 700],
         };
         Row { meta, outcome: Outcome::Done(stamps(meta.stamps, gaps)) }
     });
-    let features = Features { pcid: true, deadline: true, hypervisor: true, amd: false };
+    let features = Features { pcid: true, deadline: true, hypervisor: true, amd: false, doorbells: true };
     let table = Table { features, finished: true, rows: rows.collect() };
-    Visit { table, stays: Stays { port: vec![50; COUNT], mmio: vec![50; COUNT] } }
+    // Where the invented stamps begin; the monitor's have more than 32 bits.
+    let rung = (7 << 32) + u64::from(u32::MAX - 20);
+    let stays = Stays {
+        port: vec![50; COUNT],
+        mmio: vec![50; COUNT],
+        doorbells: COUNT as u64,
+        answers: vec![[rung + 12_000, rung + 12_060]; COUNT],
+        one_clock: true,
+    };
+    Visit { table, stays }
 }
 
 fn scene(engine: Engine, visits: &[Visit]) -> Vec<Measurement> {
@@ -93,6 +108,20 @@ fn a_crossing_is_its_stamps_less_a_pair_and_its_parts_add_up() {
     }
     assert_eq!(figures(find(&all, "hardware/exit-cpuid")).0, 2_000.0);
     assert_eq!(figures(find(&all, "hardware/hlt-wake")).0, 5_000.0);
+    let doorbell = find(&all, "hardware/exit-ioeventfd");
+    assert_eq!(figures(doorbell), (2_600.0, vec![("exit and entry", 1_000.0), ("eventfd", 300.0)]));
+    assert_eq!(doorbell.proof["exits_per_crossing"], 1.0);
+    let answer = find(&all, "hardware/irqfd-wake");
+    // 20,700 = 12,000 + 60 + 7,940 + 700.
+    let parts = vec![
+        ("to monitor", 6_000.0),
+        ("monitor", 30.0),
+        ("to handler", 3_970.0),
+        ("to next instruction", 350.0),
+        ("unattributed", 0.0),
+    ];
+    assert_eq!(figures(answer), (20_700.0, parts));
+    assert_eq!(answer.proof["answers_per_crossing"], 1.0);
     assert_eq!(figures(find(&all, "hardware/pair")), (40.0, vec![("ring 3", 20.0), ("ring 0", 20.0)]));
 }
 
