@@ -25,23 +25,22 @@ mod timed;
 
 use tollgate_riscv::{Cause, Config, Elf, LoadError, Machine, Stop};
 
-pub use build::{BUNDLED, Bundled, compile};
-pub(crate) use build::{bundled, compile_at};
+pub use build::{BUNDLED, Bundled, aligned, compile};
+pub(crate) use build::{bundled, bundled_aligned, compile_at};
 pub use code::{Code, Mix};
 pub use error::IcacheError;
 pub use seen::{CacheReport, Report};
 pub use settings::{Build, Count, Settings};
 pub use timed::Timing;
 
+use crate::program::{ABOVE_STACK, with_ram_at};
 use fetches::Fetches;
 use seen::Seen;
 
 /// Steps between two looks at whether the program has left its code.
 const SLICE: u64 = 1 << 16;
-/// RAM of the machine, and the room that is left above the stack.
+/// RAM of the machine.
 const RAM: u64 = 64 << 20;
-const RAM_BASE: u64 = 0x8000_0000;
-const ABOVE_STACK: u64 = 16;
 
 /// Runs a program and counts its fetches. A program without start-up code gets a stack, and ends when it returns.
 pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
@@ -86,9 +85,12 @@ pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
 
 /// The machine with the program in it, and a stack.
 fn machine(build: &Build, elf: &Elf) -> Result<Machine, IcacheError> {
-    let mut machine = Machine::new(Config { isa: build.isa, ram_bytes: RAM, ..Config::default() })?;
+    let config = with_ram_at(Config { isa: build.isa, ram_bytes: RAM, ..Config::default() }, elf);
+    let stack = config.ram_base + config.ram_bytes - ABOVE_STACK;
+    let mut machine = Machine::new(config)?;
     machine.load(elf).map_err(|error| unloadable(build, error))?;
-    machine.set_x(2, RAM_BASE + RAM - ABOVE_STACK);
+    machine.set_x(2, stack);
+    machine.set_x(3, elf.symbol("__global_pointer$").unwrap_or(0));
     Ok(machine)
 }
 

@@ -15,6 +15,6 @@ pub use boot::{BootRequest, input};
 pub use icache::{IcachePlan, IcacheRequest};
 pub use options::{PlanError, one_of};
 pub use pipeline::{PipelinePlan, PipelineRequest};
-pub use program::{ProgramPlan, ProgramRequest};
+pub use program::{ProgramPlan, ProgramRequest, WatchRequest};
 pub use trap::{TrapPlan, TrapRequest, WorkloadRequest};
 pub use workload::WorkloadPlan;

@@ -1,18 +1,29 @@
 //! Runs a user's program on the embedded machine: bare, or a static Linux program on the proxy kernel.
 
-use std::io::{self, Write};
+mod caches;
+mod fence;
+mod signature;
+
+use std::io::{self, Read, Write};
 
 use tollgate_record::number::count;
+use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
-    Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Stop, Trap, Xlen,
+    Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
+    Retired, Stop, Trap, Xlen, ram_below,
 };
+
+pub use caches::Shapes;
 
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::symbols::Symbols;
 use crate::tier::{Tier, TierError};
 use crate::trace::{Trace, Tracer};
+
+use caches::Caches;
+use fence::Fence;
 
 /// What to run, on what.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +48,8 @@ pub struct Job {
     pub max_instructions: u64,
     /// What executes it if nothing is watched.
     pub tier: Tier,
+    /// Bytes in a line of the signature, if it is wanted.
+    pub signature: Option<usize>,
 }
 
 /// What `mcycle` counts.
@@ -65,6 +78,13 @@ pub enum Watch {
     Profile,
     /// The same, and cycles on a core by function and cause.
     Ledger(Box<Core>, GuestTime),
+    /// Accesses to caches, and with `fence` code that is executed without `fence.i` after it was written.
+    Beside {
+        /// The caches.
+        caches: Shapes,
+        /// Whether to look for such code.
+        fence: bool,
+    },
 }
 
 impl Watch {
@@ -97,12 +117,24 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// Where its cycles went, when a core was watched.
     pub ledger: Option<ProgramLedger>,
+    /// What somebody who watched stores and fetches should know.
+    pub warning: Option<String>,
+    /// The signature, of a program that ended by itself.
+    pub signature: Option<String>,
 }
 
 impl Outcome {
     /// Whether it ended by itself, with status 0.
     pub fn is_success(&self) -> bool {
         self.ending == Ending::Exited(0)
+    }
+
+    /// Sentences about what it did beside ending.
+    pub fn remarks(&self) -> impl Iterator<Item = String> {
+        let refused = self.refused.iter().map(|path| {
+            format!("the program asked for {path}, which it may not read; --allow {path} lets it")
+        });
+        refused.chain(self.warning.clone())
     }
 
     /// How it ended and after how many instructions, as a sentence.
@@ -138,12 +170,21 @@ pub enum ProgramError {
     Core(#[from] CoreError),
     #[error("{0}")]
     Tier(#[from] TierError),
+    #[error("{0}")]
+    Cache(#[from] CacheError),
+    #[error("the program has no signature: no memory between the symbols begin_signature and end_signature")]
+    NoSignature,
     #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
     NoMemory(u64),
+    #[error("cannot read the program's input: {0}")]
+    Input(io::Error),
     #[error("cannot write the program's output: {0}")]
     Output(#[from] io::Error),
 }
 
+/// Where RAM usually begins, and the room that is left above a stack at its end.
+const RAM_BASE: u64 = 0x8000_0000;
+pub(crate) const ABOVE_STACK: u64 = 16;
 /// Steps between two looks at the console: a few milliseconds.
 const SLICE: u64 = 1 << 20;
 /// The same with a line for each instruction, which must not pile up.
@@ -168,14 +209,18 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
         bootargs: job.bootargs.clone(),
         ..Config::default()
     };
-    spare(job.ram_bytes)?;
+    let config = if kernel.is_none() { with_ram_at(config, &program) } else { config };
+    spare(config.ram_bytes)?;
     let mut machine = Machine::new(config)?;
     let mut files = MemoryFiles::new();
     for (path, bytes) in &job.files {
         files.insert(path.as_str(), bytes.clone());
     }
     match &kernel {
-        None => machine.load(&program).map_err(ProgramError::Program)?,
+        None => {
+            machine.load(&program).map_err(ProgramError::Program)?;
+            set_stack(&mut machine, &program);
+        }
         Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
         Some(kernel) => {
             // The proxy kernel would only panic.
@@ -195,42 +240,64 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
     Ok(Booted { machine, program, kernel })
 }
 
-/// Runs a job. What the program writes goes to `console`, a trace to `trace`.
+/// The machine with its RAM where a bare program is, if that is below the usual RAM and no device is in the way.
+pub(crate) fn with_ram_at(config: Config, program: &Elf) -> Config {
+    let first = program.segments.first().map_or(RAM_BASE, |segment| segment.address);
+    let end = program.segments.last().map_or(RAM_BASE, |last| last.address + last.memory_size);
+    match ram_below(first, end, config.ram_bytes) {
+        Some((ram_base, ram_bytes)) if config.machine == MachineKind::Spike => {
+            Config { ram_base, ram_bytes, ..config }
+        }
+        _ => config,
+    }
+}
+
+/// Gives a program below the usual RAM, which has no start-up code for this machine, a stack and its global pointer.
+fn set_stack(machine: &mut Machine, program: &Elf) {
+    let Config { ram_base, ram_bytes, .. } = *machine.config();
+    if ram_base != RAM_BASE {
+        machine.set_x(2, ram_base + ram_bytes - ABOVE_STACK);
+        machine.set_x(3, program.symbol("__global_pointer$").unwrap_or(0));
+    }
+}
+
+/// Runs a job. What the program reads comes from `input`, what it writes goes to `console`, a trace to `trace`.
 pub fn run(
     job: &Job,
     watch: Watch,
+    input: &mut dyn Read,
     console: &mut dyn Write,
     trace: &mut dyn Write,
 ) -> Result<Outcome, ProgramError> {
     let Booted { mut machine, program, kernel } = boot(job)?;
+    machine.open_input();
+    let mut terminal = Terminal { input, console };
+    let terminal = &mut terminal;
+    let place =
+        job.signature.map(|_| signature::place(&program).ok_or(ProgramError::NoSignature)).transpose()?;
     match (&watch, job.tier) {
         (Watch::Nothing, tier) => tier.prepare(&mut machine)?,
         (_, Tier::Translate) => return Err(TierError::Watched.into()),
         _ => {}
     }
-    let (mut profile, mut ledger) = (None, None);
+    let (mut profile, mut ledger, mut warning) = (None, None, None);
     let symbols = &mut Symbols::new(&program, kernel.as_ref());
     let ending = match watch {
         Watch::Nothing => {
-            drive(&mut machine, symbols, job, &mut (), SLICE, console, &mut |(): &mut ()| Ok(()))?
+            drive(&mut machine, symbols, job, &mut (), SLICE, terminal, &mut |(): &mut ()| Ok(()))?
         }
         Watch::Trace(kind) => {
             let bits = if job.isa.xlen() == Xlen::Rv64 { 64 } else { 32 };
             let mut tracer = Tracer::new(kind, bits);
             let mut flush = |tracer: &mut Tracer| trace.write_all(tracer.take().as_bytes());
-            drive(&mut machine, symbols, job, &mut tracer, TRACED_SLICE, console, &mut flush)?
+            drive(&mut machine, symbols, job, &mut tracer, TRACED_SLICE, terminal, &mut flush)?
         }
         Watch::Profile => {
             let mut counts = Profile::new(&program, kernel.as_ref());
-            let ending = drive(
-                &mut machine,
-                symbols,
-                job,
-                &mut counts,
-                SLICE,
-                console,
-                &mut |_: &mut Profile| Ok(()),
-            )?;
+            let ending =
+                drive(&mut machine, symbols, job, &mut counts, SLICE, terminal, &mut |_: &mut Profile| {
+                    Ok(())
+                })?;
             profile = Some(counts);
             ending
         }
@@ -246,17 +313,57 @@ pub fn run(
                 job,
                 &mut watch,
                 SLICE,
-                console,
+                terminal,
                 &mut |_: &mut ProgramLedger| Ok(()),
             )?;
             watch.end();
             ledger = Some(watch);
             ending
         }
+        Watch::Beside { caches, fence } => {
+            let mut watch = Beside { caches: Caches::new(&caches)?, fence: fence.then(Fence::default) };
+            let mut quiet = |_: &mut Beside| Ok(());
+            let ending = drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut quiet)?;
+            trace.write_all(watch.caches.tell().as_bytes())?;
+            warning = watch.fence.and_then(|fence| fence.tell(symbols));
+            ending
+        }
+    };
+    let signature = match (&ending, place, job.signature) {
+        (Ending::Exited(_), Some(place), Some(line)) => {
+            Some(signature::read(&machine, place, line).ok_or(ProgramError::NoSignature)?)
+        }
+        _ => None,
     };
     // An empty path asks about an open descriptor; no file could be allowed for it.
     let refused = machine.host().refused().iter().filter(|path| !path.is_empty()).cloned().collect();
-    Ok(Outcome { ending, instructions: machine.instret(), refused, profile, ledger })
+    let instructions = machine.instret();
+    Ok(Outcome { ending, instructions, refused, profile, ledger, warning, signature })
+}
+
+/// Who watches stores and fetches.
+struct Beside {
+    caches: Caches,
+    fence: Option<Fence>,
+}
+
+impl Observer for Beside {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+
+    fn retire(&mut self, retired: &Retired) {
+        self.caches.retire(retired);
+        if let Some(fence) = &mut self.fence {
+            fence.retire(retired);
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        Observer::access(&mut self.caches, access);
+        if let Some(fence) = &mut self.fence {
+            fence.access(access);
+        }
+    }
 }
 
 /// Fails if there is no room for the machine's memory; allocating it without this check would end the process.
@@ -284,7 +391,21 @@ impl Observer for FirstTrap {
     }
 }
 
+/// The numbers of an `ecall` that ends a program in Ripes: with status 0, and with the status in `a0`.
+const EXIT: u64 = 10;
+const EXIT_WITH: u64 = 93;
+
 impl FirstTrap {
+    /// How a program without a trap handler ended by an `ecall`, if it did.
+    fn exit(&self, machine: &Machine) -> Option<Ending> {
+        let trap = self.0.filter(|trap| trap.cause == Cause::MachineEcall && trap.handler == 0)?;
+        match trap.a7 {
+            EXIT => Some(Ending::Exited(0)),
+            EXIT_WITH => Some(Ending::Exited(machine.x(10) as i32)),
+            _ => None,
+        }
+    }
+
     /// What happened, and where.
     fn tell(&self, symbols: &mut Symbols) -> String {
         let Some(trap) = self.0 else { return "nothing but traps".to_owned() };
@@ -294,18 +415,31 @@ impl FirstTrap {
         };
         let Trap { cause, tval, .. } = trap;
         let (at, handler) = (place(trap.epc), place(trap.handler));
+        if cause == Cause::MachineEcall && trap.handler == 0 {
+            return format!(
+                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program; a static Linux program \
+                 needs a proxy kernel: --pk PK",
+                trap.a7
+            );
+        }
         format!("{cause} at {at} (tval {tval:#x}), and the handler at {handler} does nothing but trap again")
     }
 }
 
-/// Runs to the end, passing on what the program writes in between.
+/// What a program reads and writes.
+struct Terminal<'a> {
+    input: &'a mut dyn Read,
+    console: &'a mut dyn Write,
+}
+
+/// Runs to the end, passing on what the program reads and writes in between.
 fn drive<O: Observer>(
     machine: &mut Machine,
     symbols: &mut Symbols,
     job: &Job,
     watch: &mut O,
     slice: u64,
-    console: &mut dyn Write,
+    Terminal { input, console }: &mut Terminal<'_>,
     between: &mut dyn FnMut(&mut O) -> io::Result<()>,
 ) -> Result<Ending, ProgramError> {
     let mut left = job.max_instructions;
@@ -322,14 +456,26 @@ fn drive<O: Observer>(
         }
         // A slice in which nothing retires, only traps, is used up all the same.
         let retired = machine.instret() - before;
-        left -= budget;
+        left -= if stop == Stop::Input { retired.min(budget) } else { budget };
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
+            Stop::Input if left == 0 => return Ok(Ending::Budget),
+            Stop::Input => {
+                let mut bytes = [0; 4096];
+                match input.read(&mut bytes) {
+                    Ok(0) => machine.end_input(),
+                    Ok(n) => {
+                        machine.type_in(&bytes[..n]);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(ProgramError::Input(error)),
+                }
+            }
             Stop::Idle => {
                 return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
             }
             Stop::Budget if retired == 0 && budget > 0 => {
-                return Ok(Ending::Stuck(first.tell(symbols)));
+                return Ok(first.exit(machine).unwrap_or_else(|| Ending::Stuck(first.tell(symbols))));
             }
             Stop::Budget if left == 0 => return Ok(Ending::Budget),
             _ => {}

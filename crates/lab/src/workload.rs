@@ -49,7 +49,7 @@ impl Workload {
     /// with `-O2` for RV64GC, without libraries.
     pub fn own(source: &Path) -> Result<Self, OwnError> {
         let isa = Isa::default();
-        let built = icache::compile_at(source, "rv64gc", isa, "2", OWN_BASE, &["work"])?;
+        let built = icache::compile_at(source, "rv64gc", isa, "2", (OWN_BASE, 0), &["work"])?;
         let elf = Elf::parse(&built.elf).map_err(|e| LabError::Machine(e.to_string()))?;
         if elf.symbol("work").is_none() {
             return Err(OwnError::NoWork);

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use tollgate_lab::program::{self, Ending, GuestTime, Job, Outcome, ProgramError, Watch};
+use tollgate_lab::program::{self, Ending, GuestTime, Job, Outcome, ProgramError, Shapes, Watch};
 use tollgate_lab::{Profile, Tier, Trace};
 use tollgate_riscv::timing::Core;
+use tollgate_riscv::{Insn, MachineKind, Op, Operands};
 use tollgate_testkit::fast;
 
 fn image(name: &str) -> Vec<u8> {
@@ -24,7 +25,7 @@ fn job(program: Vec<u8>) -> Job {
 
 fn run(job: &Job, watch: Watch) -> Result<(Outcome, String, String), ProgramError> {
     let (mut console, mut trace) = (Vec::new(), Vec::new());
-    let outcome = program::run(job, watch, &mut console, &mut trace)?;
+    let outcome = program::run(job, watch, &mut std::io::empty(), &mut console, &mut trace)?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok((outcome, text(console), text(trace)))
 }
@@ -209,5 +210,249 @@ fn damaged_programs_are_refused_or_run() {
         if let Ok((outcome, _, _)) = run(&job, Watch::Profile) {
             assert!(outcome.instructions <= 10_000);
         }
+    }
+}
+
+/// Spike's counts of direct-mapped caches, worked out from the lines of a commit trace.
+#[test]
+fn caches_count_what_the_trace_has() {
+    let job = job(image("ctx_switch"));
+    let (_, _, trace) = run(&job, Watch::Trace(Trace::Commit)).expect("runs");
+    let shape = |text: &str| Some(text.parse().expect("a shape"));
+    let caches = Shapes { ic: shape("4:1:16"), dc: shape("2:1:8"), l2: shape("64:1:64") };
+    let (_, console, counts) = run(&job, Watch::Beside { caches, fence: false }).expect("runs");
+    assert_eq!(console, "getpid 1: 96 cycles\n");
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("hexadecimal");
+    let mut ic = [None; 4];
+    let mut dc = [None; 2];
+    let (mut fetched, mut fetches, mut fetch_misses) = (0, 0, 0);
+    let (mut loads, mut stores, mut load_misses, mut store_misses, mut dirty) = (0, 0, 0, 0, 0);
+    for line in trace.lines().filter(|line| !line.contains(": trap ")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let line = number(words[3]) / 16;
+        fetches += 1;
+        fetched += words[4].len() as u64 / 2 - 2;
+        fetch_misses += u64::from(ic[line as usize % 4].replace(line) != Some(line));
+        for (at, _) in words.iter().enumerate().filter(|(_, word)| **word == "mem") {
+            // What is stored follows the address; nothing follows that of a load.
+            let store = words.get(at + 2).is_some_and(|word| word.starts_with("0x"));
+            let line = number(words[at + 1]) / 8;
+            *if store { &mut stores } else { &mut loads } += 1;
+            let place = &mut dc[line as usize % 2];
+            match place {
+                Some((known, written)) if *known == line => *written |= store,
+                _ => {
+                    *if store { &mut store_misses } else { &mut load_misses } += 1;
+                    dirty += u64::from(place.is_some_and(|(_, written)| written));
+                    *place = Some((line, store));
+                }
+            }
+        }
+    }
+    let count = |what: &str| {
+        let line = counts.lines().find(|line| line.starts_with(what)).expect(what);
+        line[what.len()..].trim().parse::<u64>().expect("a number")
+    };
+    let names =
+        ["Bytes Read:", "Read Accesses:", "Read Misses:", "Write Accesses:", "Write Misses:", "Writebacks:"];
+    let of = |cache: &str| names.map(|name| count(&format!("{cache} {name}")));
+    assert_eq!(of("I$"), [fetched, fetches, fetch_misses, 0, 0, 0]);
+    assert_eq!(of("D$")[1..], [loads, load_misses, stores, store_misses, dirty]);
+    let l2 = of("L2$");
+    let missed = load_misses + store_misses;
+    assert_eq!((l2[0], l2[1], l2[3]), (16 * fetch_misses + 8 * missed, fetch_misses + missed, dirty));
+    assert!(dirty > 0 && load_misses > 0 && counts.contains("I$ Miss Rate:             "), "{counts}");
+}
+
+/// A program of these instructions at the start of RAM, with these symbols.
+fn elf(words: &[u32], symbols: &[(&str, u64)]) -> Vec<u8> {
+    elf_at(0x8000_0000, words, symbols)
+}
+
+fn elf_at(base: u64, words: &[u32], symbols: &[(&str, u64)]) -> Vec<u8> {
+    let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let (mut names, mut table) = (vec![0u8], vec![0u8; 24]);
+    for (name, address) in symbols {
+        table.extend((names.len() as u32).to_le_bytes());
+        // Global, without a type, in the first section.
+        table.extend([0x10, 0, 1, 0]);
+        table.extend(address.to_le_bytes());
+        table.extend([0; 8]);
+        names.extend(name.bytes().chain([0]));
+    }
+    let code_at = 64 + 56;
+    let table_at = code_at + code.len();
+    let names_at = table_at + table.len();
+    let sections_at = names_at + names.len();
+    let mut out = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\x01\0\0\0".to_vec();
+    out.extend([base, 64, sections_at as u64].iter().flat_map(|n| n.to_le_bytes()));
+    out.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 4, 0, 3, 0]);
+    // To load, readable, writable and executable.
+    out.extend([1u32, 7].iter().flat_map(|n| n.to_le_bytes()));
+    let len = code.len() as u64;
+    out.extend([code_at as u64, base, base, len, len, 4].iter().flat_map(|n| n.to_le_bytes()));
+    out.extend([code, table.clone(), names.clone()].concat());
+    let mut section = |kind: u32, flags: u64, address: u64, at: usize, len: usize, link: u32, entry: u64| {
+        out.extend([0, kind].iter().flat_map(|n| n.to_le_bytes()));
+        out.extend([flags, address, at as u64, len as u64].iter().flat_map(|n| n.to_le_bytes()));
+        out.extend([link, u32::from(kind == 2)].iter().flat_map(|n| n.to_le_bytes()));
+        out.extend([1, entry].iter().flat_map(|n| n.to_le_bytes()));
+    };
+    section(0, 0, 0, 0, 0, 0, 0);
+    section(1, 7, base, code_at, len as usize, 0, 0);
+    section(2, 0, 0, table_at, table.len(), 3, 24);
+    section(3, 0, 0, names_at, names.len(), 0, 0);
+    out
+}
+
+/// Copies its input to its output, at most eight bytes at a time, through the host of Spike's machine.
+#[test]
+fn a_program_reads_its_standard_input_to_its_end() {
+    let (tohost, fromhost, block, buffer) = (0x100, 0x140, 0x180, 0x1c0);
+    let mut code =
+        vec![insn(Op::Auipc, 8, 0, 0, 0), insn(Op::Addi, 9, 8, 0, block), insn(Op::Addi, 18, 8, 0, buffer)];
+    let again = code.len();
+    let call = |number: i64, fd: i64| {
+        [
+            insn(Op::Addi, 5, 0, 0, number),
+            insn(Op::Sd, 0, 9, 5, 0),
+            insn(Op::Addi, 5, 0, 0, fd),
+            insn(Op::Sd, 0, 9, 5, 8),
+            insn(Op::Sd, 0, 9, 18, 16),
+            insn(Op::Sd, 0, 9, 19, 24),
+            insn(Op::Sd, 0, 8, 0, fromhost),
+            insn(Op::Sd, 0, 8, 9, tohost),
+            insn(Op::Ld, 5, 8, 0, fromhost),
+            insn(Op::Beq, 0, 5, 0, -4),
+            insn(Op::Ld, 19, 9, 0, 0),
+        ]
+    };
+    code.push(insn(Op::Addi, 19, 0, 0, 8));
+    code.extend(call(63, 0));
+    // Nothing: the end.
+    code.push(insn(Op::Beq, 0, 19, 0, 4 * 13));
+    code.extend(call(64, 1));
+    code.push(insn(Op::Jal, 0, 0, 0, 4 * (again as i64 - code.len() as i64)));
+    code.extend([insn(Op::Addi, 5, 0, 0, 1), insn(Op::Sd, 0, 8, 5, tohost), insn(Op::Jal, 0, 0, 0, 0)]);
+    code.resize(0x80, 0);
+    let base = 0x8000_0000;
+    let symbols = [("tohost", base + tohost as u64), ("fromhost", base + fromhost as u64)];
+    let job = job(elf(&code, &symbols));
+    let copied = |text: &str| {
+        let mut console = Vec::new();
+        let outcome =
+            program::run(&job, Watch::Nothing, &mut text.as_bytes(), &mut console, &mut std::io::sink());
+        assert_eq!(outcome.expect("runs").ending, Ending::Exited(0));
+        String::from_utf8(console).expect("text")
+    };
+    for text in ["", "short", "a line that takes several reads\n"] {
+        assert_eq!(copied(text), text);
+    }
+    assert_eq!(copied(&"0123456789".repeat(1000)), "0123456789".repeat(1000));
+}
+
+fn insn(op: Op, rd: u8, rs1: u8, rs2: u8, imm: i64) -> u32 {
+    Insn::encode(op, Operands { rd, rs1, rs2, imm, ..Operands::default() })
+}
+
+/// Switches QEMU's machine off.
+fn off() -> [u32; 4] {
+    [
+        insn(Op::Lui, 5, 0, 0, 0x10_0000),
+        insn(Op::Lui, 6, 0, 0, 0x5000),
+        insn(Op::Addi, 6, 6, 0, 0x555),
+        insn(Op::Sw, 0, 5, 6, 0),
+    ]
+}
+
+#[test]
+fn code_that_is_executed_after_it_was_written_gets_a_warning_without_fence_i() {
+    let nop = insn(Op::Addi, 0, 0, 0, 0);
+    let warning = |between: u32, offset: i64| {
+        let patch = [
+            insn(Op::Auipc, 5, 0, 0, 0),
+            insn(Op::Addi, 6, 0, 0, i64::from(nop)),
+            insn(Op::Sw, 0, 5, 6, offset),
+            between,
+            nop,
+        ];
+        let code = [&patch[..], &off()].concat();
+        let program = elf(&code, &[("main", 0x8000_0000), ("patched", 0x8000_0010)]);
+        let job = Job { machine: MachineKind::Virt, ..job(program) };
+        let watch = Watch::Beside { caches: Shapes::default(), fence: true };
+        let (outcome, ..) = run(&job, watch).expect("runs");
+        assert_eq!(outcome.ending, Ending::Exited(0));
+        outcome.warning
+    };
+    let fence = insn(Op::FenceI, 0, 0, 0, 0);
+    let told = warning(nop, 16).expect("a warning");
+    let place = "(1 times): 0x80000010 in patched, in a page written by 0x80000008 in main";
+    assert!(told.ends_with(place), "{told}");
+    assert_eq!(warning(fence, 16), None);
+    // Data behind the code, in the same page.
+    assert_eq!(warning(nop, 64), None);
+}
+
+/// RAM is where a bare program is: same instructions, same cycles, a stack; and an `ecall` ends it, as in Ripes.
+#[test]
+fn a_bare_program_runs_where_it_is_linked() {
+    let ecall = insn(Op::Ecall, 0, 0, 0, 0);
+    let code = |number: i64| {
+        [
+            insn(Op::Auipc, 5, 0, 0, 0),
+            insn(Op::Addi, 10, 0, 0, 7),
+            insn(Op::Sd, 0, 5, 10, 0x200),
+            insn(Op::Ld, 11, 5, 0, 0x200),
+            insn(Op::Addi, 10, 11, 0, -3),
+            insn(Op::Addi, 17, 0, 0, number),
+            ecall,
+        ]
+    };
+    let job_at = |base: u64, number: i64| {
+        let mut words = code(number).to_vec();
+        words.resize(0x100, 0);
+        // Beyond the first slice, in the second of which nothing retires.
+        Job { max_instructions: 3_000_000, ..job(elf_at(base, &words, &[])) }
+    };
+    let on_rocket = |base: u64| {
+        let core = Box::new(Core::preset("rocket").expect("a preset"));
+        let (outcome, ..) = run(&job_at(base, 93), Watch::Ledger(core, GuestTime::Functional)).expect("runs");
+        assert_eq!((outcome.ending, outcome.instructions), (Ending::Exited(4), 6), "{base:#x}");
+        outcome.ledger.expect("a ledger").cycles()
+    };
+    let usual = on_rocket(0x8000_0000);
+    for base in [0x1_0000, 0x20_0000, 0x4000_0000] {
+        assert_eq!(on_rocket(base), usual, "{base:#x}");
+    }
+    assert_eq!(run(&job_at(0x1_0000, 10), Watch::Nothing).expect("runs").0.ending, Ending::Exited(0));
+    let told = run(&job_at(0x1_0000, 64), Watch::Nothing).expect("runs").0.verdict();
+    assert!(told.contains("with 64 in a7") && told.contains("--pk PK"), "{told}");
+    // The first word below the end of RAM is the stack's.
+    let pushes = [insn(Op::Sd, 0, 2, 2, -8), insn(Op::Ld, 10, 2, 0, -8), insn(Op::Addi, 17, 0, 0, 93), ecall];
+    let pushed = Job { max_instructions: 3_000_000, ..job(elf_at(0x1_0000, &pushes, &[])) };
+    let pushed = run(&pushed, Watch::Nothing).expect("runs").0;
+    // 1 MiB less 16 bytes: QEMU's finisher would be there.
+    assert_eq!(pushed.ending, Ending::Exited((1 << 20) - 16));
+    // A device is in the way of this one.
+    let mut across = elf_at(0x10_0000, &pushes, &[]);
+    across[64 + 40..64 + 48].copy_from_slice(&(32_u64 << 20).to_le_bytes());
+    assert!(matches!(run(&job(across), Watch::Nothing), Err(ProgramError::Program(_))));
+}
+
+/// Spike writes the bytes of a line from the highest to the lowest, and fills the last line with zeros.
+#[test]
+fn a_signature_is_the_memory_between_two_symbols() {
+    let data = [0x0403_0201_u32, 0x0807_0605, 0x0c0b_0a09];
+    let code = [&off()[..], &data].concat();
+    let signature = |symbols: &[(&str, u64)], line| {
+        let job = Job { machine: MachineKind::Virt, signature: Some(line), ..job(elf(&code, symbols)) };
+        run(&job, Watch::Nothing).map(|(outcome, ..)| outcome.signature.expect("it ended"))
+    };
+    let both = [("begin_signature", 0x8000_0010), ("end_signature", 0x8000_001c)];
+    assert_eq!(signature(&both, 4).expect("runs"), "04030201\n08070605\n0c0b0a09\n");
+    assert_eq!(signature(&both, 8).expect("runs"), "0807060504030201\n000000000c0b0a09\n");
+    for symbols in [&both[..1], &[("begin_signature", 0x8000_001c), ("end_signature", 0x8000_0010)]] {
+        let error = signature(symbols, 4).expect_err("no signature").to_string();
+        assert!(error.contains("begin_signature and end_signature"), "{error}");
     }
 }

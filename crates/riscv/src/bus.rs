@@ -23,6 +23,8 @@ pub(crate) const CACHE_BLOCK: u64 = 64;
 /// Everything that has a physical address.
 pub(crate) struct Bus {
     pub(crate) ram: Vec<u8>,
+    /// Its first address.
+    pub(crate) ram_base: u64,
     pub(crate) rom: Vec<u8>,
     pub(crate) clint: Clint,
     /// What only QEMU's `virt` has.
@@ -51,12 +53,12 @@ pub(crate) struct Virt {
 impl Bus {
     /// A range of RAM; `None` unless all of it exists.
     pub(crate) fn ram_slice(&self, pa: u64, len: u64) -> Option<&[u8]> {
-        let start = usize::try_from(pa.checked_sub(RAM_BASE)?).ok()?;
+        let start = usize::try_from(pa.checked_sub(self.ram_base)?).ok()?;
         self.ram.get(start..start.checked_add(usize::try_from(len).ok()?)?)
     }
 
     pub(crate) fn ram_slice_mut(&mut self, pa: u64, len: u64) -> Option<&mut [u8]> {
-        let start = usize::try_from(pa.checked_sub(RAM_BASE)?).ok()?;
+        let start = usize::try_from(pa.checked_sub(self.ram_base)?).ok()?;
         self.ram.get_mut(start..start.checked_add(usize::try_from(len).ok()?)?)
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::isa::{Extension, Isa};
-use crate::map::MOST_HARTS;
+use crate::map::{MOST_HARTS, RAM_BASE};
 
 /// A memory map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString)]
@@ -27,6 +27,10 @@ impl MachineKind {
     }
 }
 
+fn ram_base() -> u64 {
+    RAM_BASE
+}
+
 fn unknown_machine(name: &str) -> ConfigError {
     ConfigError::Machine(name.to_string())
 }
@@ -45,8 +49,12 @@ pub struct Config {
     pub isa: Isa,
     /// Memory map.
     pub machine: MachineKind,
-    /// Size of RAM, which begins at 0x80000000; a multiple of 4096, at most 64 GiB (1 GiB on RV32).
+    /// Size of RAM; a multiple of 4096, at most 64 GiB (1 GiB on RV32).
     pub ram_bytes: u64,
+    /// Where RAM begins: 0x80000000, or on Spike's machine another multiple of 4096 below it, for programs that are linked
+    /// there. RAM hides what else is at its addresses.
+    #[serde(skip, default = "ram_base")]
+    pub ram_base: u64,
     /// Whether misaligned loads and stores are done (as QEMU does) rather than trap (as Spike does by default); `zicclsm`
     /// in the ISA string says so as well.
     pub misaligned: bool,
@@ -69,6 +77,7 @@ impl Default for Config {
             isa: Isa::default(),
             machine: MachineKind::Spike,
             ram_bytes: 128 << 20,
+            ram_base: RAM_BASE,
             misaligned: false,
             asid_bits: 16,
             console_bytes: 16 << 20,
@@ -88,6 +97,10 @@ pub enum ConfigError {
     Machine(String),
     #[error("{0} bytes of RAM: must be a multiple of 4096, from 4096 to 64 GiB (1 GiB on RV32)")]
     RamSize(u64),
+    #[error(
+        "RAM at {0:#x}: must begin at a multiple of 4096 below 0x80000000 on Spike's machine, at 0x80000000 elsewhere"
+    )]
+    RamBase(u64),
     #[error("{0} bits of satp's address space identifier: must be 0 to 16")]
     AsidBits(u32),
     #[error("{0} harts: must be 1 to 8")]
@@ -111,6 +124,11 @@ impl Config {
             (0 | MORE_THAN_MOST.., _) => return Err(ConfigError::Harts(self.harts)),
             (2.., MachineKind::Spike) => return Err(ConfigError::HartsOfSpike(self.harts)),
             _ => {}
+        }
+        let movable = self.machine == MachineKind::Spike && !self.coherent_code;
+        let placed = movable && self.ram_base < RAM_BASE && self.ram_base.is_multiple_of(4096);
+        if !placed && self.ram_base != RAM_BASE {
+            return Err(ConfigError::RamBase(self.ram_base));
         }
         let most = if self.isa.is_rv64() { 64 << 30 } else { 1 << 30 };
         let fits = self.ram_bytes.is_multiple_of(4096) && (4096..=most).contains(&self.ram_bytes);

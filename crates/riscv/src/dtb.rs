@@ -8,7 +8,7 @@ use crate::devices::finisher::{POWER_OFF, REBOOT};
 use crate::devices::plic::SOURCES;
 use crate::isa::Extension;
 use crate::map::{
-    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, RAM_BASE, RTC_BASE, RTC_SIZE,
+    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, RTC_BASE, RTC_SIZE,
     RTC_SOURCE, TIMEBASE_HZ, UART_BASE, UART_SIZE, UART_SOURCE, VIRTIO_BASE, VIRTIO_SOURCE, VIRTIO_STRIDE,
 };
 
@@ -99,9 +99,9 @@ fn write(config: &Config, equipment: &Equipment) -> Result<Vec<u8>, Error> {
     }
     fdt.end_node(cpus)?;
 
-    let memory = fdt.begin_node(&format!("memory@{RAM_BASE:x}"))?;
+    let memory = fdt.begin_node(&format!("memory@{:x}", config.ram_base))?;
     fdt.property_string("device_type", "memory")?;
-    fdt.property_array_u64("reg", &[RAM_BASE, config.ram_bytes])?;
+    fdt.property_array_u64("reg", &[config.ram_base, config.ram_bytes])?;
     fdt.end_node(memory)?;
 
     let soc = fdt.begin_node("soc")?;

@@ -12,6 +12,10 @@ pub(crate) struct Htif {
     /// The program's arguments, `argv[0]` first.
     pub(crate) args: Vec<String>,
     pub(crate) exit: Option<i32>,
+    /// More may be typed: a read of standard input without any waits.
+    pub(crate) input_open: bool,
+    /// Such a read waits.
+    pub(crate) awaits_input: bool,
 }
 
 /// A program that writes `tohost` in two halves has written both after this many instructions, or never will.
@@ -19,7 +23,16 @@ const SETTLE: u64 = 64;
 
 impl Htif {
     pub(crate) fn new(tohost: u64, fromhost: u64) -> Self {
-        Htif { tohost, fromhost, due: None, written: None, args: Vec::new(), exit: None }
+        Htif {
+            tohost,
+            fromhost,
+            due: None,
+            written: None,
+            args: Vec::new(),
+            exit: None,
+            input_open: false,
+            awaits_input: false,
+        }
     }
 
     /// Whether stores to the page of this address must be checked for writes to `tohost`.

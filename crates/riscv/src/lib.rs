@@ -27,7 +27,7 @@
 //! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
 //! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
 //! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `snapshot` saves and restores a machine; `fp` is IEEE 754;
-//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed;
+//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed; `input` what is typed;
 //! [`timing`] how many cycles everything takes.
 //!
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
@@ -59,6 +59,7 @@ mod hart;
 mod harts;
 mod host;
 mod htif;
+mod input;
 mod insn;
 mod isa;
 mod jump;
@@ -90,6 +91,7 @@ pub use host::{Errno, HostCalls, MemoryFiles, NoFiles, Stat};
 pub use insn::{Class, INSTRUCTIONS, Insn, Op, Row, Width};
 pub use isa::{Extension, Isa, IsaError, Xlen};
 pub use machine::{Machine, MemoryError, Step, Stop};
+pub use map::ram_below;
 pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
 pub use privilege::Privilege;
 pub use snapshot::SnapshotError;

@@ -22,7 +22,7 @@ use crate::hart::{Hart, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
 use crate::htif::Htif;
 use crate::insn::{Class, Insn};
-use crate::map::{RAM_BASE, ROM_BASE, ROM_SIZE, TICK_NS};
+use crate::map::{ROM_BASE, ROM_SIZE, TICK_NS};
 use crate::mmu;
 use crate::observer::{Observer, Retired};
 use crate::privilege::Privilege;
@@ -45,6 +45,8 @@ pub enum Stop {
     Idle,
     /// The guest asked for a reset.
     Reboot,
+    /// A program reads its standard input, which is [open](Machine::open_input) and has nothing.
+    Input,
 }
 
 /// What one [`Machine::step`] did.
@@ -142,6 +144,7 @@ impl Machine {
         let pages = config.ram_bytes / mmu::PAGE;
         let bus = Bus {
             ram: vec![0; config.ram_bytes as usize],
+            ram_base: config.ram_base,
             rom,
             clint: Clint::new(),
             virt,
@@ -171,7 +174,7 @@ impl Machine {
             sbi: false,
             config,
         };
-        machine.reset_harts(RAM_BASE, ROM_BASE);
+        machine.reset_harts(machine.bus.ram_base, ROM_BASE);
         Ok(machine)
     }
 
@@ -229,11 +232,11 @@ impl Machine {
     pub(crate) fn place(&mut self, elf: &Elf) -> Result<(), LoadError> {
         for s in &elf.segments {
             if self.bus.ram_slice(s.address, s.memory_size).is_none() {
-                let ram_end = RAM_BASE + self.config.ram_bytes;
+                let ram_end = self.bus.ram_base + self.config.ram_bytes;
                 return Err(LoadError::OutsideRam {
                     address: s.address,
                     size: s.memory_size,
-                    ram_base: RAM_BASE,
+                    ram_base: self.bus.ram_base,
                     ram_end,
                 });
             }
@@ -523,10 +526,11 @@ impl Machine {
             self.flush_code();
         }
         let finish = self.bus.virt.as_ref().and_then(|virt| virt.finisher.finish);
+        let awaits_input = self.bus.htif.as_ref().is_some_and(|htif| htif.awaits_input);
         self.stopped = match (self.bus.htif.as_ref().and_then(|h| h.exit), finish) {
             (Some(code), _) | (None, Some(Finish::Exit(code))) => Some(Stop::Exit { code }),
             (None, Some(Finish::Reboot)) => Some(Stop::Reboot),
-            (None, None) => None,
+            (None, None) => awaits_input.then_some(Stop::Input),
         };
 
         let clint = &self.bus.clint;
@@ -586,17 +590,6 @@ impl Machine {
         } else {
             self.idle = self.idle.wrapping_add(event.saturating_sub(self.clock()));
         }
-    }
-
-    /// Types on the console; returns how many of the bytes there was room for. A machine that is
-    /// [idle](Stop::Idle) continues.
-    pub fn type_in(&mut self, bytes: &[u8]) -> usize {
-        if self.stopped == Some(Stop::Idle) {
-            self.stopped = None;
-        }
-        self.turns.busy = true;
-        self.bus.device_written = true;
-        self.bus.console.type_in(bytes)
     }
 
     /// Nanoseconds since reset, as the guest's clock counts them: one for each instruction, and those spent waiting.

@@ -31,6 +31,30 @@ pub(crate) const TIMEBASE_HZ: u32 = 10_000_000;
 /// Nanoseconds of a tick.
 pub(crate) const TICK_NS: u64 = 1_000_000_000 / TIMEBASE_HZ as u64;
 
+/// Whether a device is at an address that can be accessed: below RAM, unless RAM is there.
+pub(crate) fn is_device(pa: u64) -> bool {
+    pa < RAM_BASE
+        && [
+            (ROM_BASE, ROM_SIZE),
+            (FINISHER_BASE, FINISHER_SIZE + RTC_SIZE),
+            (CLINT_BASE, CLINT_SIZE),
+            (PLIC_BASE, PLIC_SIZE),
+            (UART_BASE, 0x1000 + VIRTIO_STRIDE * VIRTIO_SLOTS as u64),
+        ]
+        .iter()
+        .any(|&(base, size)| pa.wrapping_sub(base) < size)
+}
+
+/// Where RAM can be for a program from one address to another, the first below the usual RAM: from its page to the next
+/// device, at most so many bytes; its first address and size. `None` if there is a device in between, or no program below.
+pub fn ram_below(first: u64, end: u64, most: u64) -> Option<(u64, u64)> {
+    let base = first & !0xfff;
+    let ends = [FINISHER_BASE, CLINT_BASE, RAM_BASE];
+    let last = ends.into_iter().find(|&last| end <= last)?;
+    let free = base >= CLINT_BASE + CLINT_SIZE || last <= CLINT_BASE;
+    (free && base < last).then(|| (base, most.min(last - base)))
+}
+
 /// Assembles up to eight little-endian bytes.
 pub(crate) fn from_le(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))

@@ -4,7 +4,7 @@
 use crate::bus::Bus;
 use crate::host::{Errno, HostCalls, Stat};
 use crate::htif::Htif;
-use crate::map::{RAM_BASE, from_le};
+use crate::map::from_le;
 
 impl Bus {
     /// Executes the command in `tohost`. Call it when `due`. Returns whether the host may have written anywhere.
@@ -22,7 +22,12 @@ impl Bus {
             (0, 0) if payload != 0 => {
                 self.proxy(&mut htif, host, payload);
                 anywhere = true;
-                self.ram_write(htif.fromhost, 8, 1);
+                if htif.awaits_input {
+                    // As if the host had not seen it yet.
+                    self.ram_write(htif.tohost, 8, command);
+                } else {
+                    self.ram_write(htif.fromhost, 8, 1);
+                }
             }
             // The console: putchar. (A getchar is never answered: nothing is typed.)
             (1, 1) => {
@@ -38,6 +43,7 @@ impl Bus {
     /// A proxied system call: eight words in memory, of which the first one becomes the result.
     fn proxy(&mut self, htif: &mut Htif, host: &mut dyn HostCalls, at: u64) {
         let Some(block) = self.ram_slice(at, 64) else { return };
+        htif.awaits_input = false;
         let mut words = [0u64; 8];
         for (word, bytes) in words.iter_mut().zip(block.chunks_exact(8)) {
             *word = from_le(bytes);
@@ -46,6 +52,9 @@ impl Bus {
             Ok(v) => v,
             Err(Errno(e)) => u64::from(e).wrapping_neg(),
         };
+        if htif.awaits_input {
+            return;
+        }
         self.ram_write(at, 8, result);
     }
 
@@ -73,16 +82,15 @@ impl Bus {
             62 => host.seek(a[0], a[1] as i64, a[2]),
             // read and pread
             63 | 67 => {
-                let buffer = self.ram_slice_mut(a[1], a[2]).ok_or(Errno::EFAULT)?;
                 if a[0] == 0 {
-                    // Standard input is empty.
-                    return Ok(0);
+                    return self.read_input(htif, a[1], a[2]);
                 }
+                let buffer = self.ram_slice_mut(a[1], a[2]).ok_or(Errno::EFAULT)?;
                 host.read(a[0], (number == 67).then_some(a[3]), buffer)
             }
             // write and pwrite
             64 | 68 => {
-                let start = a[1].checked_sub(RAM_BASE).ok_or(Errno::EFAULT)? as usize;
+                let start = a[1].checked_sub(self.ram_base).ok_or(Errno::EFAULT)? as usize;
                 let end = start.checked_add(a[2] as usize).ok_or(Errno::EFAULT)?;
                 let bytes = self.ram.get(start..end).ok_or(Errno::EFAULT)?;
                 if matches!(a[0], 1 | 2) {
@@ -129,6 +137,14 @@ impl Bus {
             }
             _ => Err(Errno::ENOSYS),
         }
+    }
+
+    /// Reads what was typed, as much as there is; waits for more if there is nothing and the input has not ended.
+    fn read_input(&mut self, htif: &mut Htif, at: u64, room: u64) -> Result<u64, Errno> {
+        self.ram_slice(at, room).ok_or(Errno::EFAULT)?;
+        let bytes: Vec<u8> = std::iter::from_fn(|| self.console.read()).take(room as usize).collect();
+        htif.awaits_input = bytes.is_empty() && room > 0 && htif.input_open;
+        self.put(at, room, &bytes)
     }
 
     /// Writes `bytes` to a guest's buffer, if they fit; returns their number.

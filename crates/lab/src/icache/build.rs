@@ -1,6 +1,5 @@
 //! Where the programs come from: the tree, or a compiler.
 
-use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
@@ -129,16 +128,40 @@ pub(crate) fn bundled(isa: &str, parsed: Isa, opt: &str) -> Result<Build, Icache
 /// Builds a C source for an ISA: without start-up code or libraries, at the start of RAM. Execution begins at
 /// `_start` if there is one, else at `main`. Nothing is left behind.
 pub fn compile(source: &Path, isa: &str, parsed: Isa, opt: &str) -> Result<Build, IcacheError> {
-    compile_at(source, isa, parsed, opt, 0x8000_0000, &["main", "_start"])
+    compile_at(source, isa, parsed, opt, (0x8000_0000, 0), &["main", "_start"])
 }
 
-/// The same at another address; execution begins at the last of `entries` that there is, else at the first.
+/// How many places the code of [`aligned`] has.
+const PLACES: u64 = 8;
+
+/// The same at eight places, each as far from the next as instructions may begin, since the lines that a loop touches depend
+/// on where it begins.
+pub fn aligned(source: &Path, isa: &str, parsed: Isa, opt: &str) -> Result<Vec<Build>, IcacheError> {
+    let step = if parsed.has(Extension::C) { 2 } else { 4 };
+    let at = |place: u64| {
+        let skipped = place * step;
+        let entries = ["main", "_start"];
+        let build = compile_at(source, isa, parsed, opt, (0x8000_0000, skipped), &entries)?;
+        Ok(Build { name: format!("{isa} +{skipped}"), ..build })
+    };
+    (0..PLACES).map(at).collect()
+}
+
+/// The source of the bundled programs at eight places.
+pub(crate) fn bundled_aligned(isa: &str, parsed: Isa, opt: &str) -> Result<Vec<Build>, IcacheError> {
+    let folder = tempfile::tempdir()?;
+    let source = folder.path().join("icache.c");
+    std::fs::write(&source, SOURCE)?;
+    aligned(&source, isa, parsed, opt)
+}
+
+/// The same at another address, behind so many bytes of nothing; execution begins at the last of `entries` that there is, else at the first.
 pub(crate) fn compile_at(
     source: &Path,
     isa: &str,
     parsed: Isa,
     opt: &str,
-    base: u64,
+    (base, skipped): (u64, u64),
     entries: &[&str],
 ) -> Result<Build, IcacheError> {
     let compiler = Compiler::find().ok_or(IcacheError::NoCompiler)?;
@@ -153,11 +176,19 @@ pub(crate) fn compile_at(
     compiler.run(isa, compile.args(["-c", "-o"]).arg(&object).arg(&source))?;
     let object_bytes = std::fs::read(&object)?;
     let object_text = executable_sections(&object_bytes).iter().map(|(_, data)| data.len() as u64).sum();
+    let before = folder.path().join("before.o");
+    if skipped > 0 {
+        let empty = folder.path().join("before.s");
+        // The linker puts this section first, before that of `main`.
+        std::fs::write(&empty, format!(".section .text.unlikely,\"ax\"\n.skip {skipped}\n"))?;
+        compiler.run(isa, compiler.command(isa, parsed).args(["-c", "-o"]).arg(&before).arg(&empty))?;
+    }
     let link = |entry: &str| {
         let mut command = compiler.command(isa, parsed);
         command.args(["-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=none"]);
         command.arg(format!("-Wl,-Ttext-segment={base:#x}")).arg("-Wl,--no-warn-rwx-segments");
-        command.arg(format!("-Wl,-e,{entry}")).arg("-o").arg(&linked).arg(OsStr::new(&object));
+        command.arg(format!("-Wl,-e,{entry}")).arg("-o").arg(&linked);
+        command.args((skipped > 0).then_some(&before)).arg(&object);
         compiler.run(isa, &mut command)
     };
     let (first, others) = entries.split_first().unwrap_or((&"main", &[]));

@@ -230,3 +230,21 @@ fn cycles_are_those_of_the_pipeline_and_a_wait_for_each_miss() {
         }
     }
 }
+
+/// At eight places the same code begins one alignment later each time.
+#[test]
+fn a_source_is_built_at_eight_places() {
+    for (isa, step) in [("rv32im", 4), ("rv32imc", 2)] {
+        let builds = match bundled_aligned(isa, isa.parse().unwrap(), "2") {
+            Err(IcacheError::NoCompiler) => {
+                return tollgate_testkit::skip!("{}", IcacheError::NoCompiler);
+            }
+            builds => builds.unwrap(),
+        };
+        let entry = |build: &Build| Elf::parse(&build.elf).unwrap().entry;
+        let first = entry(&builds[0]);
+        let moved: Vec<u64> = builds.iter().map(|build| entry(build) - first).collect();
+        assert_eq!(moved, (0..8).map(|place| place * step).collect::<Vec<u64>>());
+        assert_eq!(builds[7].name, format!("{isa} +{}", 7 * step));
+    }
+}

@@ -44,6 +44,11 @@ pub struct IcacheRequest {
     #[arg(long)]
     pub sweep: bool,
 
+    /// Build a source at eight places in memory, one instruction's alignment apart: where a loop begins decides which lines it
+    /// needs
+    #[arg(long)]
+    pub alignments: bool,
+
     /// Optimization of a source: 0, 1, 2, 3 or s
     #[arg(long, value_name = "LEVEL", default_value = "2", value_parser = ["0", "1", "2", "3", "s"])]
     pub opt_level: String,
@@ -90,6 +95,9 @@ impl IcachePlan {
     }
 }
 
+/// A program at several places.
+type Builds = Result<Vec<Build>, icache::IcacheError>;
+
 fn builds(request: &IcacheRequest) -> Result<Vec<Build>, PlanError> {
     let default = ["rv32im", "rv32imc"];
     let names: Vec<&str> = match &request.isa[..] {
@@ -101,13 +109,24 @@ fn builds(request: &IcacheRequest) -> Result<Vec<Build>, PlanError> {
     let each = |build: &dyn Fn(&str, Isa) -> Result<Build, icache::IcacheError>| {
         isas.iter().map(|(name, isa)| Ok(build(name, *isa)?)).collect()
     };
+    let places = |build: &dyn Fn(&str, Isa) -> Builds| {
+        let builds = isas.iter().map(|(name, isa)| Ok(build(name, *isa)?));
+        Ok(builds.collect::<Result<Vec<_>, PlanError>>()?.concat())
+    };
     match &request.programs[..] {
+        [] if request.alignments => {
+            places(&|name, isa| icache::bundled_aligned(name, isa, &request.opt_level))
+        }
         [] => each(&|name, isa| icache::bundled(name, isa, &request.opt_level)),
         [program] => {
             let bytes = read(program)?;
             let is_source =
                 ["c", "S", "s"].iter().any(|known| program.extension() == Some(OsStr::new(known)));
-            if is_source && !bytes.starts_with(b"\x7fELF") {
+            let is_source = is_source && !bytes.starts_with(b"\x7fELF");
+            if is_source && request.alignments {
+                return places(&|name, isa| icache::aligned(program, name, isa, &request.opt_level));
+            }
+            if is_source {
                 return each(&|name, isa| icache::compile(program, name, isa, &request.opt_level));
             }
             Ok(vec![built(program, bytes, request, &isas)?])
@@ -123,6 +142,10 @@ fn built(
     request: &IcacheRequest,
     isas: &[(&str, Isa)],
 ) -> Result<Build, PlanError> {
+    if request.alignments {
+        let why = "a program that is built already has its place; --alignments takes a source";
+        return Err(PlanError::file(path, why));
+    }
     let isa = match (&request.isa[..], isas) {
         ([], _) => widest(&elf).map_err(|error| {
             let why = match error {
@@ -177,6 +200,8 @@ mod tests {
         assert_eq!(isa(&[program, "--isa", "rv32im"]), "rv32im".parse().unwrap());
         let error = plan(&[program, "--isa", "rv32im,rv32imc"]).unwrap_err().to_string();
         assert!(error.ends_with("give one --isa"), "{error}");
+        let error = plan(&[program, "--alignments"]).unwrap_err().to_string();
+        assert!(error.ends_with("--alignments takes a source"), "{error}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_record::Measurement;
 use tollgate_riscv::timing::Core;
+use tollgate_riscv::{ConfigError, MachineKind};
 
 use super::options::{self, PlanError, check_budget, isa, one_of, read, within};
 use crate::bill::Experiment;
@@ -50,6 +51,10 @@ pub struct PipelineRequest {
     /// The machine's instructions
     #[arg(long, default_value = "rv64gc", value_name = "ISA")]
     pub isa: String,
+
+    /// Memory map and devices: spike or virt [default: spike]
+    #[arg(long, value_name = "MACHINE", requires = "elf")]
+    pub machine: Option<String>,
 
     /// Run the program on this proxy kernel (riscv-pk)
     #[arg(long, value_name = "PK", requires = "elf")]
@@ -157,8 +162,10 @@ fn job(request: &PipelineRequest, around: &Around) -> Result<Job, PlanError> {
             (image, BUNDLED.to_owned())
         }
     };
+    let machine = request.machine.as_deref().map_or(Ok(MachineKind::default()), str::parse);
     Ok(Job {
         isa,
+        machine: machine.map_err(|error: ConfigError| PlanError::option("--machine", error))?,
         ram_bytes: 128 << 20,
         program,
         proxy_kernel: request.pk.as_deref().map(read).transpose()?,
@@ -189,6 +196,15 @@ mod tests {
         assert!(plan(&["--around", "interrupt"]).job.is_none());
         assert!(plan(&["--around", "branch"]).job.is_some());
         assert!(plan(&["--around", "interrupt", "--nth", "2"]).job.is_some());
+    }
+
+    #[test]
+    fn a_program_runs_on_the_machine_that_is_named() {
+        let elf = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/full.elf");
+        let machine = |words: &[&str]| plan(&[&[elf], words].concat()).job.unwrap().machine;
+        assert_eq!([machine(&[]), machine(&["--machine", "virt"])], [MachineKind::Spike, MachineKind::Virt]);
+        let error = PipelinePlan::new(&parsed(&[elf, "--machine", "pc"])).unwrap_err().to_string();
+        assert_eq!(error, "--machine: unknown machine \"pc\": spike or virt");
     }
 
     #[test]

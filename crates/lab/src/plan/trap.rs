@@ -29,7 +29,7 @@ pub struct TrapRequest {
     #[arg(long, default_value = "embedded", value_name = "E")]
     pub engine: String,
 
-    /// Count cycles on this core: a preset, or a file that ends in .toml
+    /// Count cycles on this core: a preset, a file that ends in .toml, or all presets side by side with 'all'
     #[arg(long, value_name = "CORE")]
     pub core: Option<String>,
 
@@ -73,8 +73,8 @@ pub struct TrapPlan {
 enum Counter {
     /// Instructions, on each of these engines.
     Engines(Vec<&'static dyn Engine>),
-    /// Cycles, on the embedded machine with this core.
-    Core(Box<Core>),
+    /// Cycles, on the embedded machine with each of these cores.
+    Cores(Vec<Core>),
 }
 
 impl TrapPlan {
@@ -86,12 +86,13 @@ impl TrapPlan {
         let counter = match &request.core {
             None => Counter::Engines(engines),
             Some(name) => {
-                let core = Box::new(options::core(name)?);
+                let presets = if name == "all" { Core::PRESETS } else { &[name.as_str()] };
+                let cores = presets.iter().map(|name| options::core(name)).collect::<Result<_, _>>()?;
                 if request.engine != "embedded" {
                     let why = "--core counts cycles on the embedded machine: leave --engine out";
                     return Err(PlanError::conflict(why));
                 }
-                Counter::Core(core)
+                Counter::Cores(cores)
             }
         };
         Ok(Self { experiments, counter })
@@ -114,9 +115,12 @@ impl TrapPlan {
                     }
                 }
             }
-            Counter::Core(core) => {
-                for (done, experiment) in self.experiments.iter().enumerate() {
-                    progress(done as f64 / designs, experiment.design.name);
+            Counter::Cores(cores) => {
+                let all = cores.len() as f64 * designs;
+                let each = cores.iter().flat_map(|core| self.experiments.iter().map(move |it| (core, it)));
+                for (done, (core, experiment)) in each.enumerate() {
+                    let name = format!("{} on {}", experiment.design.name, core.name);
+                    progress(done as f64 / all, &name);
                     match Embedded.measure_cycles(experiment, core) {
                         Ok(bill) => results.extend(record::measured_cycles(&bill)),
                         Err(why) => results.push(record::not_measured(experiment, "embedded", &why)),
@@ -186,6 +190,7 @@ fn experiments(request: &TrapRequest) -> Result<Vec<Experiment>, PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::WorkloadPlan;
     use crate::plan::options::parsed;
 
     fn crossings(words: &[&str]) -> Vec<Crossing> {
@@ -200,6 +205,15 @@ mod tests {
     fn cycles_take_one_call_by_default_and_instructions_the_usual_ones() {
         assert_eq!(crossings(&[]), USUAL);
         assert_eq!(crossings(&["--core", "cva6"]), [Crossing::Call(172)]);
+    }
+
+    #[test]
+    fn all_cores_are_the_presets() {
+        let plan = TrapPlan::new(&parsed(&["--core", "all"])).unwrap();
+        let Counter::Cores(cores) = plan.counter else { panic!("cores") };
+        assert_eq!(cores.iter().map(|core| &*core.name).collect::<Vec<_>>(), Core::PRESETS);
+        let error = WorkloadPlan::new(&parsed(&["--workload", "chase", "--core", "all"])).unwrap_err();
+        assert_eq!(error.to_string(), "--core all: a workload runs on one core: give its name");
     }
 
     #[test]

@@ -31,6 +31,9 @@ impl WorkloadPlan {
     pub fn new(request: &TrapRequest) -> Result<Option<Self>, PlanError> {
         let TrapRequest { workload: request, core, .. } = request;
         let Some(name) = &request.workload else { return without_workload(request).map(|()| None) };
+        if core.as_deref() == Some("all") {
+            return Err(PlanError::value("--core", "all", "a workload runs on one core: give its name"));
+        }
         let core = options::core(core.as_deref().unwrap_or(CORE))?;
         let workload = find(name)?;
         let kib = MOST_BYTES / 1024;

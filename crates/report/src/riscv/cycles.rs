@@ -19,8 +19,8 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     text.push(String::new());
     let traps: Vec<&Measurement> = run.results.iter().filter(|it| it.status == Status::Measured).collect();
     text.extend(summary(&traps, style));
-    let kernels: BTreeSet<_> = traps.iter().map(|it| kernel(it)).collect();
-    if kernels.len() == 1 {
+    let designs: BTreeSet<_> = traps.iter().map(|it| (kernel(it), trap(it).core.clone())).collect();
+    if designs.len() == 1 {
         for result in traps.iter().filter(|it| it.phases.iter().any(|phase| !phase.causes.is_empty())) {
             text.push(String::new());
             text.extend(bill(result, style));
@@ -43,9 +43,12 @@ fn core(result: &Measurement, style: &Style) -> String {
 /// One line for each trap; its warm and its cold entry are one.
 fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
     let Some(first) = traps.first() else { return Vec::new() };
-    let title = format!("Cycles on {}, simulated and exact; the mean of each loop.", core(first, style));
+    let cores: BTreeSet<_> = traps.iter().map(|it| trap(it).core.clone()).collect();
+    let name = if cores.len() > 1 { "each core".to_owned() } else { core(first, style) };
+    let title = format!("Cycles on {name}, simulated and exact; the mean of each loop.");
     let mut text = painted(Paint::Bold, &title, style);
-    let mut table = TextTable::new([
+    let own = (cores.len() > 1).then(|| Column::left("core").least(8));
+    let columns = [
         Column::left("kernel").least(10),
         Column::left("crossing").least(8).rank(5),
         Column::right("instr").rank(2),
@@ -54,8 +57,9 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         Column::right("cold").rank(1),
         Column::right("after").rank(4),
         Column::right("in all"),
-    ]);
-    let key = |it: &Measurement| (it.probe.clone(), kernel(it).to_owned());
+    ];
+    let mut table = TextTable::new(own.into_iter().chain(columns));
+    let key = |it: &Measurement| (it.probe.clone(), kernel(it).to_owned(), trap(it).core.clone());
     let is_cold = |it: &Measurement| trap(it).caches == Some(Caches::Cold);
     let cold: BTreeMap<_, f64> =
         traps.iter().filter(|it| is_cold(it)).filter_map(|it| Some((key(it), it.cycles?.estimate))).collect();
@@ -65,7 +69,8 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         let cpi =
             cycles.zip(instructions).map(|(cycles, instructions)| format!("{:.2}", cycles / instructions));
         let more = part(result, counter::AFTER, "cycles");
-        table.row([
+        let own = (cores.len() > 1).then(|| core(result, style));
+        let cells = [
             clean(kernel(result), style),
             clean(crossing_name(result), style),
             or_dash(instructions),
@@ -74,11 +79,13 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
             or_dash(cold.get(&key(result)).copied()),
             or_dash(more),
             or_dash(cycles.map(|cycles| cycles + more.unwrap_or(0.0))),
-        ]);
+        ];
+        table.row(own.into_iter().chain(cells));
     }
     text.extend(table.lines(style));
-    if let Some(proof) = first.found.trap().and_then(|found| found.proof.as_deref()) {
-        let proof = format!("{} against its RTL: {}.", core(first, style), clean(proof, style));
+    let proofs = traps.iter().filter_map(|it| Some((core(it, style), it.found.trap()?.proof.as_deref()?)));
+    for (core, proof) in proofs.collect::<BTreeMap<_, _>>() {
+        let proof = format!("{core} against its RTL: {}.", clean(proof, style));
         text.extend(wrap(&proof, style.prose(), ""));
     }
     text
@@ -167,4 +174,37 @@ fn after(result: &Measurement, style: &Style) -> Vec<String> {
         )
     };
     wrap(&text, style.prose(), "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate_record::family::TrapAsked;
+    use tollgate_record::{Asked, Estimate, Per};
+
+    #[test]
+    fn each_core_has_a_line_with_its_own_cold_figure() {
+        let bill = |core: &str, caches, cycles| {
+            let mut result = Measurement::empty("riscv-trap/getpid", "embedded", Per::Trap, Status::Measured);
+            let (core, caches) = (Some(core.to_owned()), Some(caches));
+            result.asked =
+                Asked::Trap(TrapAsked { kernel: "full".into(), core, caches, ..TrapAsked::default() });
+            result.cycles = Some(Estimate::point(cycles));
+            result
+        };
+        let bills = [
+            bill("one", Caches::Warm, 120.0),
+            bill("one", Caches::Cold, 450.0),
+            bill("two", Caches::Warm, 99.0),
+            bill("two", Caches::Cold, 101.0),
+        ];
+        let lines = |bills: &[Measurement]| summary(&bills.iter().collect::<Vec<_>>(), &Style::default());
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let both = lines(&bills);
+        assert!(both[0].contains("each core"), "{}", both[0]);
+        let rows: Vec<_> = both[2..4].iter().map(|line| words(line)).collect();
+        assert_eq!(rows[0], ["one", "full", "getpid", "-", "120", "-", "450", "-", "120"]);
+        assert_eq!(rows[1], ["two", "full", "getpid", "-", "99", "-", "101", "-", "99"]);
+        assert!(lines(&bills[..2])[0].contains("Cycles on one,"));
+    }
 }

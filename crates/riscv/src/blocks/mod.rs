@@ -23,7 +23,6 @@ mod build;
 mod hot;
 mod run;
 
-use crate::bus::RAM_BASE;
 use crate::engine::{Context, tlb_index};
 use crate::exception::AccessType;
 use crate::jump::{Jump, jump_index};
@@ -81,7 +80,7 @@ impl Machine {
         found.mark(&mut self.bus);
         let Some(arena) = &mut self.engine.arena else { return false };
         let va_page = va & !(PAGE - 1);
-        let addend = (pa - RAM_BASE).wrapping_sub(va_page);
+        let addend = (pa - self.bus.ram_base).wrapping_sub(va_page);
         let tlb = if store { &mut arena.stores[slot] } else { &mut arena.loads[slot] };
         tlb[tlb_index(va)] = TlbEntry { tag: va_page, addend };
         true

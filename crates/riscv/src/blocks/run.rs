@@ -1,7 +1,6 @@
 //! Running superblocks.
 
 use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
-use crate::bus::RAM_BASE;
 use crate::engine::{
     ARENA, Arena, CONTEXTS, Code, Context, LOG, LOG_FULL, LONGEST_BLOCK, MicroOp, NO_TAG, Pause, called,
     tlb_index,
@@ -46,6 +45,7 @@ struct Hot<'a> {
     f: &'a mut [u64; 256],
     fflags: &'a mut u8,
     ram: &'a mut [u8],
+    ram_base: u64,
     arena: &'a mut Arena,
     slot: usize,
     context: u32,
@@ -254,6 +254,7 @@ impl Machine {
             f: &mut self.hart.f,
             fflags: &mut self.hart.fflags,
             ram: &mut self.bus.ram,
+            ram_base: self.bus.ram_base,
             arena,
             slot,
             context,
@@ -277,7 +278,7 @@ impl Hot<'_> {
     /// each jump, where the limit is checked.
     #[inline(never)]
     fn run<O: Observer>(self, entry: Entry, count: &mut u64, limit: u64, obs: &mut O) -> Leave {
-        let Hot { x, f, fflags, ram, arena, slot, context, privilege, rv32, retired, epoch } = self;
+        let Hot { x, f, fflags, ram, ram_base, arena, slot, context, privilege, rv32, retired, epoch } = self;
         let Arena { ops, links, meta, jumps, loads, stores, passes, accesses, operands } = arena;
         let (passes, accesses): (&mut [Pass; LOG], &mut [Touch; LOG]) = (passes, accesses);
         let operands: &mut [[u64; 2]; LOG] = operands;
@@ -430,7 +431,7 @@ impl Hot<'_> {
             }
             macro_rules! accessed {
                 ($va:expr, $index:expr, $size:literal, $store:literal, $value:expr) => {
-                    let pa = RAM_BASE + $index;
+                    let pa = ram_base + $index;
                     if O::BLOCKS && O::MEMORY {
                         accesses[accessed % LOG] = Touch::new($va, pa, $store);
                         accessed += 1;

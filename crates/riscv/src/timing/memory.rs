@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::core::{Core, CoreError};
 use super::keys::{CacheShape, Memory as Latencies};
 use super::tlb::{Latest, Tlb};
-use crate::bus::RAM_BASE;
 use crate::cache::{Cache, Found};
+use crate::map::is_device;
 use crate::observer::{Access, Several, Touch, Walk};
 use crate::privilege::Privilege;
 
@@ -473,7 +473,7 @@ impl Memory {
         if self.translated(access, privilege) && self.dtlb.is_some() && !self.latest_data.has(va) {
             waits.walk += self.translate(false, va);
         }
-        if pa < RAM_BASE {
+        if is_device(pa) {
             let Latencies { device, device_on_bus, device_posted, latency, .. } = self.latencies;
             if !device_posted {
                 waits.miss += device + if device_on_bus { latency } else { 0 };

@@ -14,11 +14,11 @@ use super::shape::{Costs, Shape};
 use super::slot::Pass;
 use super::step::Step;
 use super::work::Works;
-use crate::bus::RAM_BASE;
 use crate::code::Code;
 use crate::exception::Trap;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
+use crate::map::is_device;
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
 use crate::privilege::Privilege;
 
@@ -219,7 +219,7 @@ impl Model {
             data.walk += waits.walk;
             data.miss += waits.miss;
             // The store of `sc` is not seen.
-            let kept = access.pa >= RAM_BASE || self.core.pipeline.redo > 0;
+            let kept = !is_device(access.pa) || self.core.pipeline.redo > 0;
             if kept && step.insn.row().class != Class::StoreConditional {
                 data.overlap |= self.memory.overlap(access.va, access.size, access.store);
             }
@@ -243,7 +243,7 @@ impl Model {
             data_miss: data.miss,
             overlap: data.overlap,
             behind: self.behind_load(data.overlap, step.pa, step.insn),
-            device: accesses.iter().any(|access| access.pa < RAM_BASE),
+            device: accesses.iter().any(|access| is_device(access.pa)),
             again,
             ..Costs::default()
         };

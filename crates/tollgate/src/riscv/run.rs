@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::plan::{ProgramPlan, ProgramRequest, one_of};
+use tollgate_lab::plan::{ProgramPlan, ProgramRequest, WatchRequest};
 use tollgate_lab::program::{self, ProgramError};
-use tollgate_lab::{Trace, record};
+use tollgate_lab::record;
 use tollgate_measure::host;
 
 use crate::args::{Destination, Usage};
@@ -27,20 +27,10 @@ pub(super) struct RunArgs {
     program: ProgramRequest,
 
     #[command(flatten)]
+    watch: WatchRequest,
+
+    #[command(flatten)]
     destination: Destination,
-
-    /// Write every instruction to standard error
-    #[arg(long, value_parser = one_of(Trace::NAMES), value_name = "KIND", conflicts_with = "profile")]
-    trace: Option<Trace>,
-
-    /// Print and save a profile afterwards: instructions by function, by phase and by system call
-    #[arg(long)]
-    profile: bool,
-
-    /// Count cycles on this core as well: a preset, or a file that ends in .toml. Print and save the profile with
-    /// cycles by function and cause
-    #[arg(long, value_name = "CORE", conflicts_with = "trace")]
-    core: Option<String>,
 }
 
 /// `tollgate riscv profile`: `run --core` for whoever wants the profile.
@@ -68,24 +58,26 @@ pub(super) struct ProfileArgs {
 
 /// Runs the program, watched as its options say.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
-    start(&args.program, &args.destination, args.trace, args.profile, args.core.as_deref(), None)
+    let (mut program, mut watch) = (args.program.clone(), args.watch.clone());
+    watch.take_words(&mut program).map_err(Usage::error)?;
+    start(&program, &watch, &args.destination, None)
 }
 
 /// Runs the program on a core.
 pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode> {
-    start(&args.program, &args.destination, None, true, Some(&args.core), Some(args.top))
+    let watch =
+        WatchRequest { core: Some(args.core.clone()), signature_granularity: 16, ..WatchRequest::default() };
+    start(&args.program, &watch, &args.destination, Some(args.top))
 }
 
 fn start(
     request: &ProgramRequest,
+    asked: &WatchRequest,
     destination: &Destination,
-    trace: Option<Trace>,
-    profile: bool,
-    core: Option<&str>,
     top: Option<u64>,
 ) -> Result<ExitCode> {
-    let watch = request.watch(trace, profile, core).map_err(Usage::error)?;
-    let plan = ProgramPlan::new(request).map_err(Usage::error)?;
+    let watch = request.watch(asked).map_err(Usage::error)?;
+    let plan = ProgramPlan::new(request, asked).map_err(Usage::error)?;
     let profiled = watch.is_profile();
     let output = &destination.output;
     let session = profiled.then(|| Session::open(destination, host::here(), 0)).transpose()?;
@@ -99,7 +91,7 @@ fn start(
     // With --json the record is all that standard output has.
     let mut console: Box<dyn Write> =
         if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-    let outcome = match program::run(&plan.job, watch, &mut console, &mut io::stderr()) {
+    let outcome = match program::run(&plan.job, watch, &mut io::stdin(), &mut console, &mut io::stderr()) {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
         Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
@@ -113,9 +105,8 @@ fn start(
         session.run.complete = true;
         session.finish()?;
     }
-    for path in &outcome.refused {
-        say(format_args!("the program asked for {path}, which it may not read; --allow {path} lets it"));
-    }
+    plan.save(&outcome).map_err(Usage::error)?;
+    outcome.remarks().for_each(say);
     // A person wants to know; a script wants the program's own output and nothing else.
     if !outcome.is_success() || io::stderr().is_terminal() || profiled {
         say(outcome.verdict());

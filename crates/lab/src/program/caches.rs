@@ -1,0 +1,107 @@
+//! Caches beside a program, counted as Spike's `--ic`, `--dc` and `--l2` count them.
+
+use std::fmt::Write;
+
+use tollgate_riscv::cache::{Cache, CacheError, Geometry, Policy, WritePolicy};
+use tollgate_riscv::{Access, Observer, Retired};
+
+/// The shapes of the caches that are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shapes {
+    /// Of the instruction cache.
+    pub ic: Option<Geometry>,
+    /// Of the data cache.
+    pub dc: Option<Geometry>,
+    /// Of the cache behind both.
+    pub l2: Option<Geometry>,
+}
+
+/// One cache, and how much was read and written.
+struct Level {
+    name: &'static str,
+    cache: Cache,
+    read: u64,
+    written: u64,
+}
+
+impl Level {
+    /// Any line leaves a full set, as in Spike, by our own choices.
+    fn new(name: &'static str, geometry: Geometry) -> Result<Self, CacheError> {
+        let cache = Cache::new(geometry, Policy::Random { seed: 1 }, WritePolicy::default())?;
+        Ok(Self { name, cache, read: 0, written: 0 })
+    }
+
+    /// An access; what it needs of the next cache: the line written back, and the line brought in.
+    fn access(&mut self, address: u64, bytes: u64, store: bool) -> [Option<(u64, bool)>; 2] {
+        *if store { &mut self.written } else { &mut self.read } += bytes;
+        let outcome = self.cache.access(address, store);
+        let dirty = outcome.evicted.filter(|line| line.dirty).map(|line| (line.address, true));
+        let line = u64::from(self.cache.geometry().line());
+        [dirty, (!outcome.hit).then_some((address & !(line - 1), false))]
+    }
+
+    /// The lines that Spike prints.
+    fn tell(&self, text: &mut String) {
+        let counts = self.cache.counts();
+        let Some(hit_rate) = counts.hit_rate() else { return };
+        for (what, count) in [
+            ("Bytes Read:", self.read),
+            ("Bytes Written:", self.written),
+            ("Read Accesses:", counts.reads),
+            ("Write Accesses:", counts.writes),
+            ("Read Misses:", counts.read_misses),
+            ("Write Misses:", counts.write_misses),
+            ("Writebacks:", counts.writebacks),
+        ] {
+            let _ = writeln!(text, "{} {what:<23}{count}", self.name);
+        }
+        let _ = writeln!(text, "{} {:<23}{:.3}%", self.name, "Miss Rate:", 100.0 * (1.0 - hit_rate));
+    }
+}
+
+/// Counts every fetch, load and store of a run.
+pub(super) struct Caches {
+    ic: Option<Level>,
+    dc: Option<Level>,
+    l2: Option<Level>,
+}
+
+impl Caches {
+    pub(super) fn new(shapes: &Shapes) -> Result<Self, CacheError> {
+        let level = |name, shape: Option<Geometry>| shape.map(|shape| Level::new(name, shape)).transpose();
+        Ok(Self { ic: level("I$", shapes.ic)?, dc: level("D$", shapes.dc)?, l2: level("L2$", shapes.l2)? })
+    }
+
+    /// What was counted, one cache after the other.
+    pub(super) fn tell(&self) -> String {
+        let mut text = String::new();
+        for level in [&self.ic, &self.dc, &self.l2].into_iter().flatten() {
+            level.tell(&mut text);
+        }
+        text
+    }
+
+    fn access(first: &mut Option<Level>, l2: &mut Option<Level>, address: u64, bytes: u64, store: bool) {
+        let Some(first) = first else { return };
+        let line = u64::from(first.cache.geometry().line());
+        let needed = first.access(address, bytes, store);
+        if let Some(l2) = l2 {
+            for (address, store) in needed.into_iter().flatten() {
+                l2.access(address, line, store);
+            }
+        }
+    }
+}
+
+impl Observer for Caches {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+
+    fn retire(&mut self, retired: &Retired) {
+        Self::access(&mut self.ic, &mut self.l2, retired.pa, u64::from(retired.insn.len), false);
+    }
+
+    fn access(&mut self, access: &Access) {
+        Self::access(&mut self.dc, &mut self.l2, access.pa, u64::from(access.size), access.store);
+    }
+}
