@@ -55,8 +55,8 @@ pub struct BootRequest {
     /// Stop a kernel that has not ended after so many instructions
     #[arg(long, default_value_t = 100_000_000_000, value_name = "N")]
     pub max_instructions: u64,
-    /// How instructions are executed; what the kernel does is the same, but a boot is shorter without translations
-    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "interpret", value_name = "TIER")]
+    /// How instructions are executed; what the kernel does is the same
+    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "auto", value_name = "TIER")]
     pub tier: Tier,
 }
 
