@@ -113,6 +113,9 @@ impl Ready {
             return Err(BillError::NoProcess(last_lines(&console)));
         }
         settle(&mut machine);
+        // As a restored machine begins, with no translations that a core's model has not seen.
+        let snapshot = machine.save().map_err(KernelError::from)?;
+        let machine = Machine::restore(&snapshot, None).map_err(KernelError::from)?;
         Ok(Self { machine, symbols, kernel: name })
     }
 
