@@ -139,10 +139,7 @@ impl BootRequest {
         }
         let path = Path::new(file);
         let bytes = machine.save().map_err(|error| self.explain(&error.into()))?;
-        let refused = |error: io::Error| PlanError::file(path, error);
-        let mut temporary = tempfile::NamedTempFile::new_in(folder(path)).map_err(refused)?;
-        temporary.write_all(&bytes).map_err(refused)?;
-        temporary.persist(path).map_err(|error| refused(error.error))?;
+        self::save(path, &bytes)?;
         let (size, verdict) = (tollgate_record::number::bytes(bytes.len() as f64), outcome.verdict());
         Ok(Some(format!("{verdict}; saved to {file}, {size}")))
     }
@@ -171,6 +168,15 @@ impl BootRequest {
             _ => file(&None),
         }
     }
+}
+
+/// Writes a snapshot; what was there before stays until it is whole.
+pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), PlanError> {
+    let refused = |error: io::Error| PlanError::file(path, error);
+    let mut temporary = tempfile::NamedTempFile::new_in(folder(path)).map_err(refused)?;
+    temporary.write_all(bytes).map_err(refused)?;
+    temporary.persist(path).map_err(|error| refused(error.error))?;
+    Ok(())
 }
 
 /// The directory of a file.
