@@ -1,7 +1,7 @@
 //! The bill of a system call in a real kernel: a small first process of ours makes the calls, and the machine sees
 //! every instruction between the trap and the return.
 
-mod kallsyms;
+pub(crate) mod kallsyms;
 mod rules;
 mod watch;
 
@@ -214,7 +214,7 @@ fn archive() -> Vec<u8> {
 }
 
 /// The functions of a `System.map`.
-fn from_map(text: &str) -> Option<Vec<kallsyms::Symbol>> {
+pub(crate) fn from_map(text: &str) -> Option<Vec<kallsyms::Symbol>> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
         let address = u64::from_str_radix(words.next()?, 16).ok()?;
