@@ -1,5 +1,6 @@
-"""Calls from Python to C and from C to Python: by an extension, by ctypes, by cffi."""
+"""Calls from Python to C or Rust and back: by an extension, by ctypes, by cffi."""
 
+import importlib
 import sys
 from itertools import repeat
 
@@ -51,10 +52,9 @@ def eight(function):
     return run
 
 
-def extension():
-    """A module in C that uses Python's API."""
-    import extension
-
+def through_extension(name):
+    """A module in C that uses Python's API, or one in Rust with the same functions."""
+    extension = importlib.import_module(name)
     extension.hand(TEXT)
 
     def text(calls):
@@ -166,12 +166,14 @@ def address(text):
     return id(text) + sys.getsizeof(text) - len(text) - 1
 
 
-RUNTIMES = {"cpython": extension, "ctypes": through_ctypes, "cffi": through_cffi}
+EXTENSIONS = {"cpython": "extension", "pyo3": "pyo3_extension"}
+RUNTIMES = {"ctypes": through_ctypes, "cffi": through_cffi}
 
 
 def main(settings):
     """Makes the calls of the measurement."""
-    counts, mechanisms = RUNTIMES[settings.runtime]()
+    name = EXTENSIONS.get(settings.runtime)
+    counts, mechanisms = through_extension(name) if name else RUNTIMES[settings.runtime]()
     if settings.mechanism not in mechanisms:
         leave(f"fail unknown mechanism: {settings.mechanism}")
     call = mechanisms[settings.mechanism]
@@ -181,11 +183,11 @@ def main(settings):
         if settings.mechanism != "back":
             return in_c + entered
         if in_c != entered:
-            leave(f"fail C counted {in_c} calls and Python {entered}")
+            leave(f"fail the callee counted {in_c} calls and Python {entered}")
         return entered
 
     # Callbacks of ctypes and cffi get bytes, whose copies nobody counts.
-    copies = None if settings.runtime != "cpython" and settings.mechanism == "up-text" else lambda: counts()[1]
+    copies = None if name is None and settings.mechanism == "up-text" else lambda: counts()[1]
     for calls in course(settings, resident(), both, copies=copies):
         call(calls)
 

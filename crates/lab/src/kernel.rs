@@ -1,6 +1,7 @@
-//! The bill of a system call in a real kernel: a small first process of ours makes the calls, and the machine sees
-//! every instruction between the trap and the return.
+//! The bill of a crossing in a real kernel: a small first process of ours makes system calls, page faults, switches, and
+//! the machine sees every instruction between the first trap and the last return.
 
+mod crossings;
 pub(crate) mod kallsyms;
 mod rules;
 mod watch;
@@ -9,43 +10,48 @@ use std::collections::BTreeMap;
 
 use tollgate_record::family::{Caches, TrapAsked, TrapFound};
 use tollgate_record::{
-    Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Status, Warning, counter,
-    warning,
+    Asked, Estimate, Evidence, Found, Measurement, Phase as RecordPhase, Status, Warning, counter, warning,
 };
 use tollgate_riscv::timing::{Cause, Core, CoreError};
 use tollgate_riscv::{Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
 
 use crate::boot::{self, BootJob, KernelError};
-use crate::call::Crossing;
 use crate::phase::Phase;
 use crate::rtl::proof;
+use crossings::EVICTED;
+pub use crossings::{CROSSINGS, Kind, crossing};
 use rules::Rules;
 use watch::{Bill, Watch};
 
-/// Makes the calls: `guests/riscv/programs/probe.c`.
+/// Makes the crossings: `guests/riscv/programs/probe.c`.
 static PROBE: &[u8] = include_bytes!("../../../guests/riscv/images/probe.elf");
-/// What the probe does: calls with warm caches and after eviction, of each kind, and the call that it begins with.
-const WARM: usize = 200;
-const EVICTED: usize = 12;
+/// What it prints before it reads which ones.
+const QUESTION: &[u8] = b"tollgate: which crossings?";
+/// The call that it begins with.
 const FIRST_CALL: u64 = 173;
-/// The last of the warm calls are billed; the others warm the caches.
-const BILLED: usize = 100;
+const RAM: u64 = 0x8000_0000;
+const RAM_BYTES: u64 = 512 << 20;
+/// Where Linux begins, and how much of the RAM behind may be its image.
+const IMAGE: u64 = RAM + (2 << 20);
+const IMAGE_BYTES: u64 = 128 << 20;
+/// The most instructions of a boot, of the process's beginning, and of all crossings.
+const BOOT: u64 = 20_000_000_000;
+const BEGINNING: u64 = 1_000_000_000;
+const WATCHED: u64 = 5_000_000_000;
 
-/// The calls that the probe makes: names and numbers.
-pub const CALLS: [(&str, u16); 4] = [("getpid", 172), ("read", 63), ("write", 64), ("openat", 56)];
-
-/// A kernel, and what to count.
+/// What to count.
 pub struct KernelJob {
-    /// Linux's `Image`.
-    pub kernel: Vec<u8>,
-    /// The contents of `System.map`; if `None`, the image's own symbols.
-    pub map: Option<String>,
-    /// The calls' numbers.
-    pub calls: Vec<u16>,
+    /// The crossings.
+    pub crossings: Vec<&'static Kind>,
     /// The core whose cycles count.
     pub core: Option<Core>,
-    /// The machine's instructions.
-    pub isa: Isa,
+}
+
+/// A machine whose first process waits for what it is to cross, and what is known of its kernel.
+pub struct Ready {
+    machine: Machine,
+    symbols: Vec<kallsyms::Symbol>,
+    kernel: String,
 }
 
 /// Why there is no bill.
@@ -67,84 +73,158 @@ pub enum BillError {
     NoEntry(String),
     #[error("the kernel did not start the first process; its last lines:\n{0}")]
     NoProcess(String),
-    #[error("the first process did not make its calls; the kernel's last lines:\n{0}")]
-    NoCalls(String),
-    #[error("the instructions of a call do not add up: {counted} by function, {retired} by the counter")]
+    #[error(
+        "the machine does not wait for the crossings to make; save one that does by \
+         `tollgate riscv bill --kernel Image --save FILE`"
+    )]
+    NotAsking,
+    #[error("the first process did not make its crossings '{0}'; the kernel's last lines:\n{1}")]
+    NoCrossings(&'static str, String),
+    #[error("the instructions of a crossing do not add up: {counted} by function, {retired} by the counter")]
     Sum { counted: u64, retired: u64 },
 }
 
-/// Boots the kernel and bills its calls: each with warm caches and, with a core, after they were evicted.
-///
-/// # Errors
-/// A kernel that does not start, or whose symbols are not known.
-pub fn measure(job: &KernelJob) -> Result<Vec<Measurement>, BillError> {
-    let symbols = match &job.map {
-        Some(map) => from_map(map).ok_or(BillError::NotAMap)?,
-        None => kallsyms::read(&job.kernel).ok_or(BillError::NoSymbols)?,
-    };
-    let rules = Rules::linux().map_err(|error| BillError::Rules(error.to_string()))?;
-    let entry = symbols.iter().find(|symbol| symbol.0 == rules.entry);
-    let entry = entry.ok_or_else(|| BillError::NoEntry(rules.entry.clone()))?.1;
-    let mut machine = boot::prepare(
-        &BootJob {
-            isa: job.isa,
-            harts: 1,
-            ram_bytes: 512 << 20,
-            kernel: job.kernel.clone(),
-            firmware: Some(Firmware::BuiltIn),
-            initrd: Some(archive()),
-            append: "console=ttyS0 rdinit=/init".into(),
-            max_instructions: 0,
-        },
-        None,
-    )?;
-
-    let mut first = FirstCall::default();
-    let mut console = Vec::new();
-    // In short pieces: the calls that are billed begin a moment after the first.
-    if !run(&mut machine, 20_000_000_000, 1 << 14, &mut first, &mut console, |first| first.handler.is_some())
-    {
-        return Err(BillError::NoProcess(last_lines(&console)));
-    }
-    let bias = first.handler.unwrap_or_default().wrapping_sub(entry);
-    let symbols = symbols.into_iter().map(|(name, address)| (name, address.wrapping_add(bias)));
-    let mut watch = Watch::new(symbols, rules, job.core.as_ref(), &machine.code())?;
-    run(&mut machine, 5_000_000_000, 1 << 20, &mut watch, &mut console, |_| false);
-
-    if let Some((counted, retired)) = watch.wrong {
-        return Err(BillError::Sum { counted, retired });
-    }
-    let kernel = version(&job.kernel);
-    let mut results = Vec::new();
-    for &number in &job.calls {
-        let crossings = watch.crossings.get(&u64::from(number)).map_or(&[][..], Vec::as_slice);
-        let Some((_, last)) = crossings.split_at_checked(crossings.len().wrapping_sub(WARM + EVICTED)) else {
-            return Err(BillError::NoCalls(last_lines(&console)));
-        };
-        let (warm, evicted) = last.split_at(WARM);
-        let warm = &warm[WARM - BILLED..];
-        results.extend(entry_of(job, &kernel, number, Caches::Warm, warm, &watch));
-        if job.core.is_some() {
-            results.extend(entry_of(job, &kernel, number, Caches::Cold, evicted, &watch));
+impl Ready {
+    /// Boots Linux's `Image` until the first process waits. `map` is the contents of `System.map`; if `None`, the image's own
+    /// symbols count.
+    ///
+    /// # Errors
+    /// A kernel that does not start the process, or whose symbols are not known.
+    pub fn boot(kernel: Vec<u8>, map: Option<&str>, isa: Isa) -> Result<Self, BillError> {
+        let symbols = symbols(&kernel, map)?;
+        let name = version(&kernel);
+        let mut machine = boot::prepare(
+            &BootJob {
+                isa,
+                harts: 1,
+                ram_bytes: RAM_BYTES,
+                kernel,
+                firmware: Some(Firmware::BuiltIn),
+                initrd: Some(archive()),
+                // Without the self-tests of its cryptography, which would run beside the crossings.
+                append: "console=ttyS0 rdinit=/init cryptomgr.notests".into(),
+                max_instructions: 0,
+            },
+            None,
+        )?;
+        let mut console = Vec::new();
+        let asks = |(): &(), console: &[u8]| console.windows(QUESTION.len()).any(|text| text == QUESTION);
+        if !run(&mut machine, BOOT, 1 << 20, &mut (), &mut console, &[], asks) {
+            return Err(BillError::NoProcess(last_lines(&console)));
         }
+        settle(&mut machine);
+        // As a restored machine begins, with no translations that a core's model has not seen.
+        let snapshot = machine.save().map_err(KernelError::from)?;
+        let machine = Machine::restore(&snapshot, None).map_err(KernelError::from)?;
+        Ok(Self { machine, symbols, kernel: name })
     }
-    Ok(results)
+
+    /// Continues a machine that was [saved](Self::save).
+    ///
+    /// # Errors
+    /// What is not a snapshot, or one of a kernel without symbols.
+    pub fn restore(snapshot: &[u8], map: Option<&str>) -> Result<Self, BillError> {
+        let machine = Machine::restore(snapshot, None).map_err(KernelError::from)?;
+        let bytes = IMAGE_BYTES.min(machine.config().ram_bytes.saturating_sub(IMAGE - RAM));
+        let image = machine.read_memory(IMAGE, bytes).unwrap_or_default();
+        Ok(Self { symbols: symbols(image, map)?, kernel: version(image), machine })
+    }
+
+    /// The machine as a file.
+    ///
+    /// # Errors
+    /// Those of [`Machine::save`].
+    pub fn save(&mut self) -> Result<Vec<u8>, BillError> {
+        Ok(self.machine.save().map_err(KernelError::from)?)
+    }
+
+    /// Lets the process make its crossings, and bills them: each with warm caches and, with a core, after they were evicted.
+    ///
+    /// # Errors
+    /// A process that does not make them, or symbols that are not the kernel's.
+    pub fn measure(mut self, job: &KernelJob) -> Result<Vec<Measurement>, BillError> {
+        let rules = Rules::linux().map_err(|error| BillError::Rules(error.to_string()))?;
+        let entry = self.symbols.iter().find(|symbol| symbol.0 == rules.entry);
+        let entry = entry.ok_or_else(|| BillError::NoEntry(rules.entry.clone()))?.1;
+        let marks: Vec<String> = job.crossings.iter().map(|kind| kind.mark().to_string()).collect();
+        let line = format!("{}\n", marks.join(" "));
+
+        let mut first = FirstCall::default();
+        let mut console = Vec::new();
+        let machine = &mut self.machine;
+        // In short pieces: the crossings begin a moment after the first call.
+        let begins = |first: &FirstCall, _: &[u8]| first.handler.is_some();
+        if !run(machine, BEGINNING, 1 << 14, &mut first, &mut console, line.as_bytes(), begins) {
+            return Err(BillError::NotAsking);
+        }
+        let bias = first.handler.unwrap_or_default().wrapping_sub(entry);
+        let symbols = self.symbols.into_iter().map(|(name, address)| (name, address.wrapping_add(bias)));
+        let tick = CROSSINGS.iter().find(|kind| kind.warm.is_none()).map_or(0, Kind::mark);
+        let mut watch = Watch::new(symbols, rules, tick, job.core.as_ref(), &machine.code())?;
+        run(machine, WATCHED, 1 << 20, &mut watch, &mut console, &[], |_, _| false);
+
+        if let Some((counted, retired)) = watch.wrong {
+            return Err(BillError::Sum { counted, retired });
+        }
+        let isa = machine.config().isa;
+        let mut results = Vec::new();
+        for &kind in &job.crossings {
+            let found = watch.crossings.get(&kind.mark()).map_or(&[][..], Vec::as_slice);
+            let evicted = if kind.warm.is_some() { EVICTED } else { 0 };
+            let missing = || BillError::NoCrossings(kind.name, last_lines(&console));
+            let warm = found.len().checked_sub(evicted).filter(|&warm| warm >= kind.warm.unwrap_or(2));
+            let (warm, evicted) = found.split_at(warm.ok_or_else(missing)?);
+            // The first half warms the caches.
+            let warm = &warm[warm.len() / 2..];
+            let entry = |caches, bills| entry_of(job, &self.kernel, &isa, kind, caches, bills, &watch);
+            results.push(entry(Caches::Warm, warm).ok_or_else(missing)?);
+            if job.core.is_some() && !evicted.is_empty() {
+                results.extend(entry(Caches::Evicted, evicted));
+            }
+        }
+        Ok(results)
+    }
 }
 
-/// Runs in slices until `done`, the end or the budget; whether it is done.
+/// The symbols of an image, or of its map, in the order of their addresses.
+fn symbols(image: &[u8], map: Option<&str>) -> Result<Vec<kallsyms::Symbol>, BillError> {
+    match map {
+        Some(map) => from_map(map).ok_or(BillError::NotAMap),
+        None => kallsyms::read(image).ok_or(BillError::NoSymbols),
+    }
+}
+
+/// Lets the kernel finish what it does in the background after a boot, until the machine only waits.
+fn settle(machine: &mut Machine) {
+    for _ in 0..BOOT >> 20 {
+        let (instret, elapsed) = (machine.instret(), machine.elapsed());
+        let stop = machine.run(1 << 20, &mut ());
+        // An instruction takes a nanosecond, so it waited for 99 % of the time.
+        let waited = machine.elapsed() - elapsed > 100 * (machine.instret() - instret);
+        if stop != Stop::Budget || waited {
+            return;
+        }
+    }
+}
+
+/// Runs in slices until `done`, the end or the budget, and types in `typed` as the machine takes it; whether it is done.
 fn run<O: Observer>(
     machine: &mut Machine,
     budget: u64,
     slice: u64,
     observer: &mut O,
     console: &mut Vec<u8>,
-    done: impl Fn(&O) -> bool,
+    mut typed: &[u8],
+    done: impl Fn(&O, &[u8]) -> bool,
 ) -> bool {
     for _ in 0..budget / slice {
+        if !typed.is_empty() {
+            typed = &typed[machine.type_in(typed).min(typed.len())..];
+        }
         let stop = machine.run(slice, observer);
         console.extend(machine.take_console());
         console.drain(..console.len().saturating_sub(4096));
-        if done(observer) {
+        if done(observer, console) {
             return true;
         }
         if stop != Stop::Budget {
@@ -161,7 +241,7 @@ fn last_lines(console: &[u8]) -> String {
     lines.join("\n")
 }
 
-/// Waits for the call that the probe begins with.
+/// Waits for the call that the process begins with.
 #[derive(Default)]
 struct FirstCall {
     /// Where the kernel takes traps.
@@ -241,37 +321,39 @@ fn version(image: &[u8]) -> String {
 fn entry_of(
     job: &KernelJob,
     kernel: &str,
-    number: u16,
+    isa: &Isa,
+    kind: &Kind,
     caches: Caches,
     crossings: &[Bill],
     watch: &Watch,
 ) -> Option<Measurement> {
     let mut alone: Vec<&Bill> = crossings.iter().filter(|bill| !bill.disturbed).collect();
+    if alone.len() * 2 < crossings.len() {
+        // Interrupts belong to it, as to the end of a process.
+        alone = crossings.iter().collect();
+    }
     let size = |bill: &Bill| if job.core.is_some() { bill.cycles() } else { bill.instructions() };
     alone.sort_by_key(|bill| size(bill));
     let bill = *alone.get(alone.len() / 2)?;
-    let name = CALLS
-        .iter()
-        .find(|(_, n)| *n == number)
-        .map_or_else(|| Crossing::Call(number).slug(), |(name, _)| (*name).to_owned());
     let mut entry =
-        Measurement::empty(&format!("riscv-trap/{name}"), "embedded", Per::Trap, Status::Measured);
+        Measurement::empty(&format!("riscv-trap/{}", kind.name), "embedded", kind.per, Status::Measured);
     entry.samples = alone.len() as u64;
     entry.crossings = alone.len() as u64;
     entry.asked = Asked::Trap(TrapAsked {
         kernel: kernel.to_owned(),
-        isa: job.isa.to_string(),
+        isa: isa.to_string(),
         iterations: crossings.len() as u64,
-        call: Some(number),
+        call: kind.call,
         core: job.core.as_ref().map(|core| core.name.clone()),
         caches: job.core.as_ref().map(|_| caches),
     });
-    let about = match caches {
-        Caches::Warm => "a real kernel, warm: the median call",
-        Caches::Cold => "a real kernel, after its program read 2 MiB: the median call",
+    let what = match caches {
+        Caches::Warm => "warm",
+        Caches::Cold | Caches::Evicted => "after the program read 2 MiB",
     };
+    let about = format!("{}; {what}, the median one", kind.about);
     let proof = job.core.as_ref().and_then(proof);
-    entry.found = Found::Trap(TrapFound { result: None, about: about.into(), proof });
+    entry.found = Found::Trap(TrapFound { result: None, about, proof });
 
     let instructions = alone.iter().map(|bill| bill.instructions());
     entry.count(counter::INSTRUCTIONS, bill.instructions() as f64);
@@ -316,7 +398,7 @@ fn entry_of(
         }
         entry.phases.push(line);
     }
-    entry.proof.insert("traps_per_crossing".into(), 1.0);
+    entry.proof.insert("traps_per_crossing".into(), bill.traps as f64);
     let unnamed: u64 = bill
         .parts
         .iter()
@@ -325,7 +407,7 @@ fn entry_of(
         .sum();
     if unnamed * 50 > bill.instructions() {
         let text = format!("{unnamed} of {} instructions have no symbol", bill.instructions());
-        entry.warnings.push(Warning::new(warning::CROSSINGS_DIFFER, text));
+        entry.warnings.push(Warning::new(warning::UNNAMED, text));
     }
     Some(entry)
 }

@@ -25,10 +25,20 @@ pub enum Phase {
     Dispatch,
     /// The work of the call or interrupt itself.
     Handler,
+    /// A page is found, cleared or copied.
+    Page,
+    /// A page is entered into the page table.
+    Map,
+    /// Who waits becomes ready to run.
+    Wake,
     /// Choice of the next task.
     Schedule,
+    /// Registers and stack of the next task.
+    Switch,
     /// Change of the address space.
     Space,
+    /// The frame of a signal's handler.
+    Signal,
     /// Registers from memory.
     Restore,
     /// The instruction that returns.
@@ -54,7 +64,12 @@ impl Phase {
             Self::Save => phase::REGISTER_SAVE,
             Self::Dispatch => phase::DISPATCH,
             Self::Handler => phase::HANDLER,
+            Self::Page => phase::PAGE,
+            Self::Map => phase::PAGE_TABLE,
+            Self::Wake => phase::WAKE_UP,
             Self::Schedule => phase::SCHEDULE,
+            Self::Switch => phase::TASK_SWITCH,
+            Self::Signal => phase::SIGNAL_FRAME,
             Self::Space => phase::ADDRESS_SPACE,
             Self::Restore => phase::REGISTER_RESTORE,
             Self::Return => phase::RETURN,

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::{env, fs};
 
+use tollgate_lab::Tier;
 use tollgate_lab::boot::{self, BootEnding, BootOutcome, Input};
 use tollgate_lab::plan::{BootRequest, PlanError};
 use tollgate_riscv::{Insn, Op, Operands};
@@ -286,4 +287,32 @@ fn linux_boots_to_a_shell_runs_a_command_and_powers_off() {
         assert_eq!(outcome.ending, BootEnding::PoweredOff(0), "{console}");
         assert!(console.contains(&format!("\n42\r\n{harts}\r\n")), "{console}");
     }
+}
+
+/// Boots the kernel at `TOLLGATE_LINUX` without a disk, interpreted and with translations: the whole machine is the same after
+/// each of five parts of the boot, which end anywhere.
+#[test]
+#[cfg_attr(not(feature = "translate"), ignore = "built without the translator")]
+fn linux_is_in_the_same_state_with_and_without_translations() {
+    let Some(kernel) = env::var_os("TOLLGATE_LINUX") else {
+        return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
+    };
+    let [mut interpreted, mut translated] = [Tier::Interpret, Tier::Translate].map(|tier| {
+        let append = "console=ttyS0".into();
+        let request = BootRequest { tier, append, memory: 256, ..request(Path::new(&kernel)) };
+        request.prepare().unwrap()
+    });
+    for part in 1..=5 {
+        for machine in [&mut interpreted, &mut translated] {
+            machine.run(31_415_927, &mut ());
+        }
+        let count = interpreted.instret();
+        assert_eq!(translated.instret(), count, "part {part}");
+        assert!(
+            interpreted.save().unwrap() == translated.save().unwrap(),
+            "part {part}, after {count} instructions"
+        );
+    }
+    // (It did not wait: traps are the rest.)
+    assert!(interpreted.instret() > 150_000_000, "{}", interpreted.instret());
 }

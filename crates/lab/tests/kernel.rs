@@ -3,59 +3,104 @@
 use std::path::Path;
 use std::{env, fs};
 
-use tollgate_lab::kernel::{self, BillError, CALLS, KernelJob};
-use tollgate_record::{counter, phase};
+use tollgate_lab::kernel::{BillError, CROSSINGS, KernelJob, Kind, Ready, crossing};
+use tollgate_record::{Measurement, counter, phase};
+use tollgate_riscv::Isa;
 use tollgate_riscv::timing::Core;
 
-fn job(kernel: Vec<u8>, core: Option<&str>) -> KernelJob {
-    KernelJob {
-        kernel,
-        map: None,
-        calls: CALLS.map(|(_, number)| number).to_vec(),
-        core: core.map(|name| Core::preset(name).unwrap()),
-        isa: "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt".parse().unwrap(),
+fn isa() -> Isa {
+    "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt".parse().unwrap()
+}
+
+fn job(names: &[&str], core: Option<&str>) -> KernelJob {
+    let crossings = names.iter().map(|name| crossing(name).unwrap()).collect();
+    KernelJob { crossings, core: core.map(|name| Core::preset(name).unwrap()) }
+}
+
+/// The parts add up, and nearly all of them have a name.
+fn check(result: &Measurement) {
+    let name = &result.probe;
+    let instructions = result.counter(counter::INSTRUCTIONS).unwrap();
+    let sum: f64 = result.phases.iter().filter_map(|phase| phase.instructions).sum();
+    assert_eq!(sum, instructions, "{name}");
+    let cycles = result.phases.iter().filter_map(|phase| Some(phase.cycles?.estimate)).reduce(|a, b| a + b);
+    assert_eq!(cycles, result.cycles.map(|cycles| cycles.estimate), "{name}");
+    let unnamed = result.phase(phase::OTHER).and_then(|phase| phase.instructions).unwrap_or(0.0);
+    assert!(unnamed <= 0.02 * instructions, "{name}: {unnamed} of {instructions}");
+    // Registers are saved by at least a store each and restored by at least a load each, for each trap.
+    let traps = result.proof["traps_per_crossing"];
+    for phase in [phase::REGISTER_SAVE, phase::REGISTER_RESTORE] {
+        let instructions = of(result, phase);
+        assert!(
+            (28.0 * traps..150.0 * traps).contains(&instructions),
+            "{name} {}: {instructions}",
+            phase.name
+        );
     }
 }
 
-/// Bills the calls of the kernel at `TOLLGATE_LINUX` (Debian's linux-image for riscv64) on a core.
+fn of(result: &Measurement, phase: tollgate_record::PhaseName) -> f64 {
+    result.phase(phase).and_then(|phase| phase.instructions).unwrap_or(0.0)
+}
+
+/// Bills the crossings of the kernel at `TOLLGATE_LINUX` (Debian's linux-image for riscv64). Each experiment begins at a snapshot
+/// behind the boot, which takes most of the time.
 #[test]
 fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     let Some(path) = env::var_os("TOLLGATE_LINUX") else {
         return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
     };
-    let results = kernel::measure(&job(fs::read(Path::new(&path)).unwrap(), Some("rocket"))).unwrap();
-    // Each call with warm caches and after eviction.
-    assert_eq!(results.len(), 2 * CALLS.len());
+    let mut ready = Ready::boot(fs::read(Path::new(&path)).unwrap(), None, isa()).unwrap();
+    let snapshot = ready.save().unwrap();
+    let calls = job(&["getpid", "read"], Some("rocket"));
+    let results = ready.measure(&calls).unwrap();
+    // Each with warm caches and after eviction.
+    assert_eq!(results.len(), 4);
+    results.iter().for_each(check);
+    let function = |function: &str| format!("function/{function}/instructions");
     for result in &results {
-        let name = &result.probe;
-        let instructions = result.counter(counter::INSTRUCTIONS).unwrap();
-        let sum: f64 = result.phases.iter().filter_map(|phase| phase.instructions).sum();
-        assert_eq!(sum, instructions, "{name}");
-        let cycles: f64 = result.phases.iter().filter_map(|phase| Some(phase.cycles?.estimate)).sum();
-        assert_eq!(Some(cycles), result.cycles.map(|cycles| cycles.estimate), "{name}");
-        let unnamed = result.phase(phase::OTHER).and_then(|phase| phase.instructions).unwrap_or(0.0);
-        assert!(unnamed <= 0.02 * instructions, "{name}: {unnamed} of {instructions}");
-        // Registers are saved by at least a store each and restored by at least a load each.
-        for phase in [phase::REGISTER_SAVE, phase::REGISTER_RESTORE] {
-            let instructions = result.phase(phase).and_then(|phase| phase.instructions).unwrap_or(0.0);
-            assert!((28.0..150.0).contains(&instructions), "{name} {}: {instructions}", phase.name);
-        }
-        let of = |function: &str| result.counters.get(&format!("function/{function}/instructions"));
-        assert!(of("do_trap_ecall_u").is_some(), "{name}: {:?}", result.counters);
+        assert!(result.counters.contains_key(&function("do_trap_ecall_u")), "{:?}", result.counters);
     }
-    let [getpid, evicted] = &results[..2] else { unreachable!() };
-    assert!(getpid.counters.keys().any(|name| name.contains("getpid")), "{:?}", getpid.counters);
-    assert!(evicted.cycles.unwrap().estimate > 2.0 * getpid.cycles.unwrap().estimate);
-    assert!(results[6].counter(counter::INSTRUCTIONS) > getpid.counter(counter::INSTRUCTIONS));
+    assert!(results[0].counters.keys().any(|name| name.contains("getpid")), "{:?}", results[0].counters);
+    let cycles = |n: usize| results[n].cycles.unwrap().estimate;
+    assert!(cycles(1) > 2.0 * cycles(0));
+    assert!(results[2].counter(counter::INSTRUCTIONS) > results[0].counter(counter::INSTRUCTIONS));
+
+    let restored = || Ready::restore(&snapshot, None).unwrap();
+    let text = |results: &[Measurement]| format!("{results:?}");
+    assert_eq!(text(&restored().measure(&calls).unwrap()), text(&results));
+
+    let others: Vec<&'static Kind> =
+        CROSSINGS.iter().filter(|kind| kind.call.is_none() && kind.name != "tick").collect();
+    let results = restored().measure(&KernelJob { crossings: others, core: None }).unwrap();
+    results.iter().for_each(check);
+    let found = |name: &str| results.iter().find(|result| result.probe.ends_with(name)).unwrap();
+    // What each consists of: traps, and phases that the others do not have.
+    for (name, traps) in
+        [("fault-anonymous", 1.0), ("signal", 2.0), ("switch-process", 2.0), ("switch-thread", 2.0)]
+    {
+        assert_eq!(found(name).proof["traps_per_crossing"], traps, "{name}");
+    }
+    let [process, thread] = ["switch-process", "switch-thread"].map(found);
+    for phase in [phase::WAKE_UP, phase::SCHEDULE, phase::TASK_SWITCH] {
+        assert!(of(process, phase) > 0.0 && of(thread, phase) > 0.0, "{}", phase.name);
+    }
+    assert!(of(process, phase::ADDRESS_SPACE) > 2.0 * of(thread, phase::ADDRESS_SPACE));
+    // A page has 64 lines of 64 bytes: a copy loads and stores at least 512 times.
+    let more = found("fault-copy").counter(counter::INSTRUCTIONS).unwrap()
+        - found("fault-anonymous").counter(counter::INSTRUCTIONS).unwrap();
+    assert!(more > 1024.0, "{more}");
+    assert!(
+        of(found("signal"), phase::SIGNAL_FRAME) > 0.0 && of(found("fault-file"), phase::PAGE_TABLE) > 0.0
+    );
 }
 
 #[test]
 fn what_is_no_linux_is_refused_with_a_reason() {
-    assert!(matches!(kernel::measure(&job(vec![0; 4096], None)), Err(BillError::NoSymbols)));
-    let map = |text: &str| KernelJob { map: Some(text.into()), ..job(vec![0; 4096], None) };
-    assert!(matches!(kernel::measure(&map("nothing")), Err(BillError::NotAMap)));
-    let error = kernel::measure(&map("80000000 T start")).unwrap_err().to_string();
-    assert_eq!(error, "the symbols are not the kernel's: there is no handle_exception");
-    let error = kernel::measure(&map("80000000 T handle_exception")).unwrap_err().to_string();
+    let boot = |map: Option<&str>| Ready::boot(vec![0; 4096], map, isa()).err().unwrap();
+    assert!(matches!(boot(None), BillError::NoSymbols));
+    assert!(matches!(boot(Some("nothing")), BillError::NotAMap));
+    let error = boot(Some("80000000 T handle_exception")).to_string();
     assert!(error.contains("neither an ELF file nor a RISC-V Linux image"), "{error}");
+    assert!(Ready::restore(b"nothing", None).is_err());
 }

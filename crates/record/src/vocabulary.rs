@@ -104,6 +104,7 @@ names! {
     TSC_RATE = "tsc-rate", "The time-stamp counter's measured rate differs from the stated one.";
     TWO_LEVELS = "two-levels", "The samples gather around two levels.";
     UNATTRIBUTED = "unattributed", "The parts of the bill leave a large remainder.";
+    UNNAMED = "unnamed", "More than 2 % of a kernel's instructions have no symbol.";
     UNPRICED = "unpriced", "There is no price of this machine for some crossings.";
     UNPROVEN = "unproven", "What proves the crossing could not be counted here.";
     UPGRADED = "upgraded", "The record is of an older schema; fields without a place in this one were left out.";
@@ -216,6 +217,8 @@ names! {
     LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and asking the device for it.";
     MAPPING = "mapping", "Entering further pages into the page table.";
     OTHER = "other", "Kernel code that belongs to no crossing; zero unless something is wrong.";
+    PAGE = "page", "Finding a page, clearing or copying it, and accounting for it.";
+    PAGE_TABLE = "page-table", "Entering pages into the page table.";
     PAGE_AND_MAPPING = "page and mapping", "Finding a page, clearing it and mapping it.";
     PLAIN = "plain", "The same crossing with nothing in its way.";
     REFILL = "refill", "Fetching again what others replaced in the caches and TLBs.";
@@ -224,14 +227,17 @@ names! {
     RETURN = "return", "From the kernel's last stamp to user mode.";
     RUN_QUEUE = "run queue", "What more tasks in the run queue add to a switch.";
     SCHEDULE = "schedule", "Choosing the next task.";
+    SIGNAL_FRAME = "signal-frame", "Choosing the signal, writing the frame of its handler and reading it again.";
     SIGRETURN = "sigreturn", "From the signal handler's first instruction to the end of the touch that caused the signal.";
     STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
     SYSTEM = "system", "CPU time in the kernel.";
+    TASK_SWITCH = "task-switch", "Registers and stack of the next task.";
     TAX = "tax", "What the interposition adds to a crossing: with it minus without.";
     TOLL = "toll", "The way into the kernel and back out, without the work behind it.";
     UNATTRIBUTED = "unattributed", "What the named parts leave of the total.";
     USER = "user", "CPU time in user mode.";
     USER_STUB = "user-stub", "The program's own instructions around the trap.";
+    WAKE_UP = "wake-up", "Finding who waits, and making it ready to run.";
     WAITING = "waiting", "Time off the CPU.";
 }
 

@@ -14,7 +14,7 @@ pub(crate) use crate::map::RAM_BASE;
 use crate::map::{
     CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, ROM_BASE, ROM_SIZE, RTC_BASE,
     RTC_SIZE, RTC_SOURCE, TICK_NS, UART_BASE, UART_SIZE, UART_SOURCE, VIRTIO_BASE, VIRTIO_SLOTS,
-    VIRTIO_SOURCE, VIRTIO_STRIDE, from_le,
+    VIRTIO_SOURCE, VIRTIO_STRIDE, from_le, put_le,
 };
 
 /// Bytes of a cache block, as the device tree says.
@@ -70,7 +70,7 @@ impl Bus {
     pub(crate) fn ram_write(&mut self, pa: u64, size: u64, value: u64) -> bool {
         match self.ram_slice_mut(pa, size) {
             Some(bytes) => {
-                bytes.copy_from_slice(&value.to_le_bytes()[..size as usize]);
+                put_le(bytes, value);
                 if !self.code_pages.is_empty() {
                     self.note_code_write(pa, size);
                 }

@@ -434,10 +434,14 @@ impl Machine {
         Ok(next)
     }
 
-    fn system_sfence_vma<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_sfence_vma<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TVM != 0;
         self.check_privileged(trapped)?;
-        self.engine.flush_translations();
+        match insn.rs1 {
+            // 4.2.1: of one address, if observers of walks need not see all others again.
+            rs1 if rs1 != 0 && !O::WALK => self.engine.flush_translation(self.hart.x[usize::from(rs1)]),
+            _ => self.engine.flush_translations(),
+        }
         Ok(next)
     }
 

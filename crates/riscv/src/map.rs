@@ -55,7 +55,26 @@ pub fn ram_below(first: u64, end: u64, most: u64) -> Option<(u64, u64)> {
     (free && base < last).then(|| (base, most.min(last - base)))
 }
 
-/// Assembles up to eight little-endian bytes.
+/// Assembles up to eight little-endian bytes. (Of the usual numbers without a loop: page-table walks do nothing else.)
+#[inline]
 pub(crate) fn from_le(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))
+    if let Ok(bytes) = bytes.try_into() {
+        u64::from_le_bytes(bytes)
+    } else if let Ok(bytes) = bytes.try_into() {
+        u32::from_le_bytes(bytes).into()
+    } else if let Ok(bytes) = bytes.try_into() {
+        u16::from_le_bytes(bytes).into()
+    } else {
+        bytes.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))
+    }
+}
+
+/// The reverse: the lowest bytes of a value, as many as there is room for.
+#[inline]
+pub(crate) fn put_le(bytes: &mut [u8], value: u64) {
+    match bytes.len() {
+        8 => bytes.copy_from_slice(&value.to_le_bytes()),
+        4 => bytes.copy_from_slice(&(value as u32).to_le_bytes()),
+        _ => bytes.iter_mut().zip(value.to_le_bytes()).for_each(|(byte, value)| *byte = value),
+    }
 }

@@ -84,8 +84,8 @@ pub(crate) fn look_up(
 /// Where an address is.
 pub(crate) struct Found {
     pub(crate) pa: u64,
-    /// The size of the page as a power of two.
-    shift: u32,
+    /// The size of the page as a power of two; 0 without translation.
+    pub(crate) shift: u32,
     /// The address of the entry that an access has to change, its new value, and how many bytes it has.
     update: Option<(u64, u64, u64)>,
 }

@@ -142,6 +142,52 @@ fn sfence_vma_makes_new_mappings_hold_for_code_and_data() {
     );
 }
 
+#[test]
+fn sfence_vma_of_an_address_makes_the_new_mapping_of_its_page_hold() {
+    // What the fence names: the window's page, another address in it, or another small page in the large one that the window is in.
+    const LARGE_A: u64 = BASE;
+    const LARGE_B: u64 = BASE + 0x20_0000;
+    const DATA: u64 = 0x18_0000;
+    for (fetches, named, large) in
+        [(true, 0, false), (false, 0, false), (false, 0x123, false), (false, 0x10_0000, true)]
+    {
+        let mut code = enter();
+        if fetches {
+            code.op(Op::Jalr, 1, 8, 0, 0).op(Op::Add, 11, 11, 10, 0);
+        }
+        code.op(Op::Lw, 12, 8, 0, 0).op(Op::Add, 13, 13, 12, 0).op(Op::Lw, 14, 8, 0, 0).op(
+            Op::Sw,
+            0,
+            8,
+            14,
+            0,
+        );
+        code.op(Op::Sd, 0, 9, 20, 0).op(Op::SfenceVma, 0, 24, 0, 0);
+        code.op(Op::Addi, 5, 19, 0, 0).op(Op::Addi, 19, 20, 0, 0).op(Op::Addi, 20, 5, 0, 0);
+        code.op(Op::Addi, 21, 21, 0, -1).op(Op::Bne, 0, 21, 0, if fetches { -48 } else { -40 });
+        code.op(Op::Jal, 0, 0, 0, 0);
+        let prepare = |m: &mut Machine| {
+            remap(m, 0xcf);
+            m.set_x(24, WINDOW + named);
+            if large {
+                m.write_memory(MIDDLE, &pte(LARGE_A, 0xcf).to_le_bytes()).unwrap();
+                m.write_memory(LARGE_A + DATA, &3u32.to_le_bytes()).unwrap();
+                m.write_memory(LARGE_B + DATA, &40u32.to_le_bytes()).unwrap();
+                for (r, v) in
+                    [(8, WINDOW + DATA), (9, MIDDLE), (19, pte(LARGE_A, 0xcf)), (20, pte(LARGE_B, 0xcf))]
+                {
+                    m.set_x(r, v);
+                }
+            }
+        };
+        let words = if large { [3, 40] } else { [addi(10, 1), addi(10, 2)].map(u64::from) };
+        both(&code, prepare, 3000, |m| {
+            assert_eq!(m.x(13), 25 * (words[0] + words[1]), "loads, {fetches} {named:#x}");
+            assert_eq!(m.x(11), if fetches { 25 + 50 } else { 0 }, "calls, {named:#x}");
+        });
+    }
+}
+
 /// Ten address spaces, more than the engine keeps at a time, told apart by root and ASID, switched without a
 /// fence.
 #[test]

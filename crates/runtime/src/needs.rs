@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Missing {
     /// `g++ is missing`.
     pub reason: String,
-    /// `apt-get install g++`.
+    /// `apt-get install g++`, or other commands.
     pub enable: String,
 }
 
@@ -29,12 +29,18 @@ pub fn missing(runtime: &Runtime, stop: &AtomicBool) -> Option<Missing> {
         _ => String::new(),
     };
     let whats: Vec<String> = absent.iter().map(what).collect();
-    let mut packages: Vec<&str> = absent.iter().map(|need| need.package.as_str()).collect();
+    let named =
+        |of: fn(&Need) -> &str| absent.iter().map(move |need| of(need)).filter(|name| !name.is_empty());
+    let mut packages: Vec<&str> = named(|need| &need.package).collect();
     packages.dedup();
+    let packages = (!packages.is_empty()).then(|| format!("apt-get install {}", packages.join(" ")));
+    let mut commands: Vec<String> =
+        packages.into_iter().chain(named(|need| &need.install).map(Into::into)).collect();
+    commands.dedup();
     let verb = if whats.len() == 1 { "is" } else { "are" };
     Some(Missing {
         reason: format!("{} {verb} missing", whats.join(" and ")),
-        enable: format!("apt-get install {}", packages.join(" ")),
+        enable: commands.join(", then "),
     })
 }
 
@@ -85,6 +91,7 @@ mod tests {
                 file: file.map(Into::into),
                 command: command.map(|words| words.iter().map(|word| (*word).into()).collect()),
                 package: package.into(),
+                install: String::new(),
             };
         runtime.needs = vec![
             need(Some("sh"), None, None, "dash"),
@@ -98,5 +105,12 @@ mod tests {
         let found = missing(&runtime, &go).unwrap();
         assert!(found.reason.starts_with("no-such-program and what 'sh -c exit 3' looks for are missing"));
         assert_eq!(found.enable, "apt-get install a-package b-package");
+        let mut installed = need(Some("no-such-program"), None, None, "");
+        installed.install = "make install".into();
+        runtime.needs.push(installed.clone());
+        let found = missing(&runtime, &go).unwrap();
+        assert_eq!(found.enable, "apt-get install a-package b-package, then make install");
+        runtime.needs = vec![installed];
+        assert_eq!(missing(&runtime, &go).unwrap().enable, "make install");
     }
 }

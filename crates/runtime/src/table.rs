@@ -45,8 +45,12 @@ pub struct Need {
     pub file: Option<PathBuf>,
     /// A command that must end with status 0.
     pub command: Option<Vec<String>>,
-    /// The Debian package that contains it.
+    /// The Debian package that contains it; empty if there is none.
+    #[serde(default)]
     pub package: String,
+    /// The command that installs it, if no package does.
+    #[serde(default)]
+    pub install: String,
 }
 
 /// One way in which a runtime's tasks switch.
@@ -223,6 +227,9 @@ impl Table {
             if !runtime.needs.iter().all(one) {
                 return wrong("a need must have one of program, file and command");
             }
+            if runtime.needs.iter().any(|need| need.package.is_empty() == need.install.is_empty()) {
+                return wrong("a need must have one of package and install");
+            }
             for mechanism in &runtime.mechanisms {
                 let tolerated = (0.0..0.5).contains(&mechanism.tolerance);
                 if runtime.is_border() != (mechanism.task_bytes == 0) {
@@ -346,6 +353,11 @@ mechanisms = [{ id = "yield", what = "yields", task_bytes = 1 }]
             ("kind = \"thread\"", "kind = \"rope\"", "rope"),
             ("run = [\"./a\"]", "run = []", "must not be empty"),
             ("run = [\"./a\"]", "run = [\"./a\"]\nneeds = [{ package = \"a\" }]", "must have one of program"),
+            (
+                "run = [\"./a\"]",
+                "run = [\"./a\"]\nneeds = [{ program = \"a\" }]",
+                "one of package and install",
+            ),
             ("run = [\"./a\"]", "run = [\"./a\"]\nrnu = 1", "rnu"),
             ("task_bytes = 1", "task_bytes = 1, tolerance = 0.9", "below 0.5"),
             ("task_bytes = 1", "task_bytes = 1, max_tasks = 1", "max_tasks"),

@@ -34,7 +34,7 @@ enum RiscvCommand {
     Run(run::RunArgs),
     /// Boot a real kernel: Linux, xv6, or your own
     Boot(boot::BootArgs),
-    /// The bill of a real kernel: what a system call costs, by phase and function
+    /// The bill of a real kernel: what system calls, faults and switches cost, by phase and function
     Bill(bill::BillArgs),
     /// Where the cycles of a whole program go on a core: by function and cause, and by who called whom
     Profile(run::ProfileArgs),

@@ -20,6 +20,7 @@ CacheShape: TypeAlias = str
 Caches: TypeAlias = Literal[
     "warm",
     "cold",
+    "evicted",
 ]
 """What the caches, translation buffers and predictors hold when the crossing begins."""
 

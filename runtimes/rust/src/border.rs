@@ -2,6 +2,8 @@
 //! through a trait object.
 
 mod callee;
+#[cfg(feature = "wasmtime")]
+pub mod wasm;
 
 use crate::protocol::{Counts, Course, Params, fail, resident};
 use std::cell::Cell;

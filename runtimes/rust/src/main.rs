@@ -28,6 +28,8 @@ fn main() {
         ("image", _) => border::run_image(params),
         ("shared-library", _) => border::run_shared(params),
         ("trait-object", _) => border::run_trait(params),
+        #[cfg(feature = "wasmtime")]
+        ("wasmtime", _) => border::wasm::run(params),
         (runtime, mechanism) => skip(&format!("{runtime} has no mechanism {mechanism}")),
     }
 }

@@ -1,9 +1,9 @@
-//! Watches the calls of a program under a kernel, and charges each instruction and its cycles to a function and a phase.
+//! Watches the crossings of a program under a kernel, and charges each instruction and its cycles to a function and a phase.
 
 use std::collections::{BTreeMap, HashMap};
 
 use tollgate_riscv::timing::{Cause, Causes, Core, CoreError};
-use tollgate_riscv::{Access, Code, Observer, Privilege, Retired, Trap, Walk};
+use tollgate_riscv::{Access, Class, Code, Observer, Op, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use super::rules::Rules;
 use crate::cycles::Clock;
@@ -17,16 +17,35 @@ pub(crate) struct Part {
     pub(crate) causes: Causes,
 }
 
-/// One call: from the trap until the program goes on.
+impl Part {
+    fn add(&mut self, instructions: u64, causes: &Causes) {
+        self.instructions += instructions;
+        self.causes.iter_mut().zip(causes).for_each(|(sum, cycles)| *sum += cycles);
+    }
+}
+
+/// The instructions of the program between two traps.
+const PROGRAM: &str = "(the program)";
+/// Its place among the functions; 0 is code without a symbol.
+const IN_PROGRAM: usize = 1;
+/// The supervisor's timer interrupt.
+const TIMER: u64 = 5;
+
+/// One crossing: from the first trap behind its mark to the return from the last one before its end.
 #[derive(Clone, Default)]
 pub(crate) struct Bill {
     /// By function and phase.
     pub(crate) parts: BTreeMap<(usize, Phase), Part>,
-    /// Another trap came in between.
+    /// An interrupt came in between.
     pub(crate) disturbed: bool,
-    number: u64,
-    /// Instructions that had retired before it.
+    /// Traps from the program.
+    pub(crate) traps: u64,
+    mark: u16,
+    /// Instructions that had retired before it, and at the last return to the program.
     began: u64,
+    returned: u64,
+    /// What the program did since that return; part of the crossing only if another trap follows.
+    program: Part,
 }
 
 impl Bill {
@@ -38,10 +57,16 @@ impl Bill {
         self.parts.values().flat_map(|part| part.causes).sum()
     }
 
+    /// Another trap follows, so what the program did is part of the crossing.
+    fn resume(&mut self) {
+        let Part { instructions, causes } = std::mem::take(&mut self.program);
+        if instructions > 0 {
+            self.charge((IN_PROGRAM, Phase::UserStub), instructions, &causes);
+        }
+    }
+
     fn charge(&mut self, key: (usize, Phase), instructions: u64, causes: &Causes) {
-        let part = self.parts.entry(key).or_default();
-        part.instructions += instructions;
-        part.causes.iter_mut().zip(causes).for_each(|(sum, cycles)| *sum += cycles);
+        self.parts.entry(key).or_default().add(instructions, causes);
     }
 }
 
@@ -50,29 +75,37 @@ pub(crate) struct Watch {
     names: Vec<String>,
     marks: Marks<usize>,
     rules: Rules,
-    /// The phase of an instruction at an address.
-    phases: HashMap<u64, Phase>,
+    /// What the rules say of the instruction at an address.
+    phases: HashMap<u64, Option<Phase>>,
+    /// The calls that are open in the kernel.
+    calls: Calls,
+    /// Those of kernel code that a trap interrupted.
+    interrupted: Vec<Calls>,
     clock: Option<Clock>,
+    /// The crossing that the program marked, and that of the timer.
+    armed: u16,
+    tick: u16,
     open: Option<Bill>,
     /// What has emptied the pipe last pays for its refilling.
     emptied: Option<Phase>,
     /// The function of the last instruction.
     last: usize,
-    /// Finished calls by their number, in order.
-    pub(crate) crossings: BTreeMap<u64, Vec<Bill>>,
-    /// A call whose parts are not what the counter says: both numbers.
+    /// Finished crossings by their mark, in order.
+    pub(crate) crossings: BTreeMap<u16, Vec<Bill>>,
+    /// A crossing whose parts are not what the counter says: both numbers.
     pub(crate) wrong: Option<(u64, u64)>,
 }
 
 impl Watch {
-    /// For functions by address, in order.
+    /// For functions by address, in order; `tick` marks crossings of the timer.
     pub(crate) fn new(
         symbols: impl Iterator<Item = (String, u64)>,
         rules: Rules,
+        tick: u16,
         core: Option<&Core>,
         code: &Code,
     ) -> Result<Self, CoreError> {
-        let mut names = vec![NAMELESS.to_owned()];
+        let mut names = vec![NAMELESS.to_owned(), PROGRAM.to_owned()];
         let mut marks = Vec::new();
         for (name, address) in symbols {
             // Of several names for one place the first one holds.
@@ -87,7 +120,11 @@ impl Watch {
             marks: Marks::new(0, marks),
             rules,
             phases: HashMap::new(),
+            calls: Calls::default(),
+            interrupted: Vec::new(),
             clock,
+            armed: 0,
+            tick,
             open: None,
             emptied: None,
             last: 0,
@@ -101,15 +138,71 @@ impl Watch {
         &self.names[function]
     }
 
-    /// The function and phase of a kernel's instruction.
+    /// The program marks where a crossing begins, or 0 where it has ended.
+    fn mark(&mut self, mark: u16) {
+        self.armed = mark;
+        if let Some(bill) = self.open.take().filter(|_| mark == 0) {
+            self.close(bill);
+        }
+    }
+
+    fn close(&mut self, bill: Bill) {
+        let (counted, retired) = (bill.instructions(), bill.returned - bill.began);
+        if counted != retired {
+            self.wrong = self.wrong.or(Some((counted, retired)));
+        }
+        self.crossings.entry(bill.mark).or_default().push(bill);
+    }
+
+    /// The function and phase of a kernel's instruction. What no rule names has the phase of its caller.
     fn key(&mut self, retired: &Retired) -> (usize, Phase) {
         let function = self.marks.at(retired.pc);
         let (rules, name) = (&self.rules, &self.names[function]);
-        let phase = *self.phases.entry(retired.pc).or_insert_with(|| match function {
-            0 => Phase::Other,
+        let own = *self.phases.entry(retired.pc).or_insert_with(|| match function {
+            0 => Some(Phase::Other),
             _ => rules.phase(name, &retired.insn),
         });
+        let phase = own.unwrap_or(self.calls.phase);
+        self.calls.follow(retired, phase);
         (function, phase)
+    }
+}
+
+/// The calls that are open.
+#[derive(Clone)]
+struct Calls {
+    /// The phase of a function that no rule names.
+    phase: Phase,
+    /// Where each call returns to, and the phase that then holds again.
+    open: Vec<(u64, Phase)>,
+}
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self { phase: Phase::Handler, open: Vec::new() }
+    }
+}
+
+impl Calls {
+    /// Link registers: ra and t0.
+    const LINKS: [u8; 2] = [1, 5];
+
+    /// An instruction of a phase retired.
+    fn follow(&mut self, retired: &Retired, phase: Phase) {
+        let insn = &retired.insn;
+        let class = insn.row().class;
+        if !matches!(class, Class::Jump | Class::JumpReg) {
+            return;
+        }
+        if Self::LINKS.contains(&insn.rd) {
+            self.open.push((retired.pc + u64::from(insn.len), self.phase));
+            self.phase = phase;
+        } else if class == Class::JumpReg && Self::LINKS.contains(&insn.rs1) {
+            // Another task's calls were not seen.
+            let found = self.open.iter().rposition(|call| call.0 == retired.next_pc);
+            self.phase = found.map_or(Phase::Handler, |at| self.open[at].1);
+            self.open.truncate(found.unwrap_or(0));
+        }
     }
 }
 
@@ -142,29 +235,36 @@ impl Observer for Watch {
             clock.model.retire(retired);
             clock.step()
         });
-        let Some(mut bill) = self.open.take() else { return };
-        if let Some(phase) = self.emptied {
-            let mut causes = [0; Cause::COUNT];
-            causes[Cause::TrapFlush as usize] = std::mem::take(&mut spent[Cause::TrapFlush as usize]);
-            // The function that begins the trap, or ended it.
-            let is_over = retired.privilege == Privilege::User;
-            let function = if is_over { self.last } else { self.marks.at(retired.pc) };
-            bill.charge((function, phase), 0, &causes);
-        }
-        if retired.privilege == Privilege::User {
-            // The program's own instruction, after the last of the call's.
-            let (counted, retired) = (bill.instructions(), retired.instret - bill.began);
-            if counted != retired {
-                self.wrong = self.wrong.or(Some((counted, retired)));
+        let in_program = retired.privilege == Privilege::User;
+        if let Some(mut bill) = self.open.take() {
+            if let Some(phase) = self.emptied.take() {
+                let mut causes = [0; Cause::COUNT];
+                causes[Cause::TrapFlush as usize] = std::mem::take(&mut spent[Cause::TrapFlush as usize]);
+                // The function that begins the trap, or ended it.
+                let function = if in_program { self.last } else { self.marks.at(retired.pc) };
+                bill.charge((function, phase), 0, &causes);
             }
-            self.crossings.entry(bill.number).or_default().push(bill);
-            return;
+            if in_program {
+                if bill.program.instructions == 0 {
+                    bill.returned = retired.instret;
+                }
+                bill.program.add(1, &spent);
+            } else {
+                let key = self.key(retired);
+                bill.charge(key, 1, &spent);
+                self.emptied = (key.1 == Phase::Return).then_some(Phase::Return);
+                self.last = key.0;
+            }
+            if in_program && self.armed == self.tick {
+                self.close(bill);
+            } else {
+                self.open = Some(bill);
+            }
         }
-        let key = self.key(retired);
-        bill.charge(key, 1, &spent);
-        self.emptied = if key.1 == Phase::Return { Some(Phase::Return) } else { None };
-        self.last = key.0;
-        self.open = Some(bill);
+        // A hint for custom use: an instruction without effect.
+        if in_program && retired.insn.op == Op::Slti && retired.insn.rd == 0 && retired.insn.rs1 == 0 {
+            self.mark(retired.insn.imm as u16);
+        }
     }
 
     fn trap(&mut self, trap: &Trap) {
@@ -172,16 +272,30 @@ impl Observer for Watch {
             clock.model.trap(trap);
             clock.step()
         });
+        let from_program = trap.from == Privilege::User;
+        let is_tick = trap.cause.is_interrupt() && trap.cause.code() == TIMER;
+        if self.open.is_none() && self.armed != 0 && from_program && (is_tick || self.armed != self.tick) {
+            self.open = Some(Bill { mark: self.armed, began: trap.instret, ..Bill::default() });
+        }
         if let Some(bill) = &mut self.open {
-            bill.disturbed = true;
+            bill.resume();
+            bill.disturbed |= trap.cause.is_interrupt() && self.armed != self.tick;
+            bill.traps += u64::from(from_program);
             let function = self.marks.at(trap.handler);
             bill.charge((function, Phase::HardwareTrap), 0, &spent);
-        } else if trap.from == Privilege::User && trap.cause.code() == 8 && !trap.cause.is_interrupt() {
-            let mut bill = Bill { number: trap.a7, began: trap.instret, ..Bill::default() };
-            let function = self.marks.at(trap.handler);
-            bill.charge((function, Phase::HardwareTrap), 0, &spent);
-            self.open = Some(bill);
         }
         self.emptied = Some(Phase::HardwareTrap);
+        let calls = std::mem::take(&mut self.calls);
+        if from_program {
+            self.interrupted.clear();
+        } else {
+            self.interrupted.push(calls);
+        }
+    }
+
+    fn trap_return(&mut self, ret: &TrapReturn) {
+        if ret.to != Privilege::User {
+            self.calls = self.interrupted.pop().unwrap_or_default();
+        }
     }
 }

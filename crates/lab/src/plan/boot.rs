@@ -84,8 +84,8 @@ pub struct BootRequest {
     /// Stop a kernel that has not ended after so many instructions
     #[arg(long, default_value_t = 100_000_000_000, value_name = "N")]
     pub max_instructions: u64,
-    /// How instructions are executed; what the kernel does is the same, but a boot is shorter without translations
-    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "interpret", value_name = "TIER")]
+    /// How instructions are executed; what the kernel does is the same
+    #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "auto", value_name = "TIER")]
     pub tier: Tier,
 }
 
@@ -229,10 +229,7 @@ impl BootRequest {
         }
         let path = Path::new(file);
         let bytes = machine.save().map_err(|error| self.explain(&error.into()))?;
-        let refused = |error: io::Error| PlanError::file(path, error);
-        let mut temporary = tempfile::NamedTempFile::new_in(folder(path)).map_err(refused)?;
-        temporary.write_all(&bytes).map_err(refused)?;
-        temporary.persist(path).map_err(|error| refused(error.error))?;
+        self::save(path, &bytes)?;
         let (size, verdict) = (tollgate_record::number::bytes(bytes.len() as f64), outcome.verdict());
         Ok(Some(format!("{verdict}; saved to {file}, {size}")))
     }
@@ -261,6 +258,15 @@ impl BootRequest {
             _ => file(&None),
         }
     }
+}
+
+/// Writes a snapshot; what was there before stays until it is whole.
+pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), PlanError> {
+    let refused = |error: io::Error| PlanError::file(path, error);
+    let mut temporary = tempfile::NamedTempFile::new_in(folder(path)).map_err(refused)?;
+    temporary.write_all(bytes).map_err(refused)?;
+    temporary.persist(path).map_err(|error| refused(error.error))?;
+    Ok(())
 }
 
 /// The directory of a file.

@@ -34,6 +34,8 @@ pub enum Caches {
     Warm,
     /// Nothing.
     Cold,
+    /// What a program left that read more memory than they hold; predictors keep what they learned.
+    Evicted,
 }
 
 impl Caches {
@@ -42,6 +44,7 @@ impl Caches {
         match self {
             Self::Warm => "warm",
             Self::Cold => "cold",
+            Self::Evicted => "evicted",
         }
     }
 }

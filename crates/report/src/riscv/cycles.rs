@@ -36,6 +36,12 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     text
 }
 
+/// Whether the functions of a real kernel are named.
+fn names_functions(result: &Measurement) -> bool {
+    let prefix = counter::FUNCTION.part("");
+    result.counters.keys().any(|name| name.starts_with(&prefix))
+}
+
 fn core(result: &Measurement, style: &Style) -> String {
     clean(trap(result).core.as_deref().unwrap_or("-"), style)
 }
@@ -45,8 +51,11 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
     let Some(first) = traps.first() else { return Vec::new() };
     let cores: BTreeSet<_> = traps.iter().map(|it| trap(it).core.clone()).collect();
     let name = if cores.len() > 1 { "each core".to_owned() } else { core(first, style) };
-    let title = format!("Cycles on {name}, simulated and exact; the mean of each loop.");
+    // A real kernel's bill is that of one crossing.
+    let which = if names_functions(first) { "median" } else { "mean" };
+    let title = format!("Cycles on {name}, simulated and exact; the {which} of each loop.");
     let mut text = painted(Paint::Bold, &title, style);
+    let is_evicted = traps.iter().any(|it| trap(it).caches == Some(Caches::Evicted));
     let own = (cores.len() > 1).then(|| Column::left("core").least(8));
     let columns = [
         Column::left("kernel").least(10),
@@ -54,13 +63,13 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         Column::right("instr").rank(2),
         Column::right("cycles"),
         Column::right("CPI").rank(3),
-        Column::right("cold").rank(1),
+        Column::right(if is_evicted { "evicted" } else { "cold" }).rank(1),
         Column::right("after").rank(4),
         Column::right("in all"),
     ];
     let mut table = TextTable::new(own.into_iter().chain(columns));
     let key = |it: &Measurement| (it.probe.clone(), kernel(it).to_owned(), trap(it).core.clone());
-    let is_cold = |it: &Measurement| trap(it).caches == Some(Caches::Cold);
+    let is_cold = |it: &Measurement| matches!(trap(it).caches, Some(Caches::Cold | Caches::Evicted));
     let cold: BTreeMap<_, f64> =
         traps.iter().filter(|it| is_cold(it)).filter_map(|it| Some((key(it), it.cycles?.estimate))).collect();
     for result in traps.iter().filter(|it| !is_cold(it)) {

@@ -42,10 +42,7 @@ fn functions(result: &Measurement) -> Vec<(&str, f64, Option<f64>)> {
 }
 
 fn table(result: &Measurement, functions: &[(&str, f64, Option<f64>)], style: &Style) -> Vec<String> {
-    let caches = trap(result).caches.map_or_else(String::new, |caches| match caches.name() {
-        "cold" => ", evicted".to_owned(),
-        name => format!(", {name}"),
-    });
+    let caches = trap(result).caches.map_or_else(String::new, |caches| format!(", {}", caches.name()));
     let unnamed = instructions(result, phase::OTHER);
     let total: f64 = functions.iter().map(|function| function.1).sum();
     let title = format!(

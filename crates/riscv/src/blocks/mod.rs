@@ -15,7 +15,8 @@
 //! * Which block a jump leads to is looked up in a table whose entries carry a context number. A context is
 //!   everything that translation and permission depend on: privilege, `satp`, and `mstatus` fields. Its
 //!   number is never used again after `sfence.vma` or a change of PMP. Each of the latest contexts has a TLB of
-//!   its own.
+//!   its own. `sfence.vma` of one address drops no more than that address in these, if its page is small and was never
+//!   fetched from.
 //! * Links from block to block never leave the page: as long as the first block may run, so may the second.
 //! * No store to the page of `tohost` goes through the TLB.
 
@@ -27,7 +28,7 @@ use crate::engine::{Context, tlb_index};
 use crate::exception::AccessType;
 use crate::jump::{Jump, jump_index};
 use crate::machine::Machine;
-use crate::mmu::PAGE;
+use crate::mmu::{Found, PAGE};
 use crate::observer::Observer;
 use crate::pmp::Verdict;
 use crate::tier::TlbEntry;
@@ -41,6 +42,8 @@ impl Machine {
             return None;
         }
         self.bus.ram_slice(page, PAGE)?;
+        self.engine.spread.insert(pc, PAGE.trailing_zeros());
+        self.note_large(pc, &found);
         found.mark(&mut self.bus);
         let key = (pc, page | u64::from(context.fp));
         let start = match self.engine.blocks.get(&key) {
@@ -61,6 +64,14 @@ impl Machine {
         Some(start)
     }
 
+    /// Notes that the page of an address is one of many that depend on the same page table entry.
+    #[inline(always)]
+    fn note_large(&mut self, va: u64, found: &Found) {
+        if found.shift > PAGE.trailing_zeros() {
+            self.engine.spread.insert(va, found.shift);
+        }
+    }
+
     /// Puts the page of an access into the TLB; false when the reference interpreter has to do the access.
     fn fill_tlb<O: Observer>(&mut self, slot: usize, va: u64, store: bool, obs: &mut O) -> bool {
         let access = if store { AccessType::Store } else { AccessType::Load };
@@ -77,6 +88,7 @@ impl Machine {
         {
             return false;
         }
+        self.note_large(va, &found);
         found.mark(&mut self.bus);
         let Some(arena) = &mut self.engine.arena else { return false };
         let va_page = va & !(PAGE - 1);

@@ -11,6 +11,7 @@ use crate::hart::{Hart, status};
 use crate::insn::Insn;
 use crate::jump::{JUMP_ENTRIES, Jump, boxed};
 use crate::map::RAM_BASE;
+use crate::mmu::PAGE;
 use crate::observer::{BlockInsn, Pass, Touch};
 use crate::privilege::Privilege;
 use crate::tier::{TLB_ENTRIES, Tier, Tlb, TlbEntry};
@@ -103,6 +104,41 @@ impl Arena {
     }
 }
 
+/// Pages of which more is cached than one entry of each TLB: large ones, and those from which instructions were fetched. A set
+/// that may contain more than was put into it.
+pub(crate) struct Spread(Box<[u64; Spread::WORDS]>);
+
+impl Default for Spread {
+    fn default() -> Self {
+        Spread(boxed(0))
+    }
+}
+
+impl Spread {
+    const WORDS: usize = 512;
+    /// The sizes of pages as powers of two: those of Sv39 and Sv48, and Sv32's large ones.
+    const SHIFTS: [u32; 5] = [12, 21, 22, 30, 39];
+
+    fn place(va: u64, shift: u32) -> (usize, u64) {
+        // Neighbors, and pages of another size, are elsewhere (Fibonacci hashing).
+        let hash = ((va >> shift) << 6 | u64::from(shift)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 49;
+        (hash as usize / 64 % Self::WORDS, 1 << (hash % 64))
+    }
+
+    /// Puts in the page of an address.
+    pub(crate) fn insert(&mut self, va: u64, shift: u32) {
+        let (word, bit) = Self::place(va, shift);
+        self.0[word] |= bit;
+    }
+
+    fn may_contain(&self, va: u64) -> bool {
+        Self::SHIFTS.iter().any(|&shift| {
+            let (word, bit) = Self::place(va, shift);
+            self.0[word] & bit != 0
+        })
+    }
+}
+
 /// The engine's state. It caches; the machine's state is elsewhere.
 pub(crate) struct Engine {
     pub(crate) arena: Option<Box<Arena>>,
@@ -114,6 +150,8 @@ pub(crate) struct Engine {
     pub(crate) next_context: u32,
     pub(crate) victim: usize,
     pub(crate) current: usize,
+    /// What more than an entry of a TLB depends on.
+    pub(crate) spread: Spread,
     /// How often all blocks were dropped.
     pub(crate) drops: u64,
     /// Whether each instruction has an op of its own, as observers of retirement need.
@@ -132,6 +170,7 @@ impl Engine {
             next_context: 1,
             victim: 0,
             current: 0,
+            spread: Spread::default(),
             drops: 0,
             precise: false,
             tier: None,
@@ -158,8 +197,8 @@ impl Engine {
         if let Some(arena) = &mut self.arena {
             arena.links.fill(0);
         }
-        // The jump table's entries name blocks that are gone.
-        self.flush_translations();
+        // The jump table's entries name blocks that are gone. (The TLBs may survive, and with them what they depend on.)
+        self.contexts = [None; CONTEXTS];
     }
 
     /// Whether blocks have been dropped since the count was `drops`.
@@ -170,6 +209,21 @@ impl Engine {
     /// Forgets every translation and permission.
     pub(crate) fn flush_translations(&mut self) {
         self.contexts = [None; CONTEXTS];
+        self.spread = Spread::default();
+    }
+
+    /// Forgets what was cached of the page table entry that leads to an address.
+    pub(crate) fn flush_translation(&mut self, va: u64) {
+        if self.spread.may_contain(va) {
+            return self.flush_translations();
+        }
+        let Some(arena) = &mut self.arena else { return };
+        for tlb in arena.loads.iter_mut().chain(arena.stores.iter_mut()) {
+            let entry = &mut tlb[tlb_index(va)];
+            if entry.tag == va & !(PAGE - 1) {
+                entry.tag = NO_TAG;
+            }
+        }
     }
 
     /// Forgets where stores to a physical page go.

@@ -1,4 +1,4 @@
-//! `tollgate riscv bill`: what a system call costs in a real kernel, and where.
+//! `tollgate riscv bill`: what system calls, faults and switches cost in a real kernel, and where.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,9 @@ use crate::session::Session;
 /// `tollgate riscv bill`.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  tollgate riscv bill --kernel Image\n  \
-                        tollgate riscv bill --kernel Image --call getpid --core rocket")]
+                        tollgate riscv bill --kernel Image --call getpid --core rocket\n  \
+                        tollgate riscv bill --kernel Image --save image.snap --call all\n  \
+                        tollgate riscv bill --from image.snap --call switch-process --core rocket")]
 pub(super) struct BillArgs {
     #[command(flatten)]
     request: BillRequest,
@@ -22,7 +24,7 @@ pub(super) struct BillArgs {
     destination: Destination,
 }
 
-/// Boots the kernel and bills the calls.
+/// Boots the kernel or continues, and bills the crossings.
 pub(super) fn run(args: &BillArgs) -> Result<ExitCode> {
     let plan = BillPlan::new(&args.request).map_err(Usage::error)?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
