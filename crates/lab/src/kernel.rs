@@ -2,7 +2,7 @@
 //! the machine sees every instruction between the first trap and the last return.
 
 mod crossings;
-mod kallsyms;
+pub(crate) mod kallsyms;
 mod rules;
 mod watch;
 
@@ -294,7 +294,7 @@ fn archive() -> Vec<u8> {
 }
 
 /// The functions of a `System.map`.
-fn from_map(text: &str) -> Option<Vec<kallsyms::Symbol>> {
+pub(crate) fn from_map(text: &str) -> Option<Vec<kallsyms::Symbol>> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
         let address = u64::from_str_radix(words.next()?, 16).ok()?;
