@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures the figures that the project promises. Tests check no times: speed and repeatability are
 //! checked here.
 
+mod boot;
 mod exec;
 mod families;
 mod figures;
@@ -40,6 +41,7 @@ static BENCHES: &[Bench] = &[
     ("proof", proof),
     ("same-cpu", on_spinner),
     ("riscv", |_, _| riscv::speed()),
+    ("boot", |tool, _| boot::boot(tool)),
     ("fault", |tool, _| families::fault(tool)),
     ("export", |tool, _| page::export(tool)),
     ("switch", |tool, _| families::switch(tool)),

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use tollgate_record::number::count;
 use tollgate_riscv::{
-    Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, SnapshotError, Step, Stop,
-    Storage,
+    Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, Observer, SnapshotError, Step,
+    Stop, Storage,
 };
 
 pub use terminal::Terminal;
@@ -183,6 +183,16 @@ pub fn prepare(job: &BootJob, drive: Option<Box<dyn Storage>>) -> Result<Machine
     Ok(machine)
 }
 
+/// An observer that also acts when the machine pauses.
+pub(crate) trait Watching: Observer {
+    /// Passes on what was collected.
+    fn pause(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Watching for () {}
+
 /// Runs a prepared machine until the kernel ends, it comes to `until`, its instructions are used up, or `interrupted`
 /// says so.
 ///
@@ -196,9 +206,21 @@ pub fn run(
     console: &mut dyn Write,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<BootOutcome, KernelError> {
+    run_watched(machine, (max_instructions, until), input, console, interrupted, &mut ())
+}
+
+/// The same, watched.
+pub(crate) fn run_watched<W: Watching>(
+    machine: &mut Machine,
+    (max_instructions, until): (u64, Option<&Until>),
+    input: &Input,
+    console: &mut dyn Write,
+    interrupted: &dyn Fn() -> bool,
+    watch: &mut W,
+) -> Result<BootOutcome, KernelError> {
     let pending = input.first.iter().copied().collect();
     let mut run = Run { left: max_instructions, until, found: false, pending, open: true, tail: Vec::new() };
-    let ending = run.drive(machine, input, console, interrupted)?;
+    let ending = run.drive(machine, input, console, interrupted, watch)?;
     let text = String::from_utf8_lossy(&run.tail).into_owned();
     let lines: Vec<String> =
         text.lines().map(str::trim_end).filter(|l| !l.is_empty()).map(printable).collect();
@@ -217,12 +239,12 @@ pub(crate) fn printable(line: &str) -> String {
 
 /// Steps until an instruction at an address is the next one; yields how it stopped, and after how many steps. (Only single
 /// steps stop there exactly.)
-fn step_to(machine: &mut Machine, address: u64, budget: u64) -> (Stop, u64) {
+fn step_to<O: Observer>(machine: &mut Machine, address: u64, budget: u64, watch: &mut O) -> (Stop, u64) {
     for steps in 0..budget {
         if machine.pc() == address {
             return (Stop::Budget, steps);
         }
-        if let Step::Stopped(stop) = machine.step(&mut ()) {
+        if let Step::Stopped(stop) = machine.step(watch) {
             return (stop, steps);
         }
     }
@@ -242,12 +264,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn drive(
+    fn drive<W: Watching>(
         &mut self,
         machine: &mut Machine,
         input: &Input,
         console: &mut dyn Write,
         interrupted: &dyn Fn() -> bool,
+        watch: &mut W,
     ) -> Result<BootEnding, KernelError> {
         let mut without_progress = 0;
         loop {
@@ -262,10 +285,11 @@ impl Run<'_> {
             let (instret, elapsed, began) = (machine.instret(), machine.elapsed(), Instant::now());
             let budget = self.until.map_or(SLICE, |until| until.ahead(machine)).min(SLICE).min(self.left);
             let (stop, steps) = match self.until {
-                Some(&Until::Address(address)) => step_to(machine, address, budget),
-                _ => (machine.run(budget, &mut ()), budget),
+                Some(&Until::Address(address)) => step_to(machine, address, budget, watch),
+                _ => (machine.run(budget, watch), budget),
             };
             self.left -= steps;
+            watch.pause()?;
             self.show(machine, console)?;
             if self.found || self.until.is_some_and(|until| until.is_reached(machine)) {
                 return Ok(BootEnding::Reached);

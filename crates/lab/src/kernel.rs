@@ -2,7 +2,7 @@
 //! the machine sees every instruction between the first trap and the last return.
 
 mod crossings;
-mod kallsyms;
+pub(crate) mod kallsyms;
 mod rules;
 mod watch;
 
@@ -113,6 +113,9 @@ impl Ready {
             return Err(BillError::NoProcess(last_lines(&console)));
         }
         settle(&mut machine);
+        // As a restored machine begins, with no translations that a core's model has not seen.
+        let snapshot = machine.save().map_err(KernelError::from)?;
+        let machine = Machine::restore(&snapshot, None).map_err(KernelError::from)?;
         Ok(Self { machine, symbols, kernel: name })
     }
 
@@ -291,7 +294,7 @@ fn archive() -> Vec<u8> {
 }
 
 /// The functions of a `System.map`.
-fn from_map(text: &str) -> Option<Vec<kallsyms::Symbol>> {
+pub(crate) fn from_map(text: &str) -> Option<Vec<kallsyms::Symbol>> {
     let line = |line: &str| {
         let mut words = line.split_whitespace();
         let address = u64::from_str_radix(words.next()?, 16).ok()?;

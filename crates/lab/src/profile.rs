@@ -35,6 +35,8 @@ pub struct Profile {
     pub calls: BTreeMap<u64, CallProfile>,
     /// The call that is being handled.
     open: Option<(u64, Phases)>,
+    /// Calls are not followed.
+    system: bool,
 }
 
 impl Profile {
@@ -53,6 +55,20 @@ impl Profile {
             phases: Phases::default(),
             calls: BTreeMap::new(),
             open: None,
+            system: false,
+        }
+    }
+
+    /// For a kernel and what runs on it: by function only, since another task may run before a call is over.
+    pub(crate) fn of_system(symbols: Symbols) -> Self {
+        Self {
+            by_function: vec![0; symbols.names().len()],
+            code: Code { symbols, marks: None, proxy_kernel: false },
+            parts: Parts::new(),
+            phases: Phases::default(),
+            calls: BTreeMap::new(),
+            open: None,
+            system: true,
         }
     }
 
@@ -179,7 +195,11 @@ impl Observer for Profile {
     }
 
     fn trap(&mut self, trap: &Trap) {
-        if trap.from == Privilege::User && !trap.cause.is_interrupt() && trap.cause.code() == 8 {
+        if !self.system
+            && trap.from == Privilege::User
+            && !trap.cause.is_interrupt()
+            && trap.cause.code() == 8
+        {
             self.open = Some((trap.a7, Phases::default()));
         }
     }

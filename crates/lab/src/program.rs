@@ -20,7 +20,7 @@ use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::symbols::Symbols;
 use crate::tier::{Tier, TierError};
-use crate::trace::{Trace, Tracer};
+use crate::trace::{Filter, Trace, Tracer};
 
 use caches::Caches;
 use fence::Fence;
@@ -72,8 +72,8 @@ impl GuestTime {
 pub enum Watch {
     /// Nothing, at full speed.
     Nothing,
-    /// Every instruction, as lines.
-    Trace(Trace),
+    /// Every instruction that passes a filter, as lines.
+    Trace(Trace, Filter),
     /// Instructions by function, phase and system call.
     Profile,
     /// The same, and cycles on a core by function and cause.
@@ -286,9 +286,9 @@ pub fn run(
         Watch::Nothing => {
             drive(&mut machine, symbols, job, &mut (), SLICE, terminal, &mut |(): &mut ()| Ok(()))?
         }
-        Watch::Trace(kind) => {
+        Watch::Trace(kind, filter) => {
             let bits = if job.isa.xlen() == Xlen::Rv64 { 64 } else { 32 };
-            let mut tracer = Tracer::new(kind, bits);
+            let mut tracer = Tracer::new(kind, bits).filtered(filter);
             let mut flush = |tracer: &mut Tracer| trace.write_all(tracer.take().as_bytes());
             drive(&mut machine, symbols, job, &mut tracer, TRACED_SLICE, terminal, &mut flush)?
         }

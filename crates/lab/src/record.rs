@@ -231,9 +231,18 @@ pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measure
 
 /// Where a program's cycles went, or its instructions; `None` if neither was watched.
 pub fn program(outcome: &Outcome, asked: ProgramAsked) -> Option<Measurement> {
-    match (&outcome.ledger, &outcome.profile) {
-        (Some(ledger), _) => Some(program_ledger(ledger, asked)),
-        (None, profile) => Some(self::profile(profile.as_ref()?, asked)),
+    system(outcome.profile.as_ref(), outcome.ledger.as_ref(), asked)
+}
+
+/// The same of whatever was watched.
+pub(crate) fn system(
+    profile: Option<&Profile>,
+    ledger: Option<&ProgramLedger>,
+    asked: ProgramAsked,
+) -> Option<Measurement> {
+    match ledger {
+        Some(ledger) => Some(program_ledger(ledger, asked)),
+        None => Some(self::profile(profile?, asked)),
     }
 }
 

@@ -69,6 +69,11 @@ impl Symbols {
         Self { marks: Marks::new(0, marks), names }
     }
 
+    /// Marks with the indices of their names.
+    pub(crate) fn from_marks(marks: Marks<usize>, names: Vec<String>) -> Self {
+        Self { marks, names }
+    }
+
     /// The index of the name of the code at `pc`.
     pub(crate) fn at(&mut self, pc: u64) -> usize {
         self.marks.at(pc)

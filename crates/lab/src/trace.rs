@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tollgate_riscv::csr::name;
-use tollgate_riscv::{Access, Observer, RegClass, Retired, Trap, text};
+use tollgate_riscv::{Access, Observer, Privilege, RegClass, Retired, Trap, text};
 
 /// What a trace contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,23 @@ impl Trace {
     ];
 }
 
+/// Which instructions and traps a trace has: all by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only in these modes; a trap belongs to the mode in which it was raised.
+    pub modes: Vec<Privilege>,
+    /// Only in the address spaces with this identifier, or with this whole value of `satp`.
+    pub space: Option<u64>,
+}
+
+/// The longest identifier of an address space; where `satp` has it on RV64 and on RV32, from the lowest bit.
+const LONGEST_ASID: u64 = 0xffff;
+const ASID: [(u32, u64); 2] = [(44, 0xffff), (22, 0x1ff)];
+
 /// Collects the lines of a trace until the caller takes them.
 pub struct Tracer {
+    filter: Filter,
+    satp: u64,
     kind: Trace,
     lines: String,
     accesses: Vec<Access>,
@@ -34,7 +49,25 @@ pub struct Tracer {
 impl Tracer {
     /// A tracer for registers of `xlen` bits.
     pub fn new(kind: Trace, xlen: u32) -> Self {
-        Self { kind, lines: String::new(), accesses: Vec::new(), csr: None, digits: xlen as usize / 4 }
+        let digits = xlen as usize / 4;
+        let (lines, accesses) = (String::new(), Vec::new());
+        Self { filter: Filter::default(), satp: 0, kind, lines, accesses, csr: None, digits }
+    }
+
+    /// Only what passes a filter.
+    #[must_use]
+    pub fn filtered(self, filter: Filter) -> Self {
+        Self { filter, ..self }
+    }
+
+    fn passes(&self, mode: Privilege) -> bool {
+        let Filter { modes, space } = &self.filter;
+        let (shift, mask) = ASID[usize::from(self.digits < 16)];
+        let here = |space: u64| match space {
+            0..=LONGEST_ASID => self.satp >> shift & mask == space,
+            _ => self.satp == space,
+        };
+        (modes.is_empty() || modes.contains(&mode)) && space.is_none_or(here)
     }
 
     /// The lines since the last time.
@@ -48,6 +81,11 @@ impl Observer for Tracer {
     const MEMORY: bool = true;
     const TRAP: bool = true;
     const CSR: bool = true;
+    const WALK: bool = true;
+
+    fn address_space(&mut self, satp: u64) {
+        self.satp = satp;
+    }
 
     fn access(&mut self, access: &Access) {
         self.accesses.push(*access);
@@ -60,6 +98,9 @@ impl Observer for Tracer {
     fn retire(&mut self, retired: &Retired) {
         let accesses = std::mem::take(&mut self.accesses);
         let csr = self.csr.take();
+        if !self.passes(retired.privilege) {
+            return;
+        }
         let width = self.digits;
         let insn = &retired.insn;
         let word_digits = if insn.len == 2 { 4 } else { 8 };
@@ -99,6 +140,9 @@ impl Observer for Tracer {
 
     fn trap(&mut self, trap: &Trap) {
         self.accesses.clear();
+        if !self.passes(trap.from) {
+            return;
+        }
         let width = self.digits;
         let _ = writeln!(
             self.lines,

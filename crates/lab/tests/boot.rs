@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::{env, fs};
 
+use tollgate_lab::Tier;
 use tollgate_lab::boot::{self, BootEnding, BootOutcome, Input};
 use tollgate_lab::plan::{BootRequest, PlanError};
 use tollgate_riscv::{Insn, Op, Operands};
@@ -85,6 +86,54 @@ fn how_a_kernel_ends_is_said_with_its_last_lines() {
     let long = BootRequest { max_instructions: 100_000_000, ..request(&path) };
     let (outcome, _) = run(&long, b"").unwrap();
     assert_eq!(outcome.ending, BootEnding::Stuck(0));
+}
+
+/// Functions of a System.map: four instructions print, one switches off, and the jump before them belongs to neither.
+#[test]
+fn a_profile_counts_the_whole_system_by_function() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, map) = (dir.path().join("Image"), dir.path().join("System.map"));
+    fs::write(&path, prints(b'K', &[op(Op::Ecall, 0, 0, 0, 0)])).unwrap();
+    fs::write(&map, "0000000080200040 T prints\n0000000080200050 T ends\n0000000080200050 T alias\n")
+        .unwrap();
+    let profiled = BootRequest { profile: true, symbols: Some(map), ..request(&path) };
+    let on = |request: &BootRequest| {
+        let mut machine = request.prepare().unwrap();
+        let mut watch = request.watch(&machine).unwrap();
+        let input = Input { first: Vec::new(), bytes: mpsc::sync_channel(1).1, person: false };
+        let limits = (request.max_instructions, None);
+        let outcome = watch.run(&mut machine, limits, &input, &mut Vec::new(), &|| false).unwrap();
+        assert_eq!((outcome.ending, outcome.instructions), (BootEnding::PoweredOff(0), 6));
+        watch.result(request.asked()).unwrap()
+    };
+    let found = |result: &tollgate_record::Measurement| {
+        let program = result.found.program().unwrap();
+        let mut functions: Vec<(String, u64)> =
+            program.functions.iter().map(|it| (it.name.clone(), it.instructions)).collect();
+        functions.sort();
+        functions
+    };
+    let expected = [("(before the kernel's addresses)", 1), ("ends", 1), ("prints", 4)]
+        .map(|(name, n)| (name.to_owned(), n));
+    assert_eq!(found(&on(&profiled)), expected);
+    // On a core each cycle belongs to a function, and a path.
+    let timed = on(&BootRequest { core: Some("rocket".into()), ..profiled.clone() });
+    assert_eq!(found(&timed), expected);
+    let program = timed.found.program().unwrap();
+    let cycles: u64 = program.functions.iter().flat_map(|it| it.causes.values()).sum();
+    assert_eq!(cycles, program.paths.iter().map(|path| path.cycles).sum::<u64>());
+    assert_eq!(timed.counter(tollgate_record::counter::CYCLES), Some(cycles as f64));
+
+    let refused = |request: &BootRequest| {
+        let machine = request.prepare().unwrap();
+        request.watch(&machine).map(|_| ()).unwrap_err().to_string()
+    };
+    let error = refused(&BootRequest { harts: 2, ..profiled.clone() });
+    assert!(error.ends_with("is one hart: give --harts 1"), "{error}");
+    let error = refused(&BootRequest { symbols: None, ..profiled.clone() });
+    assert!(error.contains("Image: no symbols"), "{error}");
+    let error = refused(&BootRequest { core: Some("rockt".into()), ..profiled });
+    assert!(error.contains("rocket"), "{error}");
 }
 
 #[test]
@@ -238,4 +287,32 @@ fn linux_boots_to_a_shell_runs_a_command_and_powers_off() {
         assert_eq!(outcome.ending, BootEnding::PoweredOff(0), "{console}");
         assert!(console.contains(&format!("\n42\r\n{harts}\r\n")), "{console}");
     }
+}
+
+/// Boots the kernel at `TOLLGATE_LINUX` without a disk, interpreted and with translations: the whole machine is the same after
+/// each of five parts of the boot, which end anywhere.
+#[test]
+#[cfg_attr(not(feature = "translate"), ignore = "built without the translator")]
+fn linux_is_in_the_same_state_with_and_without_translations() {
+    let Some(kernel) = env::var_os("TOLLGATE_LINUX") else {
+        return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
+    };
+    let [mut interpreted, mut translated] = [Tier::Interpret, Tier::Translate].map(|tier| {
+        let append = "console=ttyS0".into();
+        let request = BootRequest { tier, append, memory: 256, ..request(Path::new(&kernel)) };
+        request.prepare().unwrap()
+    });
+    for part in 1..=5 {
+        for machine in [&mut interpreted, &mut translated] {
+            machine.run(31_415_927, &mut ());
+        }
+        let count = interpreted.instret();
+        assert_eq!(translated.instret(), count, "part {part}");
+        assert!(
+            interpreted.save().unwrap() == translated.save().unwrap(),
+            "part {part}, after {count} instructions"
+        );
+    }
+    // (It did not wait: traps are the rest.)
+    assert!(interpreted.instret() > 150_000_000, "{}", interpreted.instret());
 }

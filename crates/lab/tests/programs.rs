@@ -3,9 +3,9 @@
 use std::fs;
 
 use tollgate_lab::program::{self, Ending, GuestTime, Job, Outcome, ProgramError, Shapes, Watch};
-use tollgate_lab::{Profile, Tier, Trace};
+use tollgate_lab::{Filter, Profile, Tier, Trace};
 use tollgate_riscv::timing::Core;
-use tollgate_riscv::{Insn, MachineKind, Op, Operands};
+use tollgate_riscv::{Insn, MachineKind, Op, Operands, Privilege};
 use tollgate_testkit::fast;
 
 fn image(name: &str) -> Vec<u8> {
@@ -36,13 +36,17 @@ fn watching_changes_nothing() {
     let (plain, console, _) = run(&job, Watch::Nothing).expect("runs");
     assert_eq!(plain.ending, Ending::Exited(0));
     assert_eq!(console, "getpid 1: 96 cycles\n");
-    for watch in [Watch::Profile, Watch::Trace(Trace::Commit), Watch::Trace(Trace::Disasm)] {
+    for watch in [
+        Watch::Profile,
+        Watch::Trace(Trace::Commit, Filter::default()),
+        Watch::Trace(Trace::Disasm, Filter::default()),
+    ] {
         let (watched, also, trace) = run(&job, watch.clone()).expect("runs");
         assert_eq!(
             (watched.instructions, &watched.ending, &also),
             (plain.instructions, &plain.ending, &console)
         );
-        if let Watch::Trace(_) = watch {
+        if let Watch::Trace(..) = watch {
             // A line for each instruction, and one for each trap.
             let instructions = trace.lines().filter(|line| !line.contains(": trap ")).count();
             assert_eq!(instructions as u64, plain.instructions);
@@ -76,7 +80,7 @@ fn a_program_that_dies_says_cause_place_and_value_of_its_first_trap() {
     // The entry point, and the first segment's offset and address.
     let at = (number(24) - number(64 + 16) + number(64 + 8)) as usize;
     bytes[at..at + 4].copy_from_slice(&0xffff_ffff_u32.to_le_bytes());
-    for watch in [Watch::Nothing, Watch::Profile, Watch::Trace(Trace::Commit)] {
+    for watch in [Watch::Nothing, Watch::Profile, Watch::Trace(Trace::Commit, Filter::default())] {
         let (outcome, ..) = run(&job(bytes.clone()), watch).expect("runs");
         let expected = "illegal instruction at 0x80000000 in _start (tval 0xffffffff), and the handler at 0x0 does \
                         nothing but trap again";
@@ -87,7 +91,8 @@ fn a_program_that_dies_says_cause_place_and_value_of_its_first_trap() {
 /// `la t0, HANDLER; csrw mtvec, t0`, several times: the line of the second has what the one before wrote to x5.
 #[test]
 fn a_commit_trace_has_the_csrs_that_are_written() {
-    let (_, _, trace) = run(&job(image("ctx_switch")), Watch::Trace(Trace::Commit)).expect("runs");
+    let (_, _, trace) =
+        run(&job(image("ctx_switch")), Watch::Trace(Trace::Commit, Filter::default())).expect("runs");
     let value = |line: &str, name: &str| Some(line.split_once(name)?.1.trim_start().get(..18)?.to_owned());
     let (mut written, mut seen) = (String::new(), 0);
     for line in trace.lines() {
@@ -217,7 +222,7 @@ fn damaged_programs_are_refused_or_run() {
 #[test]
 fn caches_count_what_the_trace_has() {
     let job = job(image("ctx_switch"));
-    let (_, _, trace) = run(&job, Watch::Trace(Trace::Commit)).expect("runs");
+    let (_, _, trace) = run(&job, Watch::Trace(Trace::Commit, Filter::default())).expect("runs");
     let shape = |text: &str| Some(text.parse().expect("a shape"));
     let caches = Shapes { ic: shape("4:1:16"), dc: shape("2:1:8"), l2: shape("64:1:64") };
     let (_, console, counts) = run(&job, Watch::Beside { caches, fence: false }).expect("runs");
@@ -455,4 +460,30 @@ fn a_signature_is_the_memory_between_two_symbols() {
         let error = signature(symbols, 4).expect_err("no signature").to_string();
         assert!(error.contains("begin_signature and end_signature"), "{error}");
     }
+}
+
+/// The lines of one mode are those of the whole trace with its letter, and an address space that is not there has none.
+#[test]
+fn a_trace_can_be_limited_to_modes_and_address_spaces() {
+    let job = Job { max_instructions: 60_000, ..job(image("full")) };
+    let trace = |modes: &[Privilege], space| {
+        let filter = Filter { modes: modes.to_vec(), space };
+        run(&job, Watch::Trace(Trace::Commit, filter)).expect("runs").2
+    };
+    let all = trace(&[], None);
+    for (mode, number) in [(Privilege::User, "0"), (Privilege::Supervisor, "1"), (Privilege::Machine, "3")] {
+        let retired = |text: &str| -> Vec<String> {
+            text.lines().filter(|line| !line.contains(": trap ")).map(str::to_owned).collect()
+        };
+        let mut expected = retired(&all);
+        expected.retain(|line| line.split_whitespace().nth(2) == Some(number));
+        assert!(!expected.is_empty() && retired(&trace(&[mode], None)) == expected, "{mode:?}");
+    }
+    let satp = all.lines().find_map(|line| Some(line.split_once("c384_satp 0x")?.1[..16].to_owned()));
+    let satp = u64::from_str_radix(&satp.expect("paging is switched on"), 16).expect("hexadecimal");
+    // The identifier of an address space (privileged specification, 12.1.11).
+    let asid = satp >> 44 & 0xffff;
+    let user = trace(&[Privilege::User], None);
+    assert!(trace(&[Privilege::User], Some(satp)) == user && trace(&[Privilege::User], Some(asid)) == user);
+    assert_eq!(trace(&[], Some(asid ^ 0x100)), "");
 }

@@ -83,6 +83,13 @@ pub(crate) struct Destination {
     pub(crate) no_save: bool,
 }
 
+impl Destination {
+    /// Whether one of its options is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.output.json || self.output.out.is_some() || self.no_save || self.store.store.is_some()
+    }
+}
+
 /// How and where results are printed.
 #[derive(Args, Clone, Default)]
 pub(crate) struct Output {

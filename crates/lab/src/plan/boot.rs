@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 
-use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, SnapshotError, Storage};
+use tollgate_record::family::ProgramAsked;
+use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Privilege, SnapshotError, Storage};
 
-use super::options::{PlanError, check_budget, isa, one_of, read, within};
+use super::options::{PlanError, check_budget, core, isa, one_of, read, within};
+use super::program::{MODES, number};
 use crate::boot::{self, BootEnding, BootJob, BootOutcome, Input, KernelError, Until};
+use crate::system::{self, Watch};
 use crate::tier::Tier;
+use crate::trace::{Filter, Trace, Tracer};
 
 /// A kernel and its machine.
 #[derive(clap::Args, Clone, Debug)]
@@ -52,6 +56,31 @@ pub struct BootRequest {
     /// RAM in MiB
     #[arg(long, default_value_t = 512, value_name = "MIB")]
     pub memory: u64,
+    /// Print and save a profile afterwards: where the instructions of the whole system went, by function
+    #[arg(long)]
+    pub profile: bool,
+    /// Count cycles on this core as well: a preset, or a file that ends in .toml. Print and save the profile with cycles by
+    /// function, cause and caller
+    #[arg(long, value_name = "CORE")]
+    pub core: Option<String>,
+    /// Functions that are printed; the record has all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: u64,
+    /// The kernel's symbols for the profile: a System.map, an ELF or an image that contains them [default: the kernel]
+    #[arg(long, value_name = "FILE")]
+    pub symbols: Option<PathBuf>,
+    /// Write every instruction to standard error
+    #[arg(long, value_parser = one_of(Trace::NAMES), value_name = "KIND", conflicts_with_all = ["profile", "core"])]
+    pub trace: Option<Trace>,
+    /// Trace only what happens in these modes: u, s, m, as u,s
+    #[arg(long, value_parser = one_of(MODES), value_name = "MODES", value_delimiter = ',', requires = "trace")]
+    pub trace_mode: Vec<Privilege>,
+    /// Trace only this address space: its identifier, or the whole value of satp
+    #[arg(long, value_parser = number, value_name = "SPACE", requires = "trace")]
+    pub trace_space: Option<u64>,
+    /// Write traps, interrupts and switches of address spaces over time to this file, as a Chrome trace
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["profile", "core", "trace"])]
+    pub timeline: Option<PathBuf>,
     /// Stop a kernel that has not ended after so many instructions
     #[arg(long, default_value_t = 100_000_000_000, value_name = "N")]
     pub max_instructions: u64,
@@ -107,6 +136,67 @@ impl BootRequest {
             max_instructions: self.max_instructions,
         };
         boot::prepare(&job, drive).map_err(|error| self.explain(&error))
+    }
+
+    /// What to watch.
+    ///
+    /// # Errors
+    /// An unknown core, several harts, or a kernel whose functions are not known.
+    pub fn watch(&self, machine: &Machine) -> Result<Watch, PlanError> {
+        let profiled = self.profile || self.core.is_some();
+        if !profiled && self.trace.is_none() && self.timeline.is_none() {
+            return Ok(Watch::Nothing);
+        }
+        if machine.config().harts > 1 {
+            let why = "what is watched (--profile, --core, --trace, --timeline) is one hart: give --harts 1";
+            return Err(PlanError::conflict(why));
+        }
+        if !matches!(self.tier, Tier::Interpret | Tier::Auto) {
+            return Err(PlanError::option("--tier", "what is watched is interpreted: leave --tier out"));
+        }
+        if let Some(kind) = self.trace {
+            let bits = if machine.config().isa.is_rv64() { 64 } else { 32 };
+            let filter = Filter { modes: self.trace_mode.clone(), space: self.trace_space };
+            return Ok(Watch::Trace(Box::new(Tracer::new(kind, bits).filtered(filter))));
+        }
+        if !profiled {
+            return Ok(Watch::Events(Box::default()));
+        }
+        let core = self.core.as_deref().map(core).transpose()?;
+        let Some(path) = self.symbols.as_deref().or(self.kernel.as_deref()) else {
+            let why = "a snapshot has no symbols: give the kernel, its ELF or System.map with --symbols";
+            return Err(PlanError::conflict(why));
+        };
+        let functions = system::functions(&regular(path)?);
+        let none =
+            || PlanError::file(path, "no symbols; give a System.map or an ELF that has some with --symbols");
+        let watch = Watch::profile(machine, functions.ok_or_else(none)?, core.as_ref());
+        watch.map_err(|error| PlanError::option("--core", error))
+    }
+
+    /// Writes the timeline, if there is one; yields a sentence about it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn save_timeline(&self, watch: &Watch) -> Result<Option<String>, PlanError> {
+        let (Some(path), Watch::Events(events)) = (&self.timeline, watch) else { return Ok(None) };
+        let text = events.json();
+        std::fs::write(path, text).map_err(|error| PlanError::file(path, error))?;
+        let dropped = events.dropped();
+        Ok((dropped > 0).then(|| format!("{}: {dropped} events more are not in it", path.display())))
+    }
+
+    /// What the record says of the request.
+    pub fn asked(&self) -> ProgramAsked {
+        let path = self.from.as_deref().or(self.kernel.as_deref());
+        let name = path.and_then(Path::file_name).unwrap_or_default();
+        ProgramAsked {
+            program: name.to_string_lossy().into_owned(),
+            isa: self.isa.clone(),
+            machine: "virt".into(),
+            core: None,
+            top: Some(self.top),
+        }
     }
 
     /// Where to stop and save.

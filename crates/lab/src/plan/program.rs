@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use tollgate_record::family::ProgramAsked;
 use tollgate_riscv::cache::Geometry;
-use tollgate_riscv::{ConfigError, Extension, LoadError};
+use tollgate_riscv::{ConfigError, Extension, LoadError, Privilege};
 
 use super::options::{PlanError, check_budget, core, isa, one_of, read};
 use crate::program::{GuestTime, Job, Outcome, ProgramError, Shapes, Watch};
 use crate::tier::Tier;
-use crate::trace::Trace;
+use crate::trace::{Filter, Trace};
 
 /// A program and its machine.
 #[derive(clap::Args, Clone, Debug)]
@@ -77,6 +77,14 @@ pub struct WatchRequest {
     #[arg(long, value_parser = one_of(Trace::NAMES), value_name = "KIND", conflicts_with = "profile")]
     pub trace: Option<Trace>,
 
+    /// Trace only what happens in these modes: u, s, m, as u,s
+    #[arg(long, value_parser = one_of(MODES), value_name = "MODES", value_delimiter = ',', requires = "trace")]
+    pub trace_mode: Vec<Privilege>,
+
+    /// Trace only this address space: its identifier, or the whole value of satp, as 0x8000000000080205
+    #[arg(long, value_parser = number, value_name = "SPACE", requires = "trace")]
+    pub trace_space: Option<u64>,
+
     /// Print and save a profile afterwards: instructions by function, by phase and by system call
     #[arg(long)]
     pub profile: bool,
@@ -110,6 +118,22 @@ pub struct WatchRequest {
     /// Bytes in a line of the signature: 1, 2, 4, 8 or 16; also +signature-granularity=N
     #[arg(long, default_value_t = 16, value_name = "N")]
     pub signature_granularity: u64,
+}
+
+/// The modes on a command line.
+pub(super) const MODES: [(&str, Privilege, &str); 3] = [
+    ("u", Privilege::User, "User mode"),
+    ("s", Privilege::Supervisor, "Supervisor mode"),
+    ("m", Privilege::Machine, "Machine mode"),
+];
+
+/// A number, in hexadecimal behind `0x`.
+pub(super) fn number(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "give a number, as 12 or 0x8000000000080205".to_owned())
 }
 
 impl WatchRequest {
@@ -165,7 +189,10 @@ impl ProgramRequest {
             return Err(PlanError::option("--l2", "there is no cache in front of it; add --ic or --dc"));
         }
         Ok(match asked.trace {
-            Some(trace) => Watch::Trace(trace),
+            Some(trace) => {
+                let filter = Filter { modes: asked.trace_mode.clone(), space: asked.trace_space };
+                Watch::Trace(trace, filter)
+            }
             None if asked.profile => Watch::Profile,
             None if asked.check_fence || caches != Shapes::default() => {
                 Watch::Beside { caches, fence: asked.check_fence }
@@ -266,6 +293,8 @@ mod tests {
     fn planned(request: &ProgramRequest) -> Result<ProgramPlan<'_>, PlanError> {
         const NOTHING: &WatchRequest = &WatchRequest {
             trace: None,
+            trace_mode: Vec::new(),
+            trace_space: None,
             profile: false,
             core: None,
             ic: None,

@@ -26,12 +26,17 @@ pub(crate) type Found<'r> = IndexMap<(Name<'r>, Params), Vec<(usize, &'r Measure
 /// The probes that have a figure on both sides, in A's order.
 pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
     let (a, mut b) = (gather(a), gather(b));
-    let alone = |all: &Found<'_>, name: Name<'_>| all.keys().filter(|(other, _)| *other == name).count() == 1;
-    // A name that occurs once on each side is the same probe whatever its parameters.
-    let single: Vec<bool> = a.keys().map(|(name, _)| alone(&a, *name) && alone(&b, *name)).collect();
+    // What a name's results do not differ by on either side, as the kernel's release, does not separate them; a name that occurs
+    // once on each side is the same probe whatever its parameters.
+    let varying = |name: Name<'_>| -> BTreeSet<String> {
+        [&a, &b].into_iter().flat_map(|side| varying(side, name)).collect()
+    };
+    let keys: Vec<BTreeSet<String>> = a.keys().map(|(name, _)| varying(*name)).collect();
     let mut pairs = Vec::new();
-    for (((name, params), of_a), single) in a.into_iter().zip(single) {
-        let same = |(other, with): &(Name<'_>, Params)| *other == name && (single || *with == params);
+    for (((name, params), of_a), keys) in a.into_iter().zip(keys) {
+        let same = |(other, with): &(Name<'_>, Params)| {
+            *other == name && keys.iter().all(|key| with.get(key) == params.get(key))
+        };
         let place = b.keys().position(same);
         let Some(((_, with), of_b)) = place.and_then(|place| b.swap_remove_index(place)) else { continue };
         pairs.push(Pair {
@@ -46,6 +51,14 @@ pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
         });
     }
     pairs
+}
+
+/// The parameters by which the results of a name differ.
+fn varying(all: &Found<'_>, name: Name<'_>) -> Vec<String> {
+    let of: Vec<&Params> = all.keys().filter(|(other, _)| *other == name).map(|(_, params)| params).collect();
+    let keys: BTreeSet<&String> = of.iter().flat_map(|params| params.keys()).collect();
+    let differs = |key: &String| of.windows(2).any(|two| two[0].get(key) != two[1].get(key));
+    keys.into_iter().filter(|key| differs(key)).cloned().collect()
 }
 
 /// Probes that `ours` measured and `theirs` did not, each with what became of it there.

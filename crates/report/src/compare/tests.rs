@@ -1,7 +1,7 @@
 use super::*;
 use crate::style::Style;
 use tollgate_record::Per;
-use tollgate_record::family::{ExecAsked, RingAsked, RingFound, TollFound};
+use tollgate_record::family::{Caches, ExecAsked, RingAsked, RingFound, TollFound, TrapAsked, TrapFound};
 use tollgate_record::{Asked, Found};
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Host, Measurement, PairedFigure, Phase, Run, SCHEMA, Tool,
@@ -296,6 +296,28 @@ fn rows_of_one_probe_are_matched_by_what_was_asked_of_them() {
     let found = compare(&[a], &[b], &Options::default()).unwrap();
     assert_eq!(found.rows.len(), 2);
     assert!(found.rows.iter().all(|row| (row.ratio.unwrap() - 1.0).abs() < 1e-9), "{:?}", found.rows);
+}
+
+/// Bills of two kernels: the release separates no rows of one side, the state of the caches does.
+#[test]
+fn bills_of_two_kernels_are_matched_by_the_state_of_the_caches() {
+    let bill = |kernel: &str, caches: Caches, cycles: f64| {
+        let mut result = measured("riscv-trap/getpid", cycles, 3e9, 12);
+        result.asked =
+            Asked::Trap(TrapAsked { kernel: kernel.into(), caches: Some(caches), ..TrapAsked::default() });
+        result.found = Found::Trap(TrapFound::default());
+        result
+    };
+    let a =
+        run("a", vec![bill("linux-6.1", Caches::Warm, 400.0), bill("linux-6.1", Caches::Evicted, 6000.0)]);
+    let b =
+        run("b", vec![bill("linux-6.12", Caches::Evicted, 6000.0), bill("linux-6.12", Caches::Warm, 400.0)]);
+    let found = compare(std::slice::from_ref(&a), &[b], &Options::default()).unwrap();
+    assert_eq!(found.rows.len(), 2);
+    assert!(found.rows.iter().all(|row| (row.ratio.unwrap() - 1.0).abs() < 1e-9), "{:?}", found.rows);
+    // Without its twin the other state is not the same.
+    let other = run("c", vec![bill("linux-6.12", Caches::Evicted, 6000.0)]);
+    assert_eq!(compare(&[a], &[other], &Options::default()).unwrap().rows.len(), 1);
 }
 
 /// What is dropped from a run of a large set changes no figure, verdict, phase or fact of the comparison.

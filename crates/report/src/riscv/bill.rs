@@ -1,7 +1,8 @@
 //! The bills of one kernel in instructions: the spread of each, the phases of all, and the first one in full.
 
 use super::words::{
-    PHASES, bar, crossing, instructions, kernel, of_phase, or_dash, percent, phase_name, share, trap,
+    PHASES, bar, crossing, instructions, kernel, names_functions, of_phase, or_dash, percent, phase_name,
+    share, trap,
 };
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
@@ -9,7 +10,7 @@ use crate::text::{clean, painted, wrap};
 use tollgate_record::number::{count, mean};
 use tollgate_record::{Measurement, counter, phase};
 
-/// The spread of each, the phases of all, the first one in full, and the answer.
+/// The spread of each, the phases of all, the first one in full (of a real kernel every one), and the answer.
 pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
     let Some(first) = bills.first() else { return Vec::new() };
     let mut text = spreads(bills, style);
@@ -21,9 +22,16 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
         text.extend(matrix(bills, style));
         text.push(String::new());
     }
-    text.extend(bill(first, style));
-    text.push(String::new());
-    text.extend(wrap(&answer(first, style), style.prose(), ""));
+    // Those of a real kernel have phases of their own.
+    let shown = if bills.iter().any(|it| names_functions(it)) { bills } else { &bills[..1] };
+    for (n, it) in shown.iter().enumerate() {
+        if n > 0 {
+            text.push(String::new());
+        }
+        text.extend(bill(it, style));
+        text.push(String::new());
+        text.extend(wrap(&answer(it, style), style.prose(), ""));
+    }
     text
 }
 

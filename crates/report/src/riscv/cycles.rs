@@ -2,7 +2,7 @@
 //! return.
 
 use super::functions;
-use super::words::{CAUSES, crossing_name, kernel, or_dash, part, phase_name, trap};
+use super::words::{CAUSES, crossing_name, kernel, names_functions, or_dash, part, phase_name, trap};
 use crate::head::head;
 use crate::notes::notes;
 use crate::style::{Paint, Style};
@@ -34,12 +34,6 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
     text.push(String::new());
     text.extend(notes(run, style));
     text
-}
-
-/// Whether the functions of a real kernel are named.
-fn names_functions(result: &Measurement) -> bool {
-    let prefix = counter::FUNCTION.part("");
-    result.counters.keys().any(|name| name.starts_with(&prefix))
 }
 
 fn core(result: &Measurement, style: &Style) -> String {

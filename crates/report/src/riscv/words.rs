@@ -57,6 +57,12 @@ pub(super) fn kernel(result: &Measurement) -> &str {
     result.asked.trap().map_or("", |asked| &asked.kernel)
 }
 
+/// Whether the functions of a real kernel are named.
+pub(super) fn names_functions(result: &Measurement) -> bool {
+    let prefix = counter::FUNCTION.part("");
+    result.counters.keys().any(|name| name.starts_with(&prefix))
+}
+
 /// What is crossed, with the number of a call: `getpid (172)`, `software interrupt`.
 pub(super) fn crossing(result: &Measurement, style: &Style) -> String {
     let name = crossing_name(result);

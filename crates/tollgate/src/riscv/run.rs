@@ -81,9 +81,7 @@ fn start(
     let profiled = watch.is_profile();
     let output = &destination.output;
     let session = profiled.then(|| Session::open(destination, host::here(), 0)).transpose()?;
-    if session.is_none()
-        && (output.json || output.out.is_some() || destination.no_save || destination.store.store.is_some())
-    {
+    if session.is_none() && destination.is_given() {
         return Err(Usage::error(
             "--json, --out, --store and --no-save belong to a profile: add --profile or --core",
         ));

@@ -1,0 +1,156 @@
+//! What is watched while a kernel runs: where its instructions or cycles go, every instruction, or its traps over time.
+
+mod events;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use tollgate_record::Measurement;
+use tollgate_record::family::ProgramAsked;
+use tollgate_riscv::timing::Core;
+use tollgate_riscv::{Elf, Machine};
+
+use crate::boot::{BootOutcome, Input, KernelError, Until, Watching, run_watched};
+use crate::kernel::{from_map, kallsyms};
+use crate::ledger::ProgramLedger;
+use crate::profile::Profile;
+use crate::record;
+use crate::symbols::{Marks, NAMELESS, Symbols};
+use crate::trace::Tracer;
+
+pub use events::Events;
+
+/// Where Linux is linked (`KERNEL_LINK_ADDR`); the tables in its image are right up to a constant.
+const LINUX: u64 = 0xffff_ffff_8000_0000;
+const RAM_BASE: u64 = 0x8000_0000;
+/// The longest that the last function is.
+const LAST: u64 = 1 << 16;
+
+/// The functions of a kernel: an ELF, a `System.map`, or an image of Linux that contains its symbols. `None` without any.
+pub fn functions(file: &[u8]) -> Option<Vec<(String, u64)>> {
+    let mut functions = match Elf::parse(file) {
+        Ok(elf) => elf.symbols.into_iter().map(|symbol| (symbol.name, symbol.address)).collect(),
+        Err(_) => match std::str::from_utf8(file).ok().and_then(from_map) {
+            Some(functions) => functions,
+            None => {
+                let mut functions = kallsyms::read(file)?;
+                let bias = LINUX.wrapping_sub(functions.first()?.1);
+                functions.iter_mut().for_each(|(_, address)| *address = address.wrapping_add(bias));
+                functions
+            }
+        },
+    };
+    functions.sort_by_key(|function| function.1);
+    Some(functions).filter(|functions| !functions.is_empty())
+}
+
+/// Functions by address, and names for what is not the kernel's.
+fn symbols(functions: Vec<(String, u64)>, ram_bytes: u64) -> Symbols {
+    let mut names =
+        vec![NAMELESS.to_owned(), "(user mode)".to_owned(), "(before the kernel's addresses)".to_owned()];
+    let mut known: HashMap<String, usize> = HashMap::new();
+    // A kernel in the lower half is where it was loaded; one in the upper half begins there, before its own addresses hold.
+    let mut marks = vec![(0, 1)];
+    if functions.first().is_some_and(|first| first.1 > RAM_BASE + ram_bytes) {
+        marks.extend([(RAM_BASE, 2), (RAM_BASE + ram_bytes, 1)]);
+    } else {
+        marks.push((RAM_BASE, 2));
+    }
+    let last = functions.last().map_or(0, |last| last.1);
+    let mut before = None;
+    for (name, address) in functions {
+        // Of several names for one place the first one holds.
+        if before.replace(address) == Some(address) {
+            continue;
+        }
+        let next = names.len();
+        let index = *known.entry(name).or_insert_with_key(|name| {
+            names.push(name.clone());
+            next
+        });
+        marks.push((address, index));
+    }
+    marks.push((last.saturating_add(LAST), 0));
+    Symbols::from_marks(Marks::new(0, marks), names)
+}
+
+impl Watching for Profile {}
+impl Watching for ProgramLedger {}
+impl Watching for Events {}
+
+impl Watching for Tracer {
+    fn pause(&mut self) -> io::Result<()> {
+        io::stderr().write_all(self.take().as_bytes())
+    }
+}
+
+/// What is watched.
+pub enum Watch {
+    /// Nothing, at full speed.
+    Nothing,
+    /// Instructions by function.
+    Profile(Box<Profile>),
+    /// The same, and cycles on a core by function, cause and caller.
+    Ledger(Box<ProgramLedger>),
+    /// Every instruction, as lines on standard error.
+    Trace(Box<Tracer>),
+    /// Traps, interrupts and switches over time.
+    Events(Box<Events>),
+}
+
+impl Watch {
+    /// Instructions by function, or cycles on a core.
+    ///
+    /// # Errors
+    /// An invalid core.
+    pub fn profile(
+        machine: &Machine,
+        functions: Vec<(String, u64)>,
+        core: Option<&Core>,
+    ) -> Result<Self, tollgate_riscv::timing::CoreError> {
+        let profile = Profile::of_system(symbols(functions, machine.config().ram_bytes));
+        Ok(match core {
+            None => Self::Profile(Box::new(profile)),
+            Some(core) => Self::Ledger(Box::new(ProgramLedger::new(profile, core, &machine.code())?)),
+        })
+    }
+
+    /// Whether a record follows.
+    pub fn is_profile(&self) -> bool {
+        matches!(self, Self::Profile(_) | Self::Ledger(_))
+    }
+
+    /// Runs a machine as [`boot::run`](crate::boot::run) does, and watches it.
+    ///
+    /// # Errors
+    /// Output that cannot be written.
+    pub fn run(
+        &mut self,
+        machine: &mut Machine,
+        limits: (u64, Option<&Until>),
+        input: &Input,
+        console: &mut dyn Write,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<BootOutcome, KernelError> {
+        match self {
+            Self::Nothing => run_watched(machine, limits, input, console, interrupted, &mut ()),
+            Self::Profile(watch) => run_watched(machine, limits, input, console, interrupted, &mut **watch),
+            Self::Ledger(watch) => {
+                let outcome = run_watched(machine, limits, input, console, interrupted, &mut **watch);
+                watch.end();
+                outcome
+            }
+            Self::Trace(watch) => run_watched(machine, limits, input, console, interrupted, &mut **watch),
+            Self::Events(watch) => run_watched(machine, limits, input, console, interrupted, &mut **watch),
+        }
+    }
+
+    /// The entry of the record, if there is one.
+    pub fn result(&self, asked: ProgramAsked) -> Option<Measurement> {
+        match self {
+            Self::Profile(profile) => record::system(Some(profile), None, asked),
+            Self::Ledger(ledger) => record::system(None, Some(ledger), asked),
+            _ => None,
+        }
+    }
+}
