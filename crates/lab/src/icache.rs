@@ -33,7 +33,7 @@ pub use seen::{CacheReport, Report};
 pub use settings::{Build, Count, Settings};
 pub use timed::Timing;
 
-use crate::program::{ABOVE_STACK, with_ram_at};
+use crate::program::{ABOVE_STACK, EXIT, EXIT_WITH, with_ram_at};
 use fetches::Fetches;
 use seen::Seen;
 
@@ -64,14 +64,19 @@ pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
     if fetches.retired() == 0 {
         return Err(IcacheError::Nothing { name: build.name.clone(), isa: build.isa });
     }
-    // An ecall that nobody handles is the usual end of a program in Ripes.
-    ended |= fetches.stuck().is_some_and(|(_, cause)| cause == Cause::MachineEcall);
-    if let Some((pc, cause)) = fetches.stuck().filter(|_| !ended) {
+    // An ecall that nobody handles is the usual end of a program in Ripes, unless it asks for something else.
+    ended |= fetches
+        .stuck()
+        .is_some_and(|trap| trap.cause == Cause::MachineEcall && [0, EXIT, EXIT_WITH].contains(&trap.a7));
+    if let Some(trap) = fetches.stuck().filter(|_| !ended) {
         let instructions = fetches.retired();
         return Err(IcacheError::Trapped {
             name: build.name.clone(),
-            pc,
-            cause: cause.to_string(),
+            pc: trap.epc,
+            cause: match trap.cause {
+                Cause::MachineEcall => format!("{} with {} in a7", trap.cause, trap.a7),
+                cause => cause.to_string(),
+            },
             instructions,
         });
     }

@@ -392,8 +392,8 @@ impl Observer for FirstTrap {
 }
 
 /// The numbers of an `ecall` that ends a program in Ripes: with status 0, and with the status in `a0`.
-const EXIT: u64 = 10;
-const EXIT_WITH: u64 = 93;
+pub(crate) const EXIT: u64 = 10;
+pub(crate) const EXIT_WITH: u64 = 93;
 
 impl FirstTrap {
     /// How a program without a trap handler ended by an `ecall`, if it did.

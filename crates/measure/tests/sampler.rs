@@ -49,6 +49,8 @@ enum Behavior {
     Overhead(u64),
     /// From this moment on other tasks hold the CPUs: a pass takes 3,000 times as long.
     WaitsFrom(u64),
+    /// Opened from this moment on, it can make 100 passes at once; before, 200.
+    LessFrom(u64),
 }
 
 struct OpenKnown {
@@ -57,6 +59,7 @@ struct OpenKnown {
     behavior: Behavior,
     made: Cell<u64>,
     counted: u64,
+    most: u64,
 }
 
 const fn known(id: &'static str, ticks: u64, switches: u64, behavior: Behavior) -> Known {
@@ -82,11 +85,24 @@ impl Probe for Known {
             return Err(Refusal::skip("it is forbidden here", "allow it"));
         }
         let Self { ticks, switches, behavior, .. } = *self;
-        Ok(Box::new(OpenKnown { ticks, switches, behavior, made: Cell::new(0), counted: 0 }))
+        let most = match behavior {
+            Behavior::LessFrom(moment) if now() < moment => 200,
+            Behavior::LessFrom(_) => 100,
+            _ => u64::MAX,
+        };
+        Ok(Box::new(OpenKnown { ticks, switches, behavior, made: Cell::new(0), counted: 0, most }))
     }
 }
 
 impl Crossing for OpenKnown {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        if passes > self.most { Err(Refusal::Failed(format!("{passes} are too many"))) } else { Ok(()) }
+    }
+
+    fn most_passes(&self) -> u64 {
+        self.most
+    }
+
     fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
         advance(CALL);
         for _ in 0..passes {
@@ -346,6 +362,19 @@ fn a_probe_that_is_not_asked_for_is_never_opened() {
     assert_eq!(figures.len(), YARDSTICKS.len());
     assert_eq!(figures[0], (YARDSTICKS[0], &[Some(25_000.0); 6][..]));
     assert_eq!(figures[1], (YARDSTICKS[1], &[Some(25_000.5); 6][..]));
+}
+
+/// How many pages a fault maps is found by trying when its probe is opened, and can be more in a later epoch.
+#[test]
+fn a_probe_that_can_make_fewer_passes_in_a_later_epoch_gets_shorter_batches() {
+    // A tick is half a nanosecond, so this is the middle of the run.
+    let probe = known("a", 1_000, 20, Behavior::LessFrom(now() + PLAN.budget_ns));
+    let (samples, _) = measure(&[probe], &PLAN, &mut go_on);
+    assert_eq!(samples.probes[0].state, ProbeState::Active);
+    let longest =
+        |epoch: usize| samples.probes[0].epochs[epoch].batches.iter().map(|batch| batch.passes).max();
+    // Half of what the probe allows, so that a double batch fits.
+    assert_eq!((longest(0), longest(5)), (Some(100), Some(50)));
 }
 
 /// Among 20 probes, one begins to wait for other tasks in the first epoch, when its batches have 300 passes.

@@ -140,7 +140,6 @@ fn bad_input_ends_with_a_sentence() {
         (&["words.txt"], "no C source"),
         (&["fine.c", "fine.c"], "a source comes alone"),
         (&["empty.elf"], "empty"),
-        (&[&linux], "outside RAM"),
         (&[&rv32, "--isa", "rv64gc"], "Rv32"),
         (&[&rv32, "--isa", "rv32im,rv32imc"], "give one --isa"),
         (&["--out", "no/such/folder/file"], "--out"),
@@ -154,6 +153,11 @@ fn bad_input_ends_with_a_sentence() {
         assert_eq!(text(&output.stdout), "", "{arguments:?}");
         assert!(!said.contains("panicked"), "{arguments:?}: {said}");
     }
+    // It begins, and asks a system for something.
+    let output = icache(&home, &[&linux, "--no-save"]);
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), ""), "{said}");
+    assert!(said.contains("environment call from M-mode with 170 in a7"), "{said}");
     // Without any compiler.
     let output = Command::new(env!("CARGO_BIN_EXE_tollgate"))
         .args(["riscv", "icache", "fine.c", "--no-save"])

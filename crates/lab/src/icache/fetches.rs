@@ -1,6 +1,6 @@
 //! Which addresses are fetched: one for each instruction, or one for each cycle of a five-stage pipeline.
 
-use tollgate_riscv::{Cause, Class, Insn, Observer, RegClass, Retired, Trap};
+use tollgate_riscv::{Class, Insn, Observer, RegClass, Retired, Trap};
 
 use super::code::{Code, Mix};
 use super::seen::{Report, Seen};
@@ -26,8 +26,8 @@ pub(super) struct Fetches {
     jumped: bool,
     /// Whether execution goes on where there is no code.
     left: bool,
-    /// The last unhandled trap: where and why. How many traps there were since an instruction retired.
-    trap: Option<(u64, Cause)>,
+    /// The last unhandled trap. How many traps there were since an instruction retired.
+    trap: Option<Trap>,
     traps_in_a_row: u64,
 }
 
@@ -62,7 +62,7 @@ impl Fetches {
         self.traps_in_a_row > 1
     }
 
-    pub(super) fn stuck(&self) -> Option<(u64, Cause)> {
+    pub(super) fn stuck(&self) -> Option<Trap> {
         self.trap.filter(|_| self.is_stuck())
     }
 
@@ -151,7 +151,7 @@ impl Observer for Fetches {
     fn trap(&mut self, trap: &Trap) {
         self.traps_in_a_row += 1;
         if self.traps_in_a_row == 1 {
-            self.trap = Some((trap.epc, trap.cause));
+            self.trap = Some(*trap);
         }
     }
 }

@@ -224,7 +224,9 @@ impl<'a> Side<'a> {
     /// Finds the number of passes that fills a batch, and checks the one of an earlier epoch or another bench. False
     /// when the probe is out.
     pub(super) fn fit(&mut self, probe: usize, most: u64) -> Result<bool, Lost> {
-        let passes = self.samples.probes[probe].passes.min((most / 2).max(1));
+        let samples = &mut self.samples.probes[probe];
+        samples.passes = samples.passes.min((most / 2).max(1));
+        let passes = samples.passes;
         if passes == 0 {
             // A batch that was fitted to a cold probe is too short for a warm one.
             return Ok(self.calibrate(probe, most)? && self.warm(probe)? && self.calibrate(probe, most)?);
