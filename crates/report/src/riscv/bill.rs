@@ -82,26 +82,29 @@ fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
 /// One bill by phase, with a bar for each share.
 fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
     let total = total(bill);
-    let (crossing, isa) = (crossing(bill, style), clean(&trap(bill).isa, style));
+    let crossing = crossing(bill, style);
+    // The ISA string of a whole machine is longer than a line.
+    let isa =
+        if names_functions(bill) { String::new() } else { format!("{}, ", clean(&trap(bill).isa, style)) };
     let noun = if total == 1.0 { "instruction" } else { "instructions" };
     let kernel = clean(kernel(bill), style);
-    let title = format!("{crossing}, {isa}, kernel {kernel}: {} {noun}", mean(total));
+    let title = format!("{crossing}, {isa}kernel {kernel}: {} {noun}", mean(total));
     let mut text = painted(Paint::Bold, &title, style);
-    let mut table = TextTable::new([
-        Column::left("").least(18),
-        Column::right("instr"),
-        Column::right("share"),
-        Column::right("loads").rank(2),
-        Column::right("stores").rank(3),
-        Column::right("bytes").rank(4),
-        Column::left("").least(8).rank(1),
-    ]);
-    let mut sums = [0.0; 3];
+    // Those that the record has for a phase: of a real kernel none.
+    let counted = [("loads", "loads", 2), ("stores", "stores", 3), ("bytes", "bytes-stored", 4)]
+        .into_iter()
+        .filter(|(_, what, _)| bill.phases.iter().any(|it| of_phase(bill, &it.name, what).is_some()));
+    let (heads, counted): (Vec<_>, Vec<_>) =
+        counted.map(|(head, what, rank)| (Column::right(head).rank(rank), what)).unzip();
+    let first = [Column::left("").least(18), Column::right("instr"), Column::right("share")];
+    let last = [Column::left("").least(8).rank(1)];
+    let mut table = TextTable::new(first.into_iter().chain(heads).chain(last));
+    let mut sums = vec![0.0; counted.len()];
     for it in &bill.phases {
         let instructions = it.instructions.unwrap_or(0.0);
         let share = share(instructions, total);
-        let counts = ["loads", "stores", "bytes-stored"].map(|what| of_phase(bill, &it.name, what));
-        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count.unwrap_or(f64::NAN));
+        let counts = counted.iter().map(|what| of_phase(bill, &it.name, what));
+        sums.iter_mut().zip(counts.clone()).for_each(|(sum, count)| *sum += count.unwrap_or(f64::NAN));
         // The hardware's part takes no instruction; what there is to report is how often it was done.
         let remark = match of_phase(bill, &it.name, "traps").unwrap_or(0.0) {
             0.0 => bar(share),
@@ -109,11 +112,11 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
             n => format!("{} traps", mean(n)),
         };
         let name = format!("  {}", phase_name(&it.name, style));
-        let [loads, stores, bytes] = counts.map(or_dash);
-        table.row([name, mean(instructions), percent(share), loads, stores, bytes, remark]);
+        table.row(
+            [name, mean(instructions), percent(share)].into_iter().chain(counts.map(or_dash)).chain([remark]),
+        );
     }
-    let [loads, stores, bytes] = sums.map(mean);
-    table.row(["  total".into(), mean(total), percent(1.0), loads, stores, bytes]);
+    table.row(["  total".into(), mean(total), percent(1.0)].into_iter().chain(sums.into_iter().map(mean)));
     text.extend(table.lines(style));
     text
 }

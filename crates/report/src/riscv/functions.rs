@@ -53,15 +53,14 @@ fn table(result: &Measurement, functions: &[(&str, f64, Option<f64>)], style: &S
     let mut text = painted(Paint::Bold, &title, style);
     let cycles: f64 = functions.iter().filter_map(|function| function.2).sum();
     let timed = functions.iter().any(|function| function.2.is_some());
-    let mut table = TextTable::new([
-        Column::left("").least(18).most(40),
-        Column::right("instr"),
-        Column::right("cycles").rank(1),
-        Column::right("share").rank(2),
-    ]);
+    let spent = timed.then(|| Column::right("cycles").rank(1));
+    let first = [Column::left("").least(18).most(40), Column::right("instr")];
+    let mut table = TextTable::new(first.into_iter().chain(spent).chain([Column::right("share").rank(2)]));
     let mut line = |name: String, count: f64, spent: Option<f64>| {
         let part = if timed { share(spent.unwrap_or(0.0), cycles) } else { share(count, total) };
-        table.row([format!("  {name}"), or_dash(Some(count)), or_dash(spent), percent(part)]);
+        let spent = timed.then(|| or_dash(spent));
+        table
+            .row([format!("  {name}"), or_dash(Some(count))].into_iter().chain(spent).chain([percent(part)]));
     };
     let (shown, more) = functions.split_at(functions.len().min(SHOWN));
     for &(name, count, spent) in shown {
