@@ -46,6 +46,7 @@ def icache(
     count: Literal["fetch", "cycle"] | None = None,
     miss_latency: int | None = None,
     sweep: bool = False,
+    alignments: bool = False,
     opt_level: Literal["0", "1", "2", "3", "s"] | None = None,
     max_instructions: int | None = None,
     progress: Show = None,
@@ -53,7 +54,8 @@ def icache(
     """What the C extension does for the instruction cache, on any program and cache."""
     options = {
         **{"isa": isa, "icache": icache, "policy": policy, "seed": seed, "count": count, "sweep": sweep},
-        **{"miss-latency": miss_latency, "opt-level": opt_level, "max-instructions": max_instructions},
+        **{"miss-latency": miss_latency, "alignments": alignments, "opt-level": opt_level},
+        **{"max-instructions": max_instructions},
     }
     return measure(["riscv", "icache"], options, [str(it) for it in programs], progress)
 
@@ -67,6 +69,7 @@ def pipeline(
     nth: int | None = None,
     count: int | None = None,
     isa: str | None = None,
+    machine: str | None = None,
     pk: str | os.PathLike[str] | None = None,
     max_instructions: int | None = None,
     progress: Show = None,
@@ -74,7 +77,7 @@ def pipeline(
     """The stage diagram of a stretch of a run: hazards, traps, interrupts."""
     options = {
         **{"from": from_, "around": around, "nth": nth, "count": count, "isa": isa, "pk": pk},
-        **{"max-instructions": max_instructions},
+        **{"machine": machine, "max-instructions": max_instructions},
     }
     return _on(core, ["riscv", "pipeline"], options, [] if elf is None else [str(elf)], progress)
 
