@@ -1,4 +1,4 @@
-/* What the linker needs to know of the C library: names without versions, which any GNU C library resolves. Never run. */
+/* What the linker needs of the C library: names without versions, which any GNU C library resolves. Never run. */
 
 unsigned long interposed_calls;
 void imaxabs(void) {}
