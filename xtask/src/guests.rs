@@ -347,8 +347,8 @@ fn preload(check: bool) -> Result<()> {
     let work = tempfile::tempdir()?;
     let mut built = Vec::new();
     for (arch, loader) in PRELOAD {
-        let compiler = preload_compiler(arch);
-        need(&compiler, &format!("apt-get install gcc-{}-linux-gnu", arch.replace('_', "-")))?;
+        let (compiler, install) = preload_compiler(arch);
+        need(&compiler, &install)?;
         let link = |source: &str, name: &str, options: &[&str], library: Option<&Path>| -> Result<PathBuf> {
             let out = work.path().join(format!("{name}-{arch}"));
             let mut command = Command::new(&compiler);
@@ -370,9 +370,10 @@ fn preload(check: bool) -> Result<()> {
     keep(&root, check, &built)
 }
 
-/// GCC for an architecture, by its name on every architecture of Debian.
-fn preload_compiler(arch: &str) -> String {
-    format!("{arch}-linux-gnu-gcc")
+/// GCC for an architecture, by its name on every architecture of Debian, and what installs it.
+fn preload_compiler(arch: &str) -> (String, String) {
+    let package = arch.replace('_', "-");
+    (format!("{arch}-linux-gnu-gcc"), format!("apt-get install gcc-{package}-linux-gnu"))
 }
 
 #[cfg(test)]
@@ -419,11 +420,9 @@ mod tests {
     #[test]
     fn the_preloaded_objects_agree_with_their_sources() {
         for (arch, _) in PRELOAD {
-            let compiler = preload_compiler(arch);
+            let (compiler, install) = preload_compiler(arch);
             if tollgate_testkit::program(&compiler).is_none() {
-                return tollgate_testkit::skip!(
-                    "{compiler} is missing: apt-get install gcc-{arch}-linux-gnu"
-                );
+                return tollgate_testkit::skip!("{compiler} is missing: {install}");
             }
         }
         preload(true).expect("the objects agree");
