@@ -32,6 +32,15 @@
         .balign 64
 .endm
 
+// The handler of an interrupt of the local APIC, whose page is at rdi: r10 in it.
+.macro answers name
+        .balign 64
+\name:
+        stamp %r10d
+        movl $0, 0xb0(%rdi)             // end of interrupt
+        iretq
+.endm
+
 .macro phase entry, handler=0, ring=0, need=0, vector=0, gate=0x8e
         .quad \entry, \handler
         .long \ring, \need, \vector, \gate, 0, 0
@@ -264,11 +273,7 @@ wake:   mov $APIC, %edi
         cli
         keep
         jmp done
-        .balign 64
-wake_handler:
-        stamp %r10d
-        movl $0, 0xb0(%rdi)             // end of interrupt
-        iretq
+        answers wake_handler
 
 // Rings, and halts until the answer's interrupt: r8 before the doorbell, r10 in the handler, eax behind hlt. Interrupts are off
 // until hlt, so that an early answer waits for it.
@@ -283,11 +288,7 @@ answer: mov $APIC, %edi
         cli
         keep
         jmp done
-        .balign 64
-answer_handler:
-        stamp %r10d
-        movl $0, 0xb0(%rdi)             // end of interrupt
-        iretq
+        answers answer_handler
 
 // The two ends of ring 3, each for phases that do not handle that exception themselves.
         .globl user_done_ud, user_done_pf

@@ -161,7 +161,7 @@ def killed_workers(sweep: Disturbed, count: int) -> None:
     """Workers that are killed at random moments."""
     store = sweep.begin("killed")
     chance = random.Random(3)
-    moments = sorted(chance.sample(range(20, len(sweep.space) * 2 // 3), count))
+    moments = sorted(chance.sample(range(20, len(sweep.space) // 2), count))
     with cluster(2) as (own, client):
         scheduler: Any = own.scheduler
 

@@ -1,5 +1,6 @@
 //! `cargo xtask guests`: builds the guest images, or checks that those in the tree equal what their sources give. The images
-//! for RISC-V are in `guests/riscv`, the one for x86-64 is in `guests/x86`, the BPF programs of `exec` in `guests/bpf`.
+//! for RISC-V are in `guests/riscv`, the one for x86-64 is in `guests/x86`, the BPF programs of `exec` in `guests/bpf`,
+//! the program and the object of `interpose/preload` in `guests/preload`.
 //!
 //! A source file names its images in its first lines: `// image: NAME [OPTION...]`. An option is one for the compiler
 //! (`-DNAME`), `kernel=NAME` (a program for this kernel), `linux` (a static program for Linux or the proxy kernel), `bare`
@@ -127,7 +128,31 @@ const BPF_COMPILE: &[&str] = &[
     "toll.c",
 ];
 
-/// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf; BPF: clang-14)
+/// The architecture, and the dynamic loader of its GNU C library.
+const PRELOAD: &[(&str, &str)] = &[
+    ("x86_64", "/lib64/ld-linux-x86-64.so.2"),
+    ("aarch64", "/lib/ld-linux-aarch64.so.1"),
+    ("riscv64", "/lib/ld-linux-riscv64-lp64d.so.1"),
+];
+/// No start-up code and nothing else of a C library, so that the bytes do not depend on its release.
+const PRELOAD_COMPILE: &[&str] = &[
+    "-O2",
+    "-fPIC",
+    "-ffreestanding",
+    "-fno-builtin",
+    "-fno-ident",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-nostdlib",
+    "-s",
+    "-Wl,-z,now,-z,norelro,-z,noexecstack,-z,noseparate-code",
+    "-Wl,--build-id=none,--hash-style=gnu",
+];
+
+/// Build the guest images (x86-64: gcc; RISC-V: Debian's gcc-riscv64-unknown-elf; BPF: clang-14; preload: gcc of three architectures)
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Write nothing; fail if the images in the tree differ from what their sources give
@@ -143,6 +168,7 @@ impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         x86(self.check)?;
         bpf(self.check)?;
+        preload(self.check)?;
         guests(self.check)
     }
 }
@@ -315,9 +341,47 @@ fn bpf(check: bool) -> Result<()> {
     keep(&root, check, &[("toll.o".to_owned(), fs::read(&object)?)])
 }
 
+/// Builds `images/caller-*` and `images/interposer-*`, or with `check` compares them with what their sources give.
+fn preload(check: bool) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guests/preload");
+    let work = tempfile::tempdir()?;
+    let mut built = Vec::new();
+    for (arch, loader) in PRELOAD {
+        let (compiler, install) = preload_compiler(arch);
+        need(&compiler, &install)?;
+        let link = |source: &str, name: &str, options: &[&str], library: Option<&Path>| -> Result<PathBuf> {
+            let out = work.path().join(format!("{name}-{arch}"));
+            let mut command = Command::new(&compiler);
+            command.current_dir(&root).args(PRELOAD_COMPILE).args(options);
+            compile(command.arg(source).args(library).arg("-o").arg(&out))?;
+            Ok(out)
+        };
+        let start = format!("-Wl,--dynamic-linker={loader}");
+        for (source, name, library, options) in [
+            ("caller.c", "caller", "libc.so.6", ["-pie", start.as_str()]),
+            // Where dlsym is, or was before glibc 2.34.
+            ("interposer.c", "interposer", "libdl.so.2", ["-shared", "-Wl,-soname=tollgate-interposer.so"]),
+        ] {
+            let soname = format!("-Wl,-soname={library}");
+            let library = link("library.c", library, &["-shared", &soname], None)?;
+            built.push((format!("{name}-{arch}"), fs::read(link(source, name, &options, Some(&library))?)?));
+        }
+    }
+    keep(&root, check, &built)
+}
+
+/// GCC for an architecture, by its name on every architecture of Debian, and what installs it.
+fn preload_compiler(arch: &str) -> (String, String) {
+    let package = arch.replace('_', "-");
+    (format!("{arch}-linux-gnu-gcc"), format!("apt-get install gcc-{package}-linux-gnu"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{BPF_COMPILER, BPF_INSTALL, COMPILER, X86_COMPILER, X86_INSTALL, bpf, guests, image, x86};
+    use super::{
+        BPF_COMPILER, BPF_INSTALL, COMPILER, PRELOAD, X86_COMPILER, X86_INSTALL, bpf, guests, image, preload,
+        preload_compiler, x86,
+    };
 
     #[test]
     fn images_agree_with_their_sources() {
@@ -351,5 +415,16 @@ mod tests {
             return tollgate_testkit::skip!("{BPF_COMPILER} is missing: {BPF_INSTALL}");
         }
         bpf(true).expect("the object agrees");
+    }
+
+    #[test]
+    fn the_preloaded_objects_agree_with_their_sources() {
+        for (arch, _) in PRELOAD {
+            let (compiler, install) = preload_compiler(arch);
+            if tollgate_testkit::program(&compiler).is_none() {
+                return tollgate_testkit::skip!("{compiler} is missing: {install}");
+            }
+        }
+        preload(true).expect("the objects agree");
     }
 }

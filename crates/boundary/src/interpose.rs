@@ -8,6 +8,7 @@ mod dispatch;
 mod landlock;
 mod notify;
 mod point;
+mod preload;
 mod protection_key;
 mod ptrace;
 mod restartable;
@@ -37,6 +38,7 @@ pub(crate) const ROWS: &[&dyn Probe] = &[
     &point::URETPROBE,
     &point::KPROBE,
     &point::KRETPROBE,
+    &preload::PRELOAD,
     &tracepoint::RAW_TRACEPOINT,
     &userfaultfd::SAME_CPU,
     &userfaultfd::OTHER_CPU,

@@ -10,6 +10,7 @@ mod fiber;
 mod interpose;
 mod map;
 mod mechanism;
+mod memory_file;
 mod null;
 mod other_core;
 mod process;

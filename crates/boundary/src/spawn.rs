@@ -13,7 +13,11 @@ use std::{io, mem};
 use tollgate_measure::{Crossing, Meta, Refusal};
 use tollgate_record::Per;
 
-pub(crate) use {fork::FORK, posix_spawn::POSIX_SPAWN, thread::THREAD};
+pub(crate) use {
+    fork::FORK,
+    posix_spawn::{POSIX_SPAWN, explain},
+    thread::THREAD,
+};
 
 /// What the rows have in common.
 const ROW: Meta = Meta { per: Per::Task, ..mechanism::ROW };

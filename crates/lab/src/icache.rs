@@ -23,7 +23,7 @@ mod seen;
 mod settings;
 mod timed;
 
-use tollgate_riscv::{Cause, Config, Elf, LoadError, Machine, Stop};
+use tollgate_riscv::{Cause, Config, EXIT_CALLS, Elf, LoadError, Machine, Stop};
 
 pub use build::{BUNDLED, Bundled, aligned, compile};
 pub(crate) use build::{bundled, bundled_aligned, compile_at};
@@ -33,7 +33,7 @@ pub use seen::{CacheReport, Report};
 pub use settings::{Build, Count, Settings};
 pub use timed::Timing;
 
-use crate::program::{ABOVE_STACK, EXIT, EXIT_WITH, with_ram_at};
+use crate::program::{ABOVE_STACK, with_ram_at};
 use fetches::Fetches;
 use seen::Seen;
 
@@ -65,9 +65,9 @@ pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
         return Err(IcacheError::Nothing { name: build.name.clone(), isa: build.isa });
     }
     // An ecall that nobody handles is the usual end of a program in Ripes, unless it asks for something else.
-    ended |= fetches
-        .stuck()
-        .is_some_and(|trap| trap.cause == Cause::MachineEcall && [0, EXIT, EXIT_WITH].contains(&trap.a7));
+    ended |= fetches.stuck().is_some_and(|trap| {
+        trap.cause == Cause::MachineEcall && (trap.a7 == 0 || EXIT_CALLS.contains(&trap.a7))
+    });
     if let Some(trap) = fetches.stuck().filter(|_| !ended) {
         let instructions = fetches.retired();
         return Err(IcacheError::Trapped {

@@ -5,6 +5,7 @@ mod crossings;
 pub(crate) mod kallsyms;
 mod rules;
 mod watch;
+mod xv6;
 
 use std::collections::BTreeMap;
 
@@ -13,24 +14,25 @@ use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Phase as RecordPhase, Status, Warning, counter, warning,
 };
 use tollgate_riscv::timing::{Cause, Core, CoreError};
-use tollgate_riscv::{Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
+use tollgate_riscv::{Elf, Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
 
 use crate::boot::{self, BootJob, KernelError};
 use crate::phase::Phase;
 use crate::rtl::proof;
 use crossings::EVICTED;
-pub use crossings::{CROSSINGS, Kind, crossing};
-use rules::Rules;
+pub use crossings::{CROSSINGS, Kind, System, crossing};
+pub use rules::Rules;
 use watch::{Bill, Watch};
 
 /// Makes the crossings: `guests/riscv/programs/probe.c`.
 static PROBE: &[u8] = include_bytes!("../../../guests/riscv/images/probe.elf");
+static PROBE_XV6: &[u8] = include_bytes!("../../../guests/riscv/images/probe-xv6.elf");
 /// What it prints before it reads which ones.
 const QUESTION: &[u8] = b"tollgate: which crossings?";
-/// The call that it begins with.
-const FIRST_CALL: u64 = 173;
 const RAM: u64 = 0x8000_0000;
 const RAM_BYTES: u64 = 512 << 20;
+/// As much as xv6 uses (PHYSTOP in kernel/memlayout.h).
+const RAM_BYTES_XV6: u64 = 128 << 20;
 /// Where Linux begins, and how much of the RAM behind may be its image.
 const IMAGE: u64 = RAM + (2 << 20);
 const IMAGE_BYTES: u64 = 128 << 20;
@@ -47,10 +49,24 @@ pub struct KernelJob {
     pub core: Option<Core>,
 }
 
+/// The files of a kernel.
+#[derive(Default)]
+pub struct Kernel {
+    /// Linux's `Image`, or an ELF.
+    pub image: Vec<u8>,
+    /// The contents of `System.map`; if `None`, the image's own symbols count.
+    pub map: Option<String>,
+    /// The file system of xv6.
+    pub drive: Option<Vec<u8>>,
+    /// If `None`, those of the kernel whose trap handler is among the symbols.
+    pub rules: Option<Rules>,
+}
+
 /// A machine whose first process waits for what it is to cross, and what is known of its kernel.
 pub struct Ready {
     machine: Machine,
     symbols: Vec<kallsyms::Symbol>,
+    rules: Rules,
     kernel: String,
 }
 
@@ -67,10 +83,22 @@ pub enum BillError {
     NoSymbols,
     #[error("no line of it is an address, a letter and a name")]
     NotAMap,
-    #[error("the rules for Linux's phases: {0}")]
-    Rules(String),
     #[error("the symbols are not the kernel's: there is no {0}")]
     NoEntry(String),
+    #[error("no rules are known for this kernel: give a file of rules with --rules")]
+    NoRules,
+    #[error("xv6 has its first process on a drive: give its file system, fs.img, with --drive")]
+    NoDrive,
+    #[error("Linux has its first process in memory: leave --drive out")]
+    Drive,
+    #[error("not a file system of xv6 with a file init of {0} bytes or more in its root")]
+    NotXv6(usize),
+    #[error("xv6 boots in a moment, so its machine is not saved: leave --save out")]
+    NotSaved,
+    #[error("a saved machine is Linux's; boot this kernel with --kernel")]
+    NotLinux,
+    #[error("'{0}' is not a crossing of this kernel's first process: give some of {1}, or all")]
+    NoSuchCrossing(String, String),
     #[error("the kernel did not start the first process; its last lines:\n{0}")]
     NoProcess(String),
     #[error(
@@ -85,56 +113,88 @@ pub enum BillError {
 }
 
 impl Ready {
-    /// Boots Linux's `Image` until the first process waits. `map` is the contents of `System.map`; if `None`, the image's own
-    /// symbols count.
+    /// Boots a kernel until its first process waits.
     ///
     /// # Errors
-    /// A kernel that does not start the process, or whose symbols are not known.
-    pub fn boot(kernel: Vec<u8>, map: Option<&str>, isa: Isa) -> Result<Self, BillError> {
-        let symbols = symbols(&kernel, map)?;
-        let name = version(&kernel);
+    /// A kernel that does not start the process, or whose symbols or rules are not known.
+    pub fn boot(kernel: Kernel, isa: Isa) -> Result<Self, BillError> {
+        let Kernel { image, map, drive, rules } = kernel;
+        let symbols = symbols(&image, map.as_deref())?;
+        let rules = rules_for(rules, &symbols)?;
+        let drive = match (rules.system, drive) {
+            (System::Linux, None) => None,
+            (System::Linux, Some(_)) => return Err(BillError::Drive),
+            (System::Xv6, None) => return Err(BillError::NoDrive),
+            (System::Xv6, Some(mut drive)) => {
+                xv6::install(&mut drive, PROBE_XV6).ok_or(BillError::NotXv6(PROBE_XV6.len()))?;
+                Some(drive)
+            }
+        };
+        let storage = || drive.clone().map(|drive| Box::new(drive) as _);
+        let is_linux = rules.system == System::Linux;
+        let name = if is_linux { version(&image) } else { "xv6".into() };
         let mut machine = boot::prepare(
             &BootJob {
                 isa,
                 harts: 1,
-                ram_bytes: RAM_BYTES,
-                kernel,
-                firmware: Some(Firmware::BuiltIn),
-                initrd: Some(archive()),
+                ram_bytes: if is_linux { RAM_BYTES } else { RAM_BYTES_XV6 },
+                kernel: image,
+                firmware: is_linux.then_some(Firmware::BuiltIn),
+                initrd: is_linux.then(archive),
                 // Without the self-tests of its cryptography, which would run beside the crossings.
-                append: "console=ttyS0 rdinit=/init cryptomgr.notests".into(),
+                append: if is_linux {
+                    "console=ttyS0 rdinit=/init cryptomgr.notests".into()
+                } else {
+                    String::new()
+                },
                 max_instructions: 0,
             },
-            None,
+            storage(),
         )?;
         let mut console = Vec::new();
         let asks = |(): &(), console: &[u8]| console.windows(QUESTION.len()).any(|text| text == QUESTION);
         if !run(&mut machine, BOOT, 1 << 20, &mut (), &mut console, &[], asks) {
             return Err(BillError::NoProcess(last_lines(&console)));
         }
-        settle(&mut machine);
+        // xv6 does nothing in the background, and its scheduler never waits.
+        if is_linux {
+            settle(&mut machine);
+        }
         // As a restored machine begins, with no translations that a core's model has not seen.
         let snapshot = machine.save().map_err(KernelError::from)?;
-        let machine = Machine::restore(&snapshot, None).map_err(KernelError::from)?;
-        Ok(Self { machine, symbols, kernel: name })
+        let machine = Machine::restore(&snapshot, storage()).map_err(KernelError::from)?;
+        Ok(Self { machine, symbols, rules, kernel: name })
     }
 
-    /// Continues a machine that was [saved](Self::save).
+    /// Continues a machine with Linux that was [saved](Self::save).
     ///
     /// # Errors
     /// What is not a snapshot, or one of a kernel without symbols.
-    pub fn restore(snapshot: &[u8], map: Option<&str>) -> Result<Self, BillError> {
+    pub fn restore(snapshot: &[u8], map: Option<&str>, rules: Option<Rules>) -> Result<Self, BillError> {
         let machine = Machine::restore(snapshot, None).map_err(KernelError::from)?;
         let bytes = IMAGE_BYTES.min(machine.config().ram_bytes.saturating_sub(IMAGE - RAM));
         let image = machine.read_memory(IMAGE, bytes).unwrap_or_default();
-        Ok(Self { symbols: symbols(image, map)?, kernel: version(image), machine })
+        let symbols = symbols(image, map)?;
+        let rules = rules_for(rules, &symbols)?;
+        if rules.system != System::Linux {
+            return Err(BillError::NotLinux);
+        }
+        Ok(Self { symbols, rules, kernel: version(image), machine })
+    }
+
+    /// What its first process can cross.
+    pub fn crossings(&self) -> &'static [Kind] {
+        self.rules.system.crossings()
     }
 
     /// The machine as a file.
     ///
     /// # Errors
-    /// Those of [`Machine::save`].
+    /// Those of [`Machine::save`], or the kernel is xv6.
     pub fn save(&mut self) -> Result<Vec<u8>, BillError> {
+        if self.rules.system != System::Linux {
+            return Err(BillError::NotSaved);
+        }
         Ok(self.machine.save().map_err(KernelError::from)?)
     }
 
@@ -143,13 +203,13 @@ impl Ready {
     /// # Errors
     /// A process that does not make them, or symbols that are not the kernel's.
     pub fn measure(mut self, job: &KernelJob) -> Result<Vec<Measurement>, BillError> {
-        let rules = Rules::linux().map_err(|error| BillError::Rules(error.to_string()))?;
-        let entry = self.symbols.iter().find(|symbol| symbol.0 == rules.entry);
-        let entry = entry.ok_or_else(|| BillError::NoEntry(rules.entry.clone()))?.1;
+        let rules = self.rules;
+        let system = rules.system;
+        let entry = rules.entry(&self.symbols).ok_or_else(|| BillError::NoEntry(rules.entry.clone()))?;
         let marks: Vec<String> = job.crossings.iter().map(|kind| kind.mark().to_string()).collect();
         let line = format!("{}\n", marks.join(" "));
 
-        let mut first = FirstCall::default();
+        let mut first = FirstCall { number: system.first_call(), handler: None };
         let mut console = Vec::new();
         let machine = &mut self.machine;
         // In short pieces: the crossings begin a moment after the first call.
@@ -158,10 +218,12 @@ impl Ready {
             return Err(BillError::NotAsking);
         }
         let bias = first.handler.unwrap_or_default().wrapping_sub(entry);
-        let symbols = self.symbols.into_iter().map(|(name, address)| (name, address.wrapping_add(bias)));
+        let moved = rules.moved(&self.symbols);
+        let symbols = self.symbols.into_iter().chain(moved);
+        let symbols = symbols.map(|(name, address)| (name, address.wrapping_add(bias))).collect();
         let tick = CROSSINGS.iter().find(|kind| kind.warm.is_none()).map_or(0, Kind::mark);
         let mut watch = Watch::new(symbols, rules, tick, job.core.as_ref(), &machine.code())?;
-        run(machine, WATCHED, 1 << 20, &mut watch, &mut console, &[], |_, _| false);
+        run(machine, WATCHED, 1 << 20, &mut watch, &mut console, &[], |watch, _| watch.done);
 
         if let Some((counted, retired)) = watch.wrong {
             return Err(BillError::Sum { counted, retired });
@@ -176,7 +238,13 @@ impl Ready {
             let (warm, evicted) = found.split_at(warm.ok_or_else(missing)?);
             // The first half warms the caches.
             let warm = &warm[warm.len() / 2..];
-            let entry = |caches, bills| entry_of(job, &self.kernel, &isa, kind, caches, bills, &watch);
+            let about = |caches| match caches {
+                Caches::Warm => format!("{}; warm, the median one", kind.about),
+                _ => format!("{}; after the program read {}, the median one", kind.about, system.evicts()),
+            };
+            let entry = |caches, bills| {
+                entry_of(job, &self.kernel, &isa, kind, (caches, about(caches)), bills, &watch)
+            };
             results.push(entry(Caches::Warm, warm).ok_or_else(missing)?);
             if job.core.is_some() && !evicted.is_empty() {
                 results.extend(entry(Caches::Evicted, evicted));
@@ -190,7 +258,21 @@ impl Ready {
 fn symbols(image: &[u8], map: Option<&str>) -> Result<Vec<kallsyms::Symbol>, BillError> {
     match map {
         Some(map) => from_map(map).ok_or(BillError::NotAMap),
-        None => kallsyms::read(image).ok_or(BillError::NoSymbols),
+        None => match Elf::parse(image) {
+            Ok(elf) if !elf.symbols.is_empty() => {
+                Ok(elf.symbols.into_iter().map(|symbol| (symbol.name, symbol.address)).collect())
+            }
+            _ => kallsyms::read(image).ok_or(BillError::NoSymbols),
+        },
+    }
+}
+
+/// The rules that were given, or those that are known for a kernel with these symbols.
+fn rules_for(given: Option<Rules>, symbols: &[kallsyms::Symbol]) -> Result<Rules, BillError> {
+    let rules = given.or_else(|| Rules::detect(symbols)).ok_or(BillError::NoRules)?;
+    match rules.entry(symbols) {
+        Some(_) => Ok(rules),
+        None => Err(BillError::NoEntry(rules.entry)),
     }
 }
 
@@ -242,8 +324,8 @@ fn last_lines(console: &[u8]) -> String {
 }
 
 /// Waits for the call that the process begins with.
-#[derive(Default)]
 struct FirstCall {
+    number: u64,
     /// Where the kernel takes traps.
     handler: Option<u64>,
 }
@@ -255,7 +337,7 @@ impl Observer for FirstCall {
         if trap.from == Privilege::User
             && trap.cause.code() == 8
             && !trap.cause.is_interrupt()
-            && trap.a7 == FIRST_CALL
+            && trap.a7 == self.number
         {
             self.handler = Some(trap.handler);
         }
@@ -323,7 +405,7 @@ fn entry_of(
     kernel: &str,
     isa: &Isa,
     kind: &Kind,
-    caches: Caches,
+    (caches, about): (Caches, String),
     crossings: &[Bill],
     watch: &Watch,
 ) -> Option<Measurement> {
@@ -347,11 +429,6 @@ fn entry_of(
         core: job.core.as_ref().map(|core| core.name.clone()),
         caches: job.core.as_ref().map(|_| caches),
     });
-    let what = match caches {
-        Caches::Warm => "warm",
-        Caches::Cold | Caches::Evicted => "after the program read 2 MiB",
-    };
-    let about = format!("{}; {what}, the median one", kind.about);
     let proof = job.core.as_ref().and_then(proof);
     entry.found = Found::Trap(TrapFound { result: None, about, proof });
 

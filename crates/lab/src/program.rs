@@ -221,6 +221,7 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
         None => {
             machine.load(&program).map_err(ProgramError::Program)?;
             set_stack(&mut machine, &program);
+            machine.exit_by_ecall();
         }
         Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
         Some(kernel) => {
@@ -401,21 +402,7 @@ impl Observer for FirstTrap {
     }
 }
 
-/// The numbers of an `ecall` that ends a program in Ripes: with status 0, and with the status in `a0`.
-pub(crate) const EXIT: u64 = 10;
-pub(crate) const EXIT_WITH: u64 = 93;
-
 impl FirstTrap {
-    /// How a program without a trap handler ended by an `ecall`, if it did.
-    fn exit(&self, machine: &Machine) -> Option<Ending> {
-        let trap = self.0.filter(|trap| trap.cause == Cause::MachineEcall && trap.handler == 0)?;
-        match trap.a7 {
-            EXIT => Some(Ending::Exited(0)),
-            EXIT_WITH => Some(Ending::Exited(machine.x(10) as i32)),
-            _ => None,
-        }
-    }
-
     /// What happened, and where.
     fn tell(&self, symbols: &mut Symbols) -> String {
         let Some(trap) = self.0 else { return "nothing but traps".to_owned() };
@@ -485,7 +472,7 @@ fn drive<O: Observer>(
                 return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
             }
             Stop::Budget if retired == 0 && budget > 0 => {
-                return Ok(first.exit(machine).unwrap_or_else(|| Ending::Stuck(first.tell(symbols))));
+                return Ok(Ending::Stuck(first.tell(symbols)));
             }
             Stop::Budget if left == 0 => return Ok(Ending::Budget),
             _ => {}

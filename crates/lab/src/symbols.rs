@@ -74,6 +74,11 @@ impl Symbols {
         Self { marks, names }
     }
 
+    /// Where the code of each name begins, in order, and the name; code without a symbol has the first one.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.marks.marks.iter().copied()
+    }
+
     /// The index of the name of the code at `pc`.
     pub(crate) fn at(&mut self, pc: u64) -> usize {
         self.marks.at(pc)

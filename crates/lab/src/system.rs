@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use tollgate_record::Measurement;
 use tollgate_record::family::ProgramAsked;
 use tollgate_riscv::timing::Core;
-use tollgate_riscv::{Elf, Machine};
+use tollgate_riscv::{Elf, LoadError, Machine};
 
 use crate::boot::{BootOutcome, Input, KernelError, Until, Watching, run_watched};
 use crate::kernel::{from_map, kallsyms};
@@ -44,8 +44,67 @@ pub fn functions(file: &[u8]) -> Option<Vec<(String, u64)>> {
     Some(functions).filter(|functions| !functions.is_empty())
 }
 
-/// Functions by address, and names for what is not the kernel's.
-fn symbols(functions: Vec<(String, u64)>, ram_bytes: u64) -> Symbols {
+/// A static program that runs on a kernel.
+pub struct Program {
+    name: String,
+    elf: Elf,
+}
+
+/// Why functions of a program cannot be told from others.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum ProgramError {
+    #[error("{0}")]
+    Elf(#[from] LoadError),
+    #[error("no symbols: it was stripped")]
+    NoSymbols,
+    #[error("its code ends at {0:#x}, where the machine's memory is; a program must be below {RAM_BASE:#x}")]
+    TooHigh(u64),
+    #[error("it has addresses of '{0}', so their functions cannot be told apart; give one of them")]
+    Overlaps(String),
+}
+
+impl Program {
+    /// Reads a static ELF, called `name`.
+    ///
+    /// # Errors
+    /// What is not an ELF, or has no symbols.
+    pub fn new(name: &str, file: &[u8]) -> Result<Self, ProgramError> {
+        let elf = Elf::parse(file)?;
+        let program = Self { name: name.to_owned(), elf };
+        match program.end() {
+            _ if program.elf.symbols.is_empty() => Err(ProgramError::NoSymbols),
+            end if end > RAM_BASE => Err(ProgramError::TooHigh(end)),
+            _ => Ok(program),
+        }
+    }
+
+    /// Whether a program of others has the same addresses.
+    ///
+    /// # Errors
+    /// The one that has.
+    pub fn beside(&self, others: &[Self]) -> Result<(), ProgramError> {
+        let apart = |other: &&Self| other.end() <= self.begin() || self.end() <= other.begin();
+        match others.iter().find(|other| !apart(other)) {
+            Some(other) => Err(ProgramError::Overlaps(other.name.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn begin(&self) -> u64 {
+        self.elf.segments.iter().map(|segment| segment.address).min().unwrap_or(0)
+    }
+
+    fn end(&self) -> u64 {
+        let ends =
+            self.elf.segments.iter().map(|segment| segment.address.saturating_add(segment.memory_size));
+        ends.max().unwrap_or(0)
+    }
+}
+
+/// Functions by address, those of programs with their program's name, and names for what is neither.
+fn symbols(functions: Vec<(String, u64)>, programs: &[Program], ram_bytes: u64) -> Symbols {
     let mut names =
         vec![NAMELESS.to_owned(), "(user mode)".to_owned(), "(before the kernel's addresses)".to_owned()];
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -55,6 +114,14 @@ fn symbols(functions: Vec<(String, u64)>, ram_bytes: u64) -> Symbols {
         marks.extend([(RAM_BASE, 2), (RAM_BASE + ram_bytes, 1)]);
     } else {
         marks.push((RAM_BASE, 2));
+    }
+    for program in programs {
+        let of = Symbols::new(&program.elf, None);
+        let first = names.len() - 1;
+        names.extend(of.names()[1..].iter().map(|name| format!("{}:{name}", program.name)));
+        // Code without a symbol is code of user mode; before its first one another program may be.
+        let places = of.places().skip_while(|place| place.1 == 0);
+        marks.extend(places.map(|(at, name)| (at, if name == 0 { 1 } else { first + name })));
     }
     let last = functions.last().map_or(0, |last| last.1);
     let mut before = None;
@@ -106,9 +173,10 @@ impl Watch {
     pub fn profile(
         machine: &Machine,
         functions: Vec<(String, u64)>,
+        programs: &[Program],
         core: Option<&Core>,
     ) -> Result<Self, tollgate_riscv::timing::CoreError> {
-        let profile = Profile::of_system(symbols(functions, machine.config().ram_bytes));
+        let profile = Profile::of_system(symbols(functions, programs, machine.config().ram_bytes));
         Ok(match core {
             None => Self::Profile(Box::new(profile)),
             Some(core) => Self::Ledger(Box::new(ProgramLedger::new(profile, core, &machine.code())?)),
@@ -152,5 +220,41 @@ impl Watch {
             Self::Ledger(ledger) => record::system(None, Some(ledger), asked),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOW: &[u8] = include_bytes!("../../../guests/riscv/images/probe-xv6.elf");
+    const LINUX: &[u8] = include_bytes!("../../../guests/riscv/images/probe.elf");
+    const BARE: &[u8] = include_bytes!("../../../guests/riscv/images/latency.elf");
+
+    #[test]
+    fn functions_of_programs_have_their_program_s_name() {
+        for (file, at) in [(LOW, 0), (LINUX, 0x1_0000)] {
+            let main = Elf::parse(file).unwrap().symbol("main").unwrap();
+            let programs = [Program::new("init", file).unwrap()];
+            assert_eq!(programs[0].begin(), at);
+            let mut symbols = symbols(vec![("start".into(), RAM_BASE)], &programs, 1 << 27);
+            let mut name = |at: u64| {
+                let index = symbols.at(at);
+                symbols.names()[index].clone()
+            };
+            assert_eq!([main, main + 2].map(&mut name), ["init:main"; 2]);
+            assert_eq!(name(RAM_BASE), "start");
+            assert_eq!([programs[0].end(), 0x7000_0000].map(name), ["(user mode)"; 2]);
+        }
+    }
+
+    #[test]
+    fn programs_whose_functions_cannot_be_told_are_refused() {
+        let error = |found: Result<(), ProgramError>| found.unwrap_err().to_string();
+        let low = Program::new("low", LOW).unwrap();
+        let error_of = |file: &[u8]| error(Program::new("x", file).map(drop));
+        assert!(error(Program::new("x", LOW).unwrap().beside(&[low])).contains("addresses of 'low'"));
+        assert!(error_of(BARE).contains("must be below 0x80000000"));
+        assert!(error_of(b"#!/bin/sh").contains("not an ELF"), "{}", error_of(b"#!/bin/sh"));
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::{env, fs};
 
-use tollgate_lab::kernel::{BillError, CROSSINGS, KernelJob, Kind, Ready, crossing};
+use tollgate_lab::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, System, crossing};
 use tollgate_record::{Measurement, counter, phase};
 use tollgate_riscv::Isa;
 use tollgate_riscv::timing::Core;
@@ -50,7 +50,7 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     let Some(path) = env::var_os("TOLLGATE_LINUX") else {
         return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
     };
-    let mut ready = Ready::boot(fs::read(Path::new(&path)).unwrap(), None, isa()).unwrap();
+    let mut ready = Ready::boot(kernel(fs::read(Path::new(&path)).unwrap()), isa()).unwrap();
     let snapshot = ready.save().unwrap();
     let calls = job(&["getpid", "read"], Some("rocket"));
     let results = ready.measure(&calls).unwrap();
@@ -66,7 +66,7 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     assert!(cycles(1) > 2.0 * cycles(0));
     assert!(results[2].counter(counter::INSTRUCTIONS) > results[0].counter(counter::INSTRUCTIONS));
 
-    let restored = || Ready::restore(&snapshot, None).unwrap();
+    let restored = || Ready::restore(&snapshot, None, None).unwrap();
     let text = |results: &[Measurement]| format!("{results:?}");
     assert_eq!(text(&restored().measure(&calls).unwrap()), text(&results));
 
@@ -95,12 +95,79 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     );
 }
 
+/// Bills the crossings of the xv6 in the folder `TOLLGATE_XV6`.
+#[test]
+fn the_bill_of_xv6_names_its_instructions_and_adds_up() {
+    let Some(path) = env::var_os("TOLLGATE_XV6") else {
+        return tollgate_testkit::skip!("TOLLGATE_XV6 does not name the folder of a built xv6-riscv");
+    };
+    let file = |name: &str| fs::read(Path::new(&path).join(name)).unwrap();
+    let ready = || {
+        let kernel = Kernel { drive: Some(file("fs.img")), ..kernel(file("kernel/kernel")) };
+        Ready::boot(kernel, isa()).unwrap()
+    };
+    let kinds = |names: &[&str]| {
+        let named = |name: &&str| System::Xv6.crossings().iter().find(|kind| kind.name == *name).unwrap();
+        names.iter().map(named).collect::<Vec<_>>()
+    };
+    let calls = || {
+        let job = KernelJob {
+            crossings: kinds(&["getpid", "openat"]),
+            core: Some(Core::preset("rocket").unwrap()),
+        };
+        ready().measure(&job).unwrap()
+    };
+    let results = calls();
+    assert_eq!(results.len(), 4);
+    results.iter().for_each(check);
+    assert_eq!(format!("{results:?}"), format!("{:?}", calls()));
+    // By kernel/trampoline.S: behind the three instructions for the address of the frame a load of each of 31 registers. The
+    // page table is changed on the way in and out, with a fence on both sides.
+    let getpid = &results[0];
+    assert_eq!(getpid.proof["traps_per_crossing"], 1.0);
+    assert_eq!(of(getpid, phase::RETURN), 1.0);
+    assert_eq!(of(getpid, phase::REGISTER_RESTORE), 34.0);
+    assert_eq!(of(getpid, phase::ADDRESS_SPACE), 6.0);
+    for name in ["usertrap", "sys_getpid", "uservec", "userret"] {
+        let function = format!("function/{name}/instructions");
+        assert!(getpid.counters.contains_key(&function), "{name}: {:?}", getpid.counters);
+    }
+
+    let job = KernelJob { crossings: kinds(&["switch-process", "fork"]), core: None };
+    let results = ready().measure(&job).unwrap();
+    results.iter().for_each(check);
+    let [switch, fork] = &results[..] else { panic!("{results:?}") };
+    // To the scheduler and to the other process: 14 stores, 14 loads and a return each (kernel/swtch.S).
+    assert_eq!(of(switch, phase::TASK_SWITCH), 2.0 * 29.0);
+    assert!(of(switch, phase::WAKE_UP) > 0.0 && of(switch, phase::SCHEDULE) > 0.0);
+    // The copy of 64 pages, byte by byte.
+    assert!(fork.counter(counter::INSTRUCTIONS).unwrap() > 64.0 * 4096.0);
+}
+
+fn kernel(image: Vec<u8>) -> Kernel {
+    Kernel { image, ..Kernel::default() }
+}
+
 #[test]
 fn what_is_no_linux_is_refused_with_a_reason() {
-    let boot = |map: Option<&str>| Ready::boot(vec![0; 4096], map, isa()).err().unwrap();
+    let boot = |map: Option<&str>| {
+        let kernel = Kernel { map: map.map(String::from), ..kernel(vec![0; 4096]) };
+        Ready::boot(kernel, isa()).err().unwrap()
+    };
     assert!(matches!(boot(None), BillError::NoSymbols));
+    assert!(matches!(boot(Some("80000000 T main")), BillError::NoRules));
     assert!(matches!(boot(Some("nothing")), BillError::NotAMap));
     let error = boot(Some("80000000 T handle_exception")).to_string();
     assert!(error.contains("neither an ELF file nor a RISC-V Linux image"), "{error}");
-    assert!(Ready::restore(b"nothing", None).is_err());
+    assert!(Ready::restore(b"nothing", None, None).is_err());
+
+    let xv6 = |drive: Option<Vec<u8>>| {
+        let map = Some("80007000 T trampoline\n80007000 T uservec".into());
+        Ready::boot(Kernel { map, drive, ..kernel(vec![0; 4096]) }, isa()).err().unwrap()
+    };
+    assert!(matches!(xv6(None), BillError::NoDrive));
+    assert!(matches!(xv6(Some(vec![0; 4096])), BillError::NotXv6(_)));
+    let rules = Rules::of("xv6");
+    let other = Kernel { map: Some("80000000 T handle_exception".into()), rules, ..kernel(vec![0; 4096]) };
+    assert!(matches!(Ready::boot(other, isa()).err().unwrap(), BillError::NoEntry(_)));
 }

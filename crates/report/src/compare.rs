@@ -105,7 +105,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     let (mut rows, machine_ratio) = judge.rows(&pairs);
     for (row, pair) in rows.iter_mut().zip(&pairs) {
         let scale = if row.at_one_frequency { frequency_ratio.unwrap_or(1.0) } else { 1.0 };
-        row.parts = explain::parts(pair, scale, row.exact && row.unit == "cycles");
+        row.parts = explain::parts(pair, scale, row.exact && row.unit != "crossings");
         row.counters = explain::counters(pair);
     }
     let exceeds = |row: &&ComparedProbe| {

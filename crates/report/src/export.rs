@@ -1,4 +1,4 @@
-//! A run in the formats of other tools: pure functions from the record to text.
+//! A run in the formats of other tools: pure functions from the record to a file.
 //!
 //! What holds for every format: figures that are not finite never get out (they are absent, as in a saved
 //! record); a row without a figure is absent or marked, never zero; an interval that is not known is absent;
@@ -18,6 +18,7 @@ mod kanata;
 mod markdown;
 mod o3pipeview;
 mod openmetrics;
+mod pprof;
 mod rows;
 
 pub use rows::{ExportError, Exported, Format};
@@ -49,6 +50,12 @@ pub static FORMATS: &[Format] = &[
         "folded",
         "flamegraph.pl, inferno, speedscope: the calls of a RISC-V program (folded stacks)",
         folded::write,
+    ),
+    format(
+        "pprof",
+        "pb.gz",
+        "pprof: the functions of a RISC-V program or kernel, with a core its calls (gzip'd protocol buffers)",
+        pprof::write,
     ),
     format("markdown", "md", "issues and pull requests: one table", markdown::write),
     format("svg", "svg", "a page: the picture of a RISC-V stage diagram", |_, rows| {

@@ -8,6 +8,7 @@ mod curves;
 mod distribution;
 mod emulated;
 mod facts;
+mod flame;
 mod heatmap;
 mod ladder;
 mod method;
@@ -30,6 +31,7 @@ static SECTIONS: &[page::Section] = &[
     ("ring", "The ring", ring::section),
     ("curves", "Curves", curves::section),
     ("pipeline", "In the pipeline", stages::section),
+    ("flame", "Where the cycles went", flame::section),
     ("icache", "The instruction cache", heatmap::section),
     ("bills", "Bills", bills::section),
     ("distributions", "Distributions", distribution::section),

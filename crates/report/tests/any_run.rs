@@ -131,7 +131,7 @@ fn holds_null(value: &serde_json::Value) -> bool {
 fn check(run: &Run, seed: u64) {
     for format in FORMATS {
         let Ok(exported) = format.export(run) else { continue };
-        let (name, text) = (format.name, &exported.text);
+        let (name, text) = (format.name, exported.text());
         assert!(text.is_empty() || text.ends_with('\n'), "{name}, seed {seed}");
         for c in ['\u{1b}', '\u{7}', '\u{202e}', '\r'] {
             assert!(!text.contains(c), "{name}, seed {seed}: {c:?}");

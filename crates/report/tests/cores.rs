@@ -89,12 +89,41 @@ fn the_phases_of_all_traps_are_summed() {
     assert!(!text.contains("register save") && !text.contains("hash:"), "{text}");
 }
 
+/// Go's own reader sees the paths of the record, the innermost function first.
+#[test]
+fn pprof_reads_each_path() {
+    let Some(go) = tollgate_testkit::program("go") else {
+        return tollgate_testkit::skip!("go is missing: apt-get install golang-go");
+    };
+    let format = Format::named("pprof").unwrap();
+    let exported = format.export(&ledger()).unwrap();
+    assert!(exported.left_out[0].1.starts_with("1,500 cycles of calls"), "{:?}", exported.left_out);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("profile.pb.gz");
+    std::fs::write(&path, exported.bytes).unwrap();
+    let out = std::process::Command::new(go).args(["tool", "pprof", "-raw"]).arg(&path).output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout);
+    let part = |from: &str, to: &str| -> Vec<String> {
+        let part = text.split_once(from).unwrap().1.split_once(to).unwrap().0;
+        part.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    let samples = ["cycles/count", "750: 1", "4000: 2 1", "5000: 2 2 1", "250: 3 2 2 1"];
+    assert_eq!(part("Samples:\n", "Locations"), samples);
+    let names: Vec<String> = part("Locations\n", "Mappings")
+        .iter()
+        .map(|line| line.split(' ').nth(3).unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["main", "sort", "handler;1"]);
+    let nothing = format.export(&validation()).unwrap_err();
+    assert!(matches!(nothing, ExportError::Nothing("pprof", _)), "{nothing}");
+}
+
 #[test]
 fn folded_stacks_have_a_line_for_each_path() {
     let format = Format::named("folded").unwrap();
     let folded = format.export(&ledger()).unwrap();
     let lines = ["main 750", "main;sort 4000", "main;sort;sort 5000", "main;sort;sort;handler:1 250"];
-    assert_eq!(folded.text.lines().collect::<Vec<_>>(), lines);
+    assert_eq!(folded.text().lines().collect::<Vec<_>>(), lines);
     let [(row, why)] = &folded.left_out[..] else { panic!("{:?}", folded.left_out) };
     assert!(
         row.starts_with("riscv-program/profile") && why.starts_with("1,500 cycles of calls"),
@@ -107,5 +136,5 @@ fn folded_stacks_have_a_line_for_each_path() {
     if let Found::Program(found) = &mut damaged.results[0].found {
         found.paths[0].caller = Some(9);
     }
-    assert_eq!(format.export(&damaged).unwrap().text.lines().next(), Some("main 750"));
+    assert_eq!(format.export(&damaged).unwrap().text().lines().next(), Some("main 750"));
 }

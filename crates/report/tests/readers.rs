@@ -100,7 +100,7 @@ fn runs() -> [Run; 3] {
 fn python_reads_the_csv() {
     let Some(python) = Foreign::Python.ready() else { return };
     for run in runs() {
-        let rows = read(&python, "csv", &export(&run, "csv").text);
+        let rows = read(&python, "csv", export(&run, "csv").text());
         let rows = rows.as_array().unwrap();
         let whole: Vec<&Value> = rows.iter().filter(|row| row["part"] == "" && row["unit"] == "ns").collect();
         let finite = |row: &&Measurement| {
@@ -127,7 +127,7 @@ fn python_reads_the_csv() {
     }
     // Figures come back as they were, to the last digit.
     let run = full();
-    let rows = read(&python, "csv", &export(&run, "csv").text);
+    let rows = read(&python, "csv", export(&run, "csv").text());
     let back = |name: &str, part: &str, unit: &str, column: &str| -> f64 {
         let row = rows
             .as_array()
@@ -147,7 +147,7 @@ fn python_reads_the_csv() {
 fn prometheus_client_reads_the_openmetrics() {
     let Some(python) = Foreign::Python.ready() else { return };
     for run in runs() {
-        let samples = read(&python, "openmetrics", &export(&run, "openmetrics").text);
+        let samples = read(&python, "openmetrics", export(&run, "openmetrics").text());
         let samples = samples.as_array().unwrap();
         let of =
             |family: &str| samples.iter().filter(|sample| sample["family"] == family).collect::<Vec<_>>();
@@ -163,7 +163,7 @@ fn prometheus_client_reads_the_openmetrics() {
         assert!(count >= run.results.len() - measured(&run));
     }
     let run = full();
-    let samples = read(&python, "openmetrics", &export(&run, "openmetrics").text);
+    let samples = read(&python, "openmetrics", export(&run, "openmetrics").text());
     let value = |family: &str, name: &str| {
         let wanted = |sample: &&Value| sample["family"] == family && sample["labels"]["name"] == name;
         samples.as_array().unwrap().iter().find(wanted).unwrap_or_else(|| panic!("{family} {name}"))["value"]
@@ -180,7 +180,7 @@ fn hdrhistogram_reads_the_log() {
     let Some(python) = Foreign::Python.ready() else { return };
     let [full, hostile, empty] = runs();
     let exported = export(&full, "hdr");
-    let seen = read(&python, "hdr", &exported.text);
+    let seen = read(&python, "hdr", exported.text());
     // Two rows are called so, from the ladder and from the crossings.
     for (place, tag) in ["syscall/getppid", "syscall/getppid#2"].iter().enumerate() {
         let expected = json!({ "tag": tag, "count": 100, "p50": 100, "p99": 200, "max": 5000 });
@@ -197,7 +197,7 @@ fn hdrhistogram_reads_the_log() {
     }
     assert_eq!(seen.as_array().unwrap().len(), 2);
     assert_eq!(exported.left_out.len(), measured(&full) - 2);
-    let seen = read(&python, "hdr", &export(&hostile, "hdr").text);
+    let seen = read(&python, "hdr", export(&hostile, "hdr").text());
     assert!(seen.as_array().unwrap().len() >= 2, "{seen}");
     assert!(Format::named("hdr").unwrap().export(&empty).is_err(), "an empty log is refused");
 }
@@ -206,7 +206,7 @@ fn hdrhistogram_reads_the_log() {
 fn a_markdown_parser_sees_one_table_and_no_markup() {
     let Some(python) = Foreign::Python.ready() else { return };
     for run in runs() {
-        let seen = read(&python, "markdown", &export(&run, "markdown").text);
+        let seen = read(&python, "markdown", export(&run, "markdown").text());
         let rows = seen["rows"].as_array().unwrap();
         for row in rows {
             assert_eq!(row.as_array().unwrap().len(), 8, "{row}");
@@ -218,7 +218,7 @@ fn a_markdown_parser_sees_one_table_and_no_markup() {
             }
         }
     }
-    let rows = read(&python, "markdown", &export(&full(), "markdown").text);
+    let rows = read(&python, "markdown", export(&full(), "markdown").text());
     let rows = rows["rows"].as_array().unwrap();
     assert_eq!(rows.len() - 1, measured(&full()));
     assert!(rows.iter().any(|row| row[0] == "thread/futex" && row[2] == "528" && row[5] == "1.1 %"));
@@ -245,7 +245,7 @@ fn benchstat_reads_the_benchmark_text() {
     };
     let run = full();
     let exported = export(&run, "benchstat");
-    let csv = of(&exported.text);
+    let csv = of(exported.text());
     // Each unit has a table, which begins with `,sec/op,CI`; each line is a name, a figure and its interval.
     let mut table = "";
     let mut figures: BTreeMap<(&str, &str), (f64, &str)> = BTreeMap::new();
@@ -265,7 +265,7 @@ fn benchstat_reads_the_benchmark_text() {
     // One line for each epoch, so that benchstat has an interval of its own: of six samples it is all of them, and 30 ns
     // of 528 are 6 %.
     assert_eq!(
-        exported.text.lines().filter(|line| line.starts_with("BenchmarkThread/futex 1000 ")).count(),
+        exported.text().lines().filter(|line| line.starts_with("BenchmarkThread/futex 1000 ")).count(),
         6
     );
     assert_eq!(figures[&("sec/op", "Thread/futex")].1, "6%");
@@ -274,8 +274,8 @@ fn benchstat_reads_the_benchmark_text() {
     assert!((figures[&("cycles/op", "Thread/futex")].0 - 1056.0).abs() < 1e-9);
     // Two samples of six that do not overlap: of the C(12, 6) = 924 ways to split twelve, two are as far apart.
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("old"), &exported.text).unwrap();
-    std::fs::write(dir.path().join("new"), export(&slower(&run), "benchstat").text).unwrap();
+    std::fs::write(dir.path().join("old"), exported.text()).unwrap();
+    std::fs::write(dir.path().join("new"), export(&slower(&run), "benchstat").text()).unwrap();
     let (out, _) = self::run(
         std::process::Command::new(&benchstat).current_dir(dir.path()).args(["-format", "csv", "old", "new"]),
     );
@@ -286,7 +286,7 @@ fn benchstat_reads_the_benchmark_text() {
     assert_eq!(figures[&("sim-instructions/op", "Riscv-trap/lean@spike")], (23.0, "0%"));
     assert_eq!(figures.keys().filter(|(unit, _)| *unit == "sec/op").count(), timed(&run), "{csv}");
     for run in &runs()[1..] {
-        of(&export(run, "benchstat").text);
+        of(export(run, "benchstat").text());
     }
 }
 
@@ -301,11 +301,11 @@ fn compare_py_reads_the_google_benchmark_json() {
         let dir = tempfile::tempdir().unwrap();
         let exported = export(&run, "google-benchmark");
         let slower = slower(&run);
-        std::fs::write(dir.path().join("a.json"), &exported.text).unwrap();
-        std::fs::write(dir.path().join("b.json"), export(&slower, "google-benchmark").text).unwrap();
+        std::fs::write(dir.path().join("a.json"), exported.text()).unwrap();
+        std::fs::write(dir.path().join("b.json"), export(&slower, "google-benchmark").text()).unwrap();
         let mut command = foreign::python(&python);
         command.current_dir(dir.path()).args([COMPARE, "--no-color", "benchmarks", "a.json", "b.json"]);
-        let document: Value = serde_json::from_str(&exported.text).unwrap();
+        let document: Value = serde_json::from_str(exported.text()).unwrap();
         let rows = document["benchmarks"].as_array().unwrap();
         if rows.is_empty() {
             continue;
@@ -345,7 +345,7 @@ fn tracerbench_reads_the_trace() {
     let see = |run: &Run| {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("trace.json");
-        std::fs::write(&file, export(run, "chrome-trace").text).unwrap();
+        std::fs::write(&file, export(run, "chrome-trace").text()).unwrap();
         let mut command = std::process::Command::new(&node);
         command.arg(foreign::file("trace.js")).arg(&modules).arg(&file);
         serde_json::from_str::<Value>(&self::run(&mut command).0).unwrap()
@@ -401,7 +401,7 @@ fn bencher_and_github_get_what_their_pages_describe() {
     });
     for run in runs() {
         for (format, schema) in [("bencher", &bencher), ("github-action-benchmark", &github)] {
-            let document: Value = serde_json::from_str(&export(&run, format).text).unwrap();
+            let document: Value = serde_json::from_str(export(&run, format).text()).unwrap();
             let errors: Vec<String> = jsonschema::validator_for(schema)
                 .unwrap()
                 .iter_errors(&document)
@@ -411,12 +411,12 @@ fn bencher_and_github_get_what_their_pages_describe() {
         }
     }
     let run = full();
-    let document: Value = serde_json::from_str(&export(&run, "bencher").text).unwrap();
+    let document: Value = serde_json::from_str(export(&run, "bencher").text()).unwrap();
     let metric = &document["thread/futex"]["latency"];
     assert_eq!(metric["value"], 528.0);
     assert!(metric["lower_value"].as_f64() < metric["value"].as_f64());
     assert_eq!(document.as_object().unwrap().len(), measured(&run));
-    let document: Value = serde_json::from_str(&export(&run, "github-action-benchmark").text).unwrap();
+    let document: Value = serde_json::from_str(export(&run, "github-action-benchmark").text()).unwrap();
     let entry = document.as_array().unwrap().iter().find(|entry| entry["name"] == "thread/futex").unwrap();
     assert_eq!((&entry["unit"], &entry["value"]), (&json!("ns/switch"), &json!(528.0)));
     assert_eq!(document.as_array().unwrap().len(), measured(&run));

@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod alu;
+mod bare;
 mod blocks;
 mod boot;
 mod bus;
@@ -78,6 +79,7 @@ pub mod timing;
 mod trap;
 mod turn;
 
+pub use bare::EXIT_CALLS;
 pub use boot::{Boot, BootError, Firmware};
 pub use code::Code;
 pub use config::{Config, ConfigError, MachineKind};

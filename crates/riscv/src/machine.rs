@@ -117,6 +117,8 @@ pub struct Machine {
     pub(crate) turns: Turns,
     /// Calls from supervisor mode are answered by the machine itself instead of firmware.
     pub(crate) sbi: bool,
+    /// An `ecall` for which there is no handler can end the program.
+    pub(crate) exits_by_ecall: bool,
 }
 
 /// What the clock of [`Rtc`] shows at reset: 2026-01-01.
@@ -172,6 +174,7 @@ impl Machine {
             stopped: None,
             turns: Turns::new(Vec::new()),
             sbi: false,
+            exits_by_ecall: false,
             config,
         };
         machine.reset_harts(machine.bus.ram_base, ROM_BASE);
@@ -454,6 +457,10 @@ impl Machine {
     }
 
     fn take_exception<O: Observer>(&mut self, e: Exception, obs: &mut O) -> Step {
+        if let Some(stop) = self.exit_by(e.cause) {
+            self.stopped = Some(stop);
+            return Step::Stopped(stop);
+        }
         trap::take(&mut self.hart, &mut self.bus, e.cause, e.tval, obs);
         Step::Trapped
     }

@@ -72,7 +72,7 @@ pub(crate) fn examples(mut whole: Command) -> anyhow::Result<ExitCode> {
         let options: Vec<&str> = command.get_arguments().filter_map(|option| option.get_long()).collect();
         json!({ "command": path[1..].join(" "), "options": options, "examples": lines(&help) })
     });
-    Sink::text(None, "")?.deliver(&format!("{:#}\n", described.collect::<serde_json::Value>()))
+    Sink::text(None, "")?.deliver(format!("{:#}\n", described.collect::<serde_json::Value>()))
 }
 
 /// The lines below `Example:` or `Examples:`.

@@ -34,7 +34,7 @@ pub(crate) fn export(args: &Args) -> anyhow::Result<ExitCode> {
     sink.keeps(&[&args.run])?;
     let run = existing_store(&args.store)?.load(&args.run).map_err(Usage::error)?;
     let exported = args.format.export(&run)?;
-    sink.deliver(&exported.text)?;
+    sink.deliver(&exported.bytes)?;
     for (row, why) in &exported.left_out {
         say(format!("tollgate: {row} is not in it: {why}"));
     }

@@ -90,9 +90,10 @@ impl Sink {
     }
 
     /// Delivers the result, whole or not at all.
-    pub(crate) fn deliver(&self, text: &str) -> anyhow::Result<ExitCode> {
+    pub(crate) fn deliver(&self, bytes: impl AsRef<[u8]>) -> anyhow::Result<ExitCode> {
+        let bytes = bytes.as_ref();
         if let Some(path) = &self.out {
-            return file::replace(path, text.as_bytes()).map(|()| ExitCode::SUCCESS).map_err(|error| {
+            return file::replace(path, bytes).map(|()| ExitCode::SUCCESS).map_err(|error| {
                 let what = match error.kind() {
                     io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                         "; make room there, or choose a file on another disk"
@@ -103,11 +104,11 @@ impl Sink {
             });
         }
         if self.aside {
-            let _ = io::stderr().write_all(text.as_bytes());
+            let _ = io::stderr().write_all(bytes);
             return Ok(ExitCode::SUCCESS);
         }
         let mut stdout = io::stdout().lock();
-        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             // A reader that closes early (`| head`) is not a failure.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             done => done.context("standard output cannot be written (--out FILE writes to a file)")?,

@@ -1,7 +1,8 @@
 // image: probe linux
-// The first process of a Linux whose crossings are billed (crates/lab/src/kernel). It asks on the console which ones, makes
-// each many times with warm caches, then a few times after it has read more memory than caches hold, and switches the
-// machine off. Who watches sees the crossings themselves; so nothing is measured or printed here.
+// image: probe-xv6 linux -DXV6 -Wl,-N -Wl,-Ttext=0
+// The first process of a Linux or xv6 whose crossings are billed (crates/lab/src/kernel). It asks on the console which ones, makes
+// each many times with warm caches, then a few times after it has read more memory than caches hold, and says that it is done.
+// Who watches sees the crossings themselves; so nothing is measured or printed here.
 //
 // A mark, an instruction without effect (RISC-V's hints for custom use), says where a crossing begins and of which kind it is,
 // and where it has ended. The crossing itself is from the first trap behind the mark to the return from the last one
@@ -11,21 +12,33 @@
 // The crossings, in the order of `CROSSINGS` in crates/lab/src/kernel/crossings.rs.
 enum { END, GETPID, READ, WRITE, OPENAT, FAULT_ANONYMOUS, FAULT_FILE, FAULT_COPY, SIGNAL, SWITCH_PROCESS, SWITCH_THREAD, FORK,
        EXEC, TICK, CROSSINGS };
+// The mark behind all of them.
+enum { DONE = 99 };
+#ifdef XV6
+// xv6's numbers of calls, and a device of it.
+enum { CALL_FORK = 1, CALL_EXIT = 2, CALL_WAIT = 3, CALL_PIPE = 4, CALL_READ = 5, CALL_EXEC = 7, CALL_GETPID = 11,
+       CALL_OPEN = 15, CALL_WRITE = 16, CALL_MKNOD = 17, CALL_CLOSE = 21, CONSOLE = 1,
+       FIRST_CALL = CALL_GETPID };
+// It copies and clears each page of a process one byte at a time.
+enum { MEMORY = 256 << 10, WARM_TASKS = 12 };
+#else
 // Linux's numbers of calls.
 enum { CALL_FTRUNCATE = 46, CALL_OPENAT = 56, CALL_CLOSE = 57, CALL_PIPE2 = 59, CALL_READ = 63, CALL_WRITE = 64,
-       CALL_EXIT = 93, CALL_KILL = 129, CALL_SIGACTION = 134, CALL_REBOOT = 142, CALL_GETPID = 172, CALL_GETPPID = 173,
-       CALL_CLONE = 220, CALL_EXECVE = 221, CALL_MMAP = 222, CALL_MADVISE = 233, CALL_WAIT4 = 260 };
+       CALL_EXIT = 93, CALL_KILL = 129, CALL_SIGACTION = 134, CALL_GETPID = 172, CALL_GETPPID = 173,
+       CALL_CLONE = 220, CALL_EXECVE = 221, CALL_MMAP = 222, CALL_MADVISE = 233, CALL_WAIT4 = 260,
+       FIRST_CALL = CALL_GETPPID };
+enum { MEMORY = 2 << 20, WARM_TASKS = 60 };
+#endif
 enum { HERE = -100, READ_WRITE = 3, PRIVATE = 2, ANONYMOUS = 0x20, DONTNEED = 4, CREATE = 0100, SIGUSR1 = 10, SIGCHLD = 17 };
 // CLONE_VM, FS, FILES, SIGHAND, THREAD and SYSVSEM.
 enum { THREAD = 0x50f00 };
-enum { WARM = 200, WARM_TASKS = 60, EVICTED = 12, LINE = 64, PAGE = 4096, AROUND = 16 * PAGE, STACK = 4096 };
+enum { WARM = 200, EVICTED = 12, LINE = 64, PAGE = 4096, AROUND = 16 * PAGE, STACK = 4096 };
 // Ticks of 4 ms come 16 times, of the 10 MHz of the machine's time.
 enum { SPIN = 16 * 40000 };
 
 #define MARK(kind) __asm__ volatile("slti zero, zero, %0" ::"i"(kind) : "memory")
 
-static u8 memory[2 << 20];
-static u8 stack[STACK] __attribute__((aligned(16)));
+static u8 memory[MEMORY];
 static int to[2], from[2];
 
 static void evict(int i, int warm) {
@@ -33,6 +46,41 @@ static void evict(int i, int warm) {
     for (u64 at = 0; at < sizeof memory; at += LINE) *(volatile u8 *)&memory[at];
 }
 
+#define TIMES(warm) for (int i = 0; evict(i, warm), i < warm + EVICTED; i++)
+#define CALLS(kind, number, a, b, c)                       \
+    TIMES(WARM) {                                          \
+        MARK(kind);                                        \
+        long result = system_call(number, a, b, c);        \
+        MARK(END);                                         \
+        if (kind == OPENAT) system_call(CALL_CLOSE, result, 0, 0); \
+    }
+
+#ifdef XV6
+static long fork(void) { return system_call(CALL_FORK, 0, 0, 0); }
+static void reap(void) { system_call(CALL_WAIT, 0, 0, 0); }
+static void execute(const char *name, const char *const *list) { system_call(CALL_EXEC, (long)name, (long)list, 0); }
+static void make_pipe(int *ends) { system_call(CALL_PIPE, (long)ends, 0, 0); }
+static long open(const char *name, long flags) { return system_call(CALL_OPEN, (long)name, flags, 0); }
+
+// The first file that is open.
+static void open_console(void) {
+    if (open("console", 2) == 0) return;
+    system_call(CALL_MKNOD, (long)"console", CONSOLE, 0);
+    open("console", 2);
+}
+
+// To a pipe, which another call then empties.
+static void writes(void) {
+    u8 byte = 0;
+    make_pipe(to);
+    TIMES(WARM) {
+        MARK(WRITE);
+        system_call(CALL_WRITE, to[1], (long)&byte, 1);
+        MARK(END);
+        system_call(CALL_READ, to[0], (long)&byte, 1);
+    }
+}
+#else
 static long call6(long number, long a, long b, long c, long d, long e, long f) {
     register long a0 __asm__("a0") = a;
     register long a1 __asm__("a1") = b;
@@ -45,14 +93,10 @@ static long call6(long number, long a, long b, long c, long d, long e, long f) {
     return a0;
 }
 
-#define TIMES(warm) for (int i = 0; evict(i, warm), i < warm + EVICTED; i++)
-#define CALLS(kind, number, a, b, c)                       \
-    TIMES(WARM) {                                          \
-        MARK(kind);                                        \
-        long result = system_call(number, a, b, c);        \
-        MARK(END);                                         \
-        if (kind == OPENAT) system_call(CALL_CLOSE, result, 0, 0); \
-    }
+static long fork(void) { return call6(CALL_CLONE, SIGCHLD, 0, 0, 0, 0, 0); }
+static void reap(void) { call6(CALL_WAIT4, -1, 0, 0, 0, 0, 0); }
+static void execute(const char *name, const char *const *list) { system_call(CALL_EXECVE, (long)name, (long)list, 0); }
+static void make_pipe(int *ends) { system_call(CALL_PIPE2, (long)ends, 0, 0); }
 
 static long open(const char *name, long flags) { return call6(CALL_OPENAT, HERE, (long)name, flags, 0600, 0, 0); }
 
@@ -116,6 +160,8 @@ static void signals(void) {
     }
 }
 
+#endif
+
 // The other side of the pipes: the crossing ends when its read returns.
 static void echo(void) {
     u8 byte;
@@ -128,17 +174,15 @@ static void echo(void) {
 }
 
 static void pipes(void) {
-    system_call(CALL_PIPE2, (long)to, 0, 0);
-    system_call(CALL_PIPE2, (long)from, 0, 0);
+    make_pipe(to);
+    make_pipe(from);
 }
-
-static void reap(void) { call6(CALL_WAIT4, -1, 0, 0, 0, 0, 0); }
 
 // From the write that wakes until the other one's read returns.
 static void switches_process(void) {
     u8 byte = 0;
     pipes();
-    if (call6(CALL_CLONE, SIGCHLD, 0, 0, 0, 0, 0) == 0) echo();
+    if (fork() == 0) echo();
     TIMES(WARM) {
         MARK(SWITCH_PROCESS);
         system_call(CALL_WRITE, to[1], (long)&byte, 1);
@@ -147,6 +191,7 @@ static void switches_process(void) {
     reap();
 }
 
+#ifndef XV6
 // On a stack of its own from the first instruction on.
 static void start(void (*run)(void), u8 *top) {
     register long a0 __asm__("a0") = THREAD;
@@ -160,6 +205,7 @@ static void start(void (*run)(void), u8 *top) {
 }
 
 static void switches_thread(void) {
+    static u8 stack[STACK] __attribute__((aligned(16)));
     u8 byte = 0;
     pipes();
     start(echo, stack + sizeof stack);
@@ -170,11 +216,13 @@ static void switches_thread(void) {
     }
 }
 
+#endif
+
 // A process that ends at once, and the wait for its end.
 static void forks(void) {
     TIMES(WARM_TASKS) {
         MARK(FORK);
-        if (call6(CALL_CLONE, SIGCHLD, 0, 0, 0, 0, 0) == 0) system_call(CALL_EXIT, 0, 0, 0);
+        if (fork() == 0) system_call(CALL_EXIT, 0, 0, 0);
         reap();
         MARK(END);
     }
@@ -184,8 +232,8 @@ static void execs(void) {
     static const char *const arguments[] = {"/init", 0};
     TIMES(WARM_TASKS) {
         MARK(EXEC);
-        if (call6(CALL_CLONE, SIGCHLD, 0, 0, 0, 0, 0) == 0) {
-            system_call(CALL_EXECVE, (long)arguments[0], (long)arguments, 0);
+        if (fork() == 0) {
+            execute(arguments[0], arguments);
             system_call(CALL_EXIT, 1, 0, 0);
         }
         reap();
@@ -193,6 +241,7 @@ static void execs(void) {
     }
 }
 
+#ifndef XV6
 static u64 now(void) {
     u64 time;
     __asm__ volatile("rdtime %0" : "=r"(time));
@@ -207,10 +256,13 @@ static void ticks(void) {
     MARK(END);
 }
 
+#endif
+
 // The numbers of crossings, in one line.
 static int asked(u8 *is_asked) {
+    static const char question[] = "tollgate: which crossings?\n";
     u8 line[128];
-    put("tollgate: which crossings?\n");
+    system_call(CALL_WRITE, 0, (long)question, sizeof question - 1);
     long n = system_call(CALL_READ, 0, (long)line, sizeof line);
     int number = 0, some = 0;
     for (long i = 0; i < n; i++) {
@@ -226,17 +278,29 @@ static int asked(u8 *is_asked) {
 
 int main(void) {
     // Who is not the first process was started by it, to end.
-    if (system_call(CALL_GETPID, 0, 0, 0) != 1) return 0;
+    if (system_call(CALL_GETPID, 0, 0, 0) != 1) system_call(CALL_EXIT, 0, 0, 0);
     // Pages of its own, not all of them the zero page.
     for (u64 i = 0; i < sizeof memory; i += PAGE) memory[i] = 1;
+#ifdef XV6
+    open_console();
+#endif
     static u8 is_asked[CROSSINGS];
     while (!asked(is_asked)) {
     }
     // Who watches waits for this one.
-    for (int i = 0; i < 1000; i++) system_call(CALL_GETPPID, 0, 0, 0);
-    long zero = open("/dev/zero", 0), null = open("/dev/null", 1);
+    for (int i = 0; i < 1000; i++) system_call(FIRST_CALL, 0, 0, 0);
     u8 byte = 0;
     if (is_asked[GETPID]) CALLS(GETPID, CALL_GETPID, 0, 0, 0);
+#ifdef XV6
+    long file = open("/init", 0);
+    if (is_asked[READ]) CALLS(READ, CALL_READ, file, (long)&byte, 1);
+    if (is_asked[WRITE]) writes();
+    if (is_asked[OPENAT]) CALLS(OPENAT, CALL_OPEN, (long)"/init", 0, 0);
+    if (is_asked[SWITCH_PROCESS]) switches_process();
+    if (is_asked[FORK]) forks();
+    if (is_asked[EXEC]) execs();
+#else
+    long zero = open("/dev/zero", 0), null = open("/dev/null", 1);
     if (is_asked[READ]) CALLS(READ, CALL_READ, zero, (long)&byte, 1);
     if (is_asked[WRITE]) CALLS(WRITE, CALL_WRITE, null, (long)&byte, 1);
     if (is_asked[OPENAT]) CALLS(OPENAT, CALL_OPENAT, HERE, (long)"/init", 0);
@@ -249,7 +313,8 @@ int main(void) {
     if (is_asked[FORK]) forks();
     if (is_asked[EXEC]) execs();
     if (is_asked[TICK]) ticks();
-    // Linux's magic numbers, and LINUX_REBOOT_CMD_POWER_OFF.
-    system_call(CALL_REBOOT, 0xfee1dead, 672274793, 0x4321fedc);
-    return 0;
+#endif
+    MARK(DONE);
+    for (;;) {
+    }
 }

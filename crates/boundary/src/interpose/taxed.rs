@@ -15,11 +15,18 @@ struct Taxed {
     plain: Box<dyn Crossing>,
     /// How many counts `with` and `plain` prove.
     claims: [usize; 2],
+    /// Plain crossings that one span stands for.
+    together: u64,
 }
 
 /// The crossing `with`, whose bill is that of `plain` and the tax. Each proves so many counts.
 pub(super) fn taxed(with: Opened, plain: Opened, claims: [usize; 2]) -> Opened {
-    Ok(Box::new(Taxed { with: with?, plain: plain?, claims }))
+    taxed_together(with, plain, claims, TOGETHER)
+}
+
+/// The same with this many plain crossings in a span: for those that are short against an empty batch.
+pub(super) fn taxed_together(with: Opened, plain: Opened, claims: [usize; 2], together: u64) -> Opened {
+    Ok(Box::new(Taxed { with: with?, plain: plain?, claims, together }))
 }
 
 impl Crossing for Taxed {
@@ -56,9 +63,13 @@ impl Crossing for Taxed {
     /// Single crossings would be lost in the clock's own time, so each span is the mean of a few, without what an empty
     /// batch takes.
     fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
-        let together = TOGETHER.min(self.plain.most_passes());
+        let together = self.together.min(self.plain.most_passes());
         let pair = pair_ticks(now);
         for _ in 0..(u64::from(count) / together).clamp(2, 8) {
+            // Not timed: what follows another probe's batch, which left other caches and a sleeping child behind, takes
+            // longer than what follows this.
+            self.plain.prepare(0)?;
+            self.plain.cross(0)?;
             let mut times = [0_u64; 2];
             for (passes, time) in [together, 0].into_iter().zip(&mut times) {
                 self.plain.prepare(passes)?;

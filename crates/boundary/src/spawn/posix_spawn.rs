@@ -46,7 +46,7 @@ impl Path {
 }
 
 /// Turns common failures into skips that name the remedy.
-fn explain(refusal: Refusal) -> Refusal {
+pub(crate) fn explain(refusal: Refusal) -> Refusal {
     let Refusal::Failed(text) = &refusal else { return refusal };
     let no_proc = io::Error::from_raw_os_error(libc::ENOENT).to_string();
     if text.ends_with(&no_proc) {

@@ -1,8 +1,8 @@
 //! The smallest static program: an ELF header, one segment, and an exit.
 
-use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::Errno;
-use std::{fs::File, io::Write, os::fd::OwnedFd};
+use crate::memory_file;
+use rustix::fs::MemfdFlags;
+use std::os::fd::OwnedFd;
 use tollgate_measure::Refusal;
 
 /// Its exit status.
@@ -98,24 +98,5 @@ pub(super) fn in_memory() -> Result<OwnedFd, Refusal> {
             "add its exit to the table in spawn/tiny_program.rs",
         ));
     };
-    let memory = create().map_err(|error| match error {
-        // The sysctl forbids executable memory files.
-        Errno::ACCESS => Refusal::skip(
-            "the system allows no executable file in memory (vm.memfd_noexec is 2)",
-            "have the administrator lower the sysctl vm.memfd_noexec",
-        ),
-        _ => crate::task::refusal("memfd_create", &error.into()),
-    })?;
-    let mut file = File::from(memory);
-    file.write_all(&image(&machine))?;
-    Ok(file.into())
-}
-
-fn create() -> Result<OwnedFd, Errno> {
-    let create = |flags| memfd_create("tollgate-exit", MemfdFlags::CLOEXEC | flags);
-    match create(MemfdFlags::EXEC) {
-        // Kernels before 6.3 do not know MFD_EXEC and make every such file executable.
-        Err(Errno::INVAL) => create(MemfdFlags::empty()),
-        made => made,
-    }
+    memory_file::executable("tollgate-exit", &image(&machine), MemfdFlags::CLOEXEC)
 }

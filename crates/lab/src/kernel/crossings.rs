@@ -1,9 +1,46 @@
 //! What the first process of ours crosses; `guests/riscv/programs/probe.c` makes them.
 
+use serde::Deserialize;
 use tollgate_record::Per;
 
 /// Crossings after the caches were evicted.
 pub(super) const EVICTED: usize = 12;
+
+/// Whose system calls a kernel has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum System {
+    /// Linux, whose first process is in an initial RAM disk.
+    Linux,
+    /// xv6 for RISC-V, whose first process is on its drive.
+    Xv6,
+}
+
+impl System {
+    /// What its first process can cross.
+    pub fn crossings(self) -> &'static [Kind] {
+        match self {
+            Self::Linux => &CROSSINGS,
+            Self::Xv6 => &XV6,
+        }
+    }
+
+    /// The call that the process begins with: `getppid`, and `getpid`.
+    pub(super) fn first_call(self) -> u64 {
+        match self {
+            Self::Linux => 173,
+            Self::Xv6 => 11,
+        }
+    }
+
+    /// How much it reads to evict what caches contain.
+    pub(super) fn evicts(self) -> &'static str {
+        match self {
+            Self::Linux => "2 MiB",
+            Self::Xv6 => "256 KiB",
+        }
+    }
+}
 
 /// A kind of crossing.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +65,7 @@ const fn other(name: &'static str, per: Per, warm: usize, about: &'static str) -
     Kind { name, about, call: None, per, warm: Some(warm) }
 }
 
-/// All of them; the first one's mark is 1.
+/// All of Linux; the first one's mark is 1.
 pub static CROSSINGS: [Kind; 13] = [
     call("getpid", 172, "the number of the process"),
     call("read", 63, "a byte from /dev/zero"),
@@ -61,15 +98,34 @@ pub static CROSSINGS: [Kind; 13] = [
     },
 ];
 
-/// The crossing of a name.
+/// Those of xv6, marked as Linux's of the same name.
+static XV6: [Kind; 7] = [
+    call("getpid", 11, "the number of the process"),
+    call("read", 5, "a byte from a file in the buffer cache"),
+    call("write", 16, "a byte to a pipe"),
+    call("openat", 15, "open of an existing file"),
+    other("switch-process", Per::Switch, 200, "from a write to a pipe until another process has read it"),
+    other(
+        "fork",
+        Per::Task,
+        12,
+        "a process of 256 KiB is copied, the copy ends, and its parent waits for that",
+    ),
+    other("exec", Per::Task, 12, "as fork, and the copy executes a program of 256 KiB that ends at once"),
+];
+
+/// The crossing of a name, in Linux.
 pub fn crossing(name: &str) -> Option<&'static Kind> {
     CROSSINGS.iter().find(|kind| kind.name == name)
 }
 
+/// What marks the end of all crossings.
+pub(super) const DONE: u16 = 99;
+
 impl Kind {
     /// The number that marks it in the program.
     pub(super) fn mark(&self) -> u16 {
-        CROSSINGS.iter().position(|kind| kind == self).map_or(0, |n| n as u16 + 1)
+        CROSSINGS.iter().position(|kind| kind.name == self.name).map_or(0, |n| n as u16 + 1)
     }
 }
 
@@ -87,8 +143,26 @@ mod tests {
         let expected: Vec<&str> = CROSSINGS.iter().map(|kind| kind.name).chain(["crossings"]).collect();
         assert_eq!(names, expected);
         assert_eq!(crossing("getpid").unwrap().mark(), 1);
-        for (constant, value) in [("WARM", 200), ("WARM_TASKS", 60), ("EVICTED", EVICTED)] {
-            assert!(source.contains(&format!("{constant} = {value},")), "{constant}");
+        assert!(XV6.iter().all(|kind| kind.mark() == crossing(kind.name).unwrap().mark()));
+        let (begin, rest) = source.split_once("#ifdef XV6").unwrap();
+        let (xv6, linux) = rest.split_once("#else").unwrap();
+        assert!(begin.contains(&format!("DONE = {DONE} ")));
+        for (part, constant, value) in [
+            (rest, "WARM", "200"),
+            (rest, "EVICTED", "12"),
+            (xv6, "MEMORY", "256 << 10"),
+            (xv6, "WARM_TASKS", "12"),
+            (xv6, "FIRST_CALL", "CALL_GETPID"),
+            (linux, "MEMORY", "2 << 20"),
+            (linux, "WARM_TASKS", "60"),
+            (linux, "FIRST_CALL", "CALL_GETPPID"),
+        ] {
+            assert!(part.contains(&format!("{constant} = {value}")), "{constant} = {value}");
+        }
+        for kind in &XV6 {
+            let name = kind.name.strip_suffix("at").unwrap_or(kind.name).to_uppercase();
+            let Some(number) = kind.call else { continue };
+            assert!(xv6.contains(&format!("CALL_{name} = {number}")), "{name}");
         }
     }
 }

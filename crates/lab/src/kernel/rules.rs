@@ -1,41 +1,73 @@
 //! Which phase of a crossing an instruction of a kernel belongs to: rules over its functions, in a file for each kernel.
 
 use serde::Deserialize;
-use tollgate_riscv::{Class, Insn};
+use tollgate_riscv::{Class, Insn, Op};
 
+use super::crossings::System;
+use super::kallsyms::Symbol;
 use crate::phase::Phase;
 
 /// The rules of one kernel.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Rules {
+pub struct Rules {
+    /// Whose system calls it has: which first process makes the crossings.
+    pub(crate) system: System,
     /// The function that begins at the trap vector.
     pub(crate) entry: String,
+    #[serde(default, rename = "alias")]
+    aliases: Vec<Alias>,
     #[serde(rename = "rule")]
     rules: Vec<Rule>,
 }
 
-#[derive(Deserialize)]
+/// A page of the kernel that every address space has at another address as well.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Alias {
+    symbol: String,
+    at: u64,
+}
+
+const PAGE: u64 = 4096;
+
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    phase: String,
+    #[serde(deserialize_with = "phase")]
+    phase: Phase,
     functions: Vec<String>,
     only: Option<Only>,
 }
 
 /// What instructions a rule is about.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Only {
     Load,
     Store,
     Csr,
+    /// The address space, and what is forgotten of it.
+    Space,
     System,
 }
 
+/// The number of the register with the address space.
+const SATP: i64 = 0x180;
+
+fn phase<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Phase, D::Error> {
+    let name = String::deserialize(from)?;
+    name.parse().map_err(|_| serde::de::Error::custom(format!("there is no phase '{name}'")))
+}
+
 impl Only {
-    fn fits(self, class: Class) -> bool {
+    fn fits(self, insn: &Insn) -> bool {
+        let class = insn.row().class;
         match self {
+            Self::Space => {
+                matches!(insn.op, Op::SfenceVma | Op::SinvalVma)
+                    || class == Class::Csr && insn.imm & 0xfff == SATP
+            }
             Self::Load => matches!(class, Class::Load),
             Self::Store => matches!(class, Class::Store),
             Self::Csr => matches!(class, Class::Csr),
@@ -44,18 +76,54 @@ impl Only {
     }
 }
 
-/// Linux's.
-const LINUX: &str = include_str!("linux.toml");
+/// The kernels whose rules are here.
+const KNOWN: [(&str, &str); 2] = [("linux", include_str!("linux.toml")), ("xv6", include_str!("xv6.toml"))];
 
 impl Rules {
-    /// The rules for Linux.
-    pub(crate) fn linux() -> Result<Self, toml::de::Error> {
-        toml::from_str(LINUX)
+    /// The names of the kernels whose rules are known.
+    pub const NAMES: [&str; 2] = [KNOWN[0].0, KNOWN[1].0];
+
+    /// Reads a file of rules.
+    ///
+    /// # Errors
+    /// The place that is wrong, and why.
+    pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    /// Those of a kernel by its name.
+    pub fn of(name: &str) -> Option<Self> {
+        let (_, text) = KNOWN.iter().find(|known| known.0 == name)?;
+        Self::parse(text).ok()
+    }
+
+    /// Those whose trap handler is among the symbols.
+    pub(crate) fn detect(symbols: &[Symbol]) -> Option<Self> {
+        let known = Self::NAMES.iter().filter_map(|name| Self::of(name));
+        known.into_iter().find(|rules| rules.entry(symbols).is_some())
+    }
+
+    /// Where traps are taken, by the symbols.
+    pub(crate) fn entry(&self, symbols: &[Symbol]) -> Option<u64> {
+        let all = symbols.iter().cloned().chain(self.moved(symbols));
+        all.filter(|symbol| symbol.0 == self.entry).map(|symbol| symbol.1).next_back()
+    }
+
+    /// The functions of pages that are at other addresses as well.
+    pub(crate) fn moved(&self, symbols: &[Symbol]) -> Vec<Symbol> {
+        let page = |alias: &Alias| {
+            let from = symbols.iter().find(|symbol| symbol.0 == alias.symbol).map(|symbol| symbol.1);
+            let at = alias.at;
+            let offset =
+                move |address: u64| Some(address.wrapping_sub(from?)).filter(|offset| *offset < PAGE);
+            let moved = |symbol: &Symbol| Some((symbol.0.clone(), at.wrapping_add(offset(symbol.1)?)));
+            symbols.iter().filter_map(moved).collect::<Vec<_>>()
+        };
+        self.aliases.iter().flat_map(page).collect()
     }
 
     /// The phase of an instruction of a function, if a rule names it.
     pub(crate) fn phase(&self, function: &str, insn: &Insn) -> Option<Phase> {
-        let class = insn.row().class;
         let named = |name: &String| match name.strip_suffix('*') {
             Some(begin) => function.starts_with(begin),
             None => function == name,
@@ -63,8 +131,8 @@ impl Rules {
         let rule = self
             .rules
             .iter()
-            .find(|rule| rule.only.is_none_or(|only| only.fits(class)) && rule.functions.iter().any(named));
-        rule.map(|rule| rule.phase.parse().unwrap_or(Phase::Other))
+            .find(|rule| rule.only.is_none_or(|only| only.fits(insn)) && rule.functions.iter().any(named));
+        rule.map(|rule| rule.phase)
     }
 }
 
@@ -75,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_first_rule_that_fits_holds() {
-        let rules = Rules::linux().unwrap();
+        let rules = Rules::of("linux").unwrap();
         assert_eq!(rules.entry, "handle_exception");
         let phase = |function: &str, op: Op| {
             let decoder = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap());
@@ -90,7 +158,45 @@ mod tests {
         assert_eq!(phase("__riscv_sys_getpid", Op::Ld), Some(Phase::Handler));
         assert_eq!(phase("try_to_wake_up", Op::Ld), Some(Phase::Wake));
         assert_eq!(phase("_raw_spin_lock", Op::Ld), None);
-        // Every rule names a phase that exists.
-        assert!(rules.rules.iter().all(|rule| rule.phase.parse::<Phase>().is_ok()));
+    }
+
+    /// By `kernel/trampoline.S` of xv6.
+    #[test]
+    fn the_trampoline_of_xv6_is_where_programs_have_it() {
+        let rules = Rules::of("xv6").unwrap();
+        let symbols: Vec<Symbol> = [
+            ("kernelvec", 0x8000_5ab0),
+            ("trampoline", 0x8000_7000),
+            ("uservec", 0x8000_7000),
+            ("userret", 0x8000_709c),
+            ("etext", 0x8000_8000),
+        ]
+        .map(|(name, at): (&str, u64)| (name.to_owned(), at))
+        .into();
+        assert_eq!(rules.entry(&symbols), Some(0x3f_ffff_f000));
+        let moved = rules.moved(&symbols);
+        assert!(moved.contains(&("userret".to_owned(), 0x3f_ffff_f09c)), "{moved:?}");
+        assert_eq!(moved.len(), 3);
+        assert_eq!(Rules::detect(&symbols).map(|rules| rules.system), Some(System::Xv6));
+        assert!(Rules::detect(&symbols[3..]).is_none());
+
+        let decoder = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap());
+        let phase = |function: &str, word: u32| rules.phase(function, &decoder.decode(word).unwrap());
+        // csrw sscratch, a0; csrw satp, a0; sfence.vma; sd ra, 40(a0); ld ra, 40(a0); sret.
+        assert_eq!(phase("uservec", 0x1405_1073), Some(Phase::Save));
+        assert_eq!(phase("uservec", 0x1805_1073), Some(Phase::Space));
+        assert_eq!(phase("userret", 0x1200_0073), Some(Phase::Space));
+        assert_eq!(phase("uservec", 0x0215_3423), Some(Phase::Save));
+        assert_eq!(phase("userret", 0x0285_3083), Some(Phase::Restore));
+        assert_eq!(phase("userret", 0x1020_0073), Some(Phase::Return));
+    }
+
+    #[test]
+    fn a_wrong_file_of_rules_is_refused_with_the_reason() {
+        let rules = |rest: &str| Rules::parse(&format!("entry = \"trap\"\n{rest}")).unwrap_err().to_string();
+        assert!(rules("system = \"minix\"\nrule = []").contains("expected `linux` or `xv6`"));
+        assert!(rules("rule = []").contains("missing field `system`"));
+        let error = rules("system = \"xv6\"\n[[rule]]\nphase = \"sleep\"\nfunctions = []");
+        assert!(error.contains("there is no phase 'sleep'"), "{error}");
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use tollgate_riscv::timing::{Cause, Causes, Core, CoreError};
 use tollgate_riscv::{Access, Class, Code, Observer, Op, Privilege, Retired, Trap, TrapReturn, Walk};
 
+use super::crossings::DONE;
 use super::rules::Rules;
 use crate::cycles::Clock;
 use crate::phase::Phase;
@@ -92,6 +93,8 @@ pub(crate) struct Watch {
     last: usize,
     /// Finished crossings by their mark, in order.
     pub(crate) crossings: BTreeMap<u16, Vec<Bill>>,
+    /// The program has made them all.
+    pub(crate) done: bool,
     /// A crossing whose parts are not what the counter says: both numbers.
     pub(crate) wrong: Option<(u64, u64)>,
 }
@@ -99,7 +102,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// For functions by address, in order; `tick` marks crossings of the timer.
     pub(crate) fn new(
-        symbols: impl Iterator<Item = (String, u64)>,
+        symbols: Vec<(String, u64)>,
         rules: Rules,
         tick: u16,
         core: Option<&Core>,
@@ -107,8 +110,10 @@ impl Watch {
     ) -> Result<Self, CoreError> {
         let mut names = vec![NAMELESS.to_owned(), PROGRAM.to_owned()];
         let mut marks = Vec::new();
+        let mut symbols = symbols;
+        // Of several names for one place the first one holds, or the one that the rules have for the entry.
+        symbols.sort_by_key(|(name, address)| (*address, *name != rules.entry));
         for (name, address) in symbols {
-            // Of several names for one place the first one holds.
             if marks.last().is_none_or(|&(last, _)| last != address) {
                 marks.push((address, names.len()));
                 names.push(name);
@@ -129,6 +134,7 @@ impl Watch {
             emptied: None,
             last: 0,
             crossings: BTreeMap::new(),
+            done: false,
             wrong: None,
         })
     }
@@ -140,6 +146,7 @@ impl Watch {
 
     /// The program marks where a crossing begins, or 0 where it has ended.
     fn mark(&mut self, mark: u16) {
+        self.done |= mark == DONE;
         self.armed = mark;
         if let Some(bill) = self.open.take().filter(|_| mark == 0) {
             self.close(bill);

@@ -1,18 +1,19 @@
 //! Which crossings of which kernel are billed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tollgate_record::Measurement;
+use tollgate_riscv::timing::Core;
 
 use super::boot::{ISA, regular, save};
 use super::options::{PlanError, core, isa, read};
 use crate::boot::KernelError;
-use crate::kernel::{BillError, CROSSINGS, KernelJob, Kind, Ready, crossing};
+use crate::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, crossing};
 
 /// A kernel and what is crossed.
 #[derive(clap::Args, Clone, Debug)]
 pub struct BillRequest {
-    /// The kernel: Linux's Image
+    /// The kernel: Linux's Image, or xv6's kernel/kernel with --drive
     #[arg(long, value_name = "FILE", required_unless_present = "from")]
     pub kernel: Option<PathBuf>,
     /// Continue a machine that --save saved, instead of booting
@@ -21,8 +22,15 @@ pub struct BillRequest {
     /// Save the machine as it is after the boot, for --from
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+    /// The drive of xv6, fs.img; it is only read, and a program of the command takes the place of its /init
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    pub drive: Option<PathBuf>,
+    /// Whose instructions belong to which phase: linux, xv6, or a file of rules that ends in .toml [default: the kernel's]
+    #[arg(long, value_name = "RULES")]
+    pub rules: Option<PathBuf>,
     /// What is crossed, as getpid,switch-process; all; or of getpid, read, write, openat, fault-anonymous, fault-file,
-    /// fault-copy, signal, switch-process, switch-thread, fork, exec, tick [default: getpid,read,write,openat]
+    /// fault-copy, signal, switch-process, switch-thread, fork, exec, tick (xv6 has no faults, signal, switch-thread and tick)
+    /// [default: getpid,read,write,openat]
     #[arg(long = "call", value_name = "CROSSINGS", value_delimiter = ',')]
     pub calls: Vec<String>,
     /// Count cycles on this core as well, with warm caches and after eviction: a preset, or a file that ends in .toml
@@ -36,10 +44,9 @@ pub struct BillRequest {
 /// A request that was checked.
 pub struct BillPlan {
     request: BillRequest,
-    job: KernelJob,
-    /// The contents of the kernel or snapshot, and of the map.
-    start: Vec<u8>,
-    map: Option<String>,
+    core: Option<Core>,
+    /// The contents of the files; the image is the kernel or the snapshot.
+    kernel: Kernel,
 }
 
 impl BillPlan {
@@ -48,25 +55,22 @@ impl BillPlan {
     /// # Errors
     /// The option or file that is wrong, and what to do.
     pub fn new(request: &BillRequest) -> Result<Self, PlanError> {
-        let named = |name: &String| {
-            let names = CROSSINGS.each_ref().map(|kind| kind.name).join(", ");
-            let advice = format_args!("give some of {names}, or all");
-            crossing(name).ok_or_else(|| PlanError::value("--call", name, advice))
-        };
-        let crossings: Vec<&Kind> = match &request.calls[..] {
-            [] => CROSSINGS.iter().filter(|kind| kind.call.is_some()).collect(),
-            [all] if all == "all" => CROSSINGS.iter().collect(),
-            names => names.iter().map(named).collect::<Result<_, _>>()?,
-        };
+        let known = |name: &String| name == "all" && request.calls.len() == 1 || crossing(name).is_some();
+        if let Some(name) = request.calls.iter().find(|name| !known(name)) {
+            let advice = format!("give some of {}, or all", names(&CROSSINGS));
+            return Err(PlanError::value("--call", name, advice));
+        }
         let core = request.core.as_deref().map(core).transpose()?;
         let map = request.symbols.as_deref().map(regular).transpose()?;
         let map = map.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let start = match (&request.from, &request.kernel) {
+        let drive = request.drive.as_deref().map(regular).transpose()?;
+        let rules = request.rules.as_deref().map(rules).transpose()?;
+        let image = match (&request.from, &request.kernel) {
             (Some(path), _) => read(path)?,
             (None, Some(path)) => regular(path)?,
             (None, None) => return Err(PlanError::conflict("give --kernel or --from")),
         };
-        Ok(Self { request: request.clone(), job: KernelJob { crossings, core }, start, map })
+        Ok(Self { request: request.clone(), core, kernel: Kernel { image, map, drive, rules } })
     }
 
     /// Boots the kernel, or continues, and bills its crossings.
@@ -74,23 +78,61 @@ impl BillPlan {
     /// # Errors
     /// The file that is wrong, or what the kernel did.
     pub fn measure(self) -> Result<Vec<Measurement>, PlanError> {
-        let Self { request, job, start, map } = self;
+        let Self { request, core, kernel } = self;
         let explain = |error: BillError| match (&error, &request.symbols) {
             (BillError::NoEntry(_) | BillError::NotAMap, Some(map)) => PlanError::file(map, error),
-            (BillError::Kernel(KernelError::NoMemory(_)), _) => PlanError::conflict(error.to_string()),
+            (BillError::NotXv6(_), _) => {
+                PlanError::file(request.drive.as_deref().unwrap_or("".as_ref()), error)
+            }
+            (BillError::NoSuchCrossing(..), _) => PlanError::option("--call", error),
+            (BillError::Kernel(KernelError::NoMemory(_)) | BillError::Drive | BillError::NotSaved, _) => {
+                PlanError::conflict(error.to_string())
+            }
             _ => match request.from.as_ref().or(request.kernel.as_ref()) {
                 Some(path) => PlanError::file(path, error),
                 None => PlanError::conflict(error.to_string()),
             },
         };
         let mut ready = match &request.from {
-            Some(_) => Ready::restore(&start, map.as_deref()),
-            None => Ready::boot(start, map.as_deref(), isa(ISA)?),
+            Some(_) => Ready::restore(&kernel.image, kernel.map.as_deref(), kernel.rules),
+            None => Ready::boot(kernel, isa(ISA)?),
         }
         .map_err(explain)?;
+        let crossings = chosen(&request.calls, ready.crossings()).map_err(explain)?;
         if let Some(path) = &request.save {
             save(path, &ready.save().map_err(explain)?)?;
         }
-        ready.measure(&job).map_err(explain)
+        ready.measure(&KernelJob { crossings, core }).map_err(explain)
     }
+}
+
+/// The crossings of these names, among those that a kernel has.
+fn chosen(calls: &[String], all: &'static [Kind]) -> Result<Vec<&'static Kind>, BillError> {
+    let named = |name: &String| {
+        let found = all.iter().find(|kind| kind.name == name);
+        found.ok_or_else(|| BillError::NoSuchCrossing(name.clone(), names(all)))
+    };
+    match calls {
+        [] => Ok(all.iter().filter(|kind| kind.call.is_some()).collect()),
+        [name] if name == "all" => Ok(all.iter().collect()),
+        calls => calls.iter().map(named).collect(),
+    }
+}
+
+fn names(kinds: &[Kind]) -> String {
+    kinds.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Rules of a name, or of a file.
+fn rules(path: &Path) -> Result<Rules, PlanError> {
+    if let Some(rules) = path.to_str().and_then(Rules::of) {
+        return Ok(rules);
+    }
+    if path.extension().is_none_or(|end| end != "toml") {
+        let advice = format!("give {}, or a file that ends in .toml", Rules::NAMES.join(", "));
+        return Err(PlanError::value("--rules", path.display(), advice));
+    }
+    let text = String::from_utf8(regular(path)?).map_err(|error| PlanError::file(path, error))?;
+    Rules::parse(&text)
+        .map_err(|error| PlanError::file(path, error.to_string().trim_end().replace('\n', " ")))
 }

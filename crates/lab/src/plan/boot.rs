@@ -14,7 +14,7 @@ use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Privilege, Snaps
 use super::options::{PlanError, check_budget, core, isa, one_of, read, within};
 use super::program::{MODES, number};
 use crate::boot::{self, BootEnding, BootJob, BootOutcome, Input, KernelError, Until};
-use crate::system::{self, Watch};
+use crate::system::{self, Program, Watch};
 use crate::tier::Tier;
 use crate::trace::{Filter, Trace, Tracer};
 
@@ -69,6 +69,9 @@ pub struct BootRequest {
     /// The kernel's symbols for the profile: a System.map, an ELF or an image that contains them [default: the kernel]
     #[arg(long, value_name = "FILE")]
     pub symbols: Option<PathBuf>,
+    /// A program that runs on the kernel, for its functions in the profile: a static ELF with symbols. Again for more
+    #[arg(long, value_name = "ELF")]
+    pub user: Vec<PathBuf>,
     /// Write every instruction to standard error
     #[arg(long, value_parser = one_of(Trace::NAMES), value_name = "KIND", conflicts_with_all = ["profile", "core"])]
     pub trace: Option<Trace>,
@@ -144,6 +147,9 @@ impl BootRequest {
     /// An unknown core, several harts, or a kernel whose functions are not known.
     pub fn watch(&self, machine: &Machine) -> Result<Watch, PlanError> {
         let profiled = self.profile || self.core.is_some();
+        if !profiled && !self.user.is_empty() {
+            return Err(PlanError::conflict("--user is about a profile: give --profile or --core as well"));
+        }
         if !profiled && self.trace.is_none() && self.timeline.is_none() {
             return Ok(Watch::Nothing);
         }
@@ -170,7 +176,8 @@ impl BootRequest {
         let functions = system::functions(&regular(path)?);
         let none =
             || PlanError::file(path, "no symbols; give a System.map or an ELF that has some with --symbols");
-        let watch = Watch::profile(machine, functions.ok_or_else(none)?, core.as_ref());
+        let programs = programs(&self.user)?;
+        let watch = Watch::profile(machine, functions.ok_or_else(none)?, &programs, core.as_ref());
         watch.map_err(|error| PlanError::option("--core", error))
     }
 
@@ -258,6 +265,18 @@ impl BootRequest {
             _ => file(&None),
         }
     }
+}
+
+/// The programs whose functions are named.
+fn programs(paths: &[PathBuf]) -> Result<Vec<Program>, PlanError> {
+    let mut programs = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let program = Program::new(&name, &regular(path)?).map_err(|error| PlanError::file(path, error))?;
+        program.beside(&programs).map_err(|error| PlanError::file(path, error))?;
+        programs.push(program);
+    }
+    Ok(programs)
 }
 
 /// Writes a snapshot; what was there before stays until it is whole.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_record::Measurement;
 use tollgate_riscv::timing::Core;
-use tollgate_riscv::{ConfigError, MachineKind};
+use tollgate_riscv::{ConfigError, Elf, MachineKind};
 
 use super::options::{self, PlanError, check_budget, isa, one_of, read, within};
 use crate::bill::Experiment;
@@ -32,7 +32,7 @@ pub struct PipelineRequest {
     #[arg(long, value_name = "SYMBOL", conflicts_with = "around")]
     pub from: Option<String>,
 
-    /// Draw around a hazard [default: trap]
+    /// Draw around a hazard [default: trap; from the entry of a program that has none]
     #[arg(long, value_parser = one_of(HAZARDS), value_name = "HAZARD")]
     pub around: Option<Around>,
 
@@ -86,6 +86,8 @@ impl PipelineRequest {
 pub struct PipelinePlan {
     core: Core,
     wanted: Wanted,
+    /// What is drawn of a program without a trap, if no hazard was asked for: its beginning.
+    otherwise: Option<Wanted>,
     /// `None` measures the latency at every cycle of the bundled loop.
     job: Option<Job>,
     path: PathBuf,
@@ -109,8 +111,14 @@ impl PipelinePlan {
             (None, _) => WARM,
         };
         let nth = request.nth.unwrap_or(nth);
+        let is_asked = request.from.is_some() || request.around.is_some() || request.nth.is_some();
+        let entry =
+            job.as_ref().filter(|_| !is_asked).and_then(|job| Some(Elf::parse(&job.program).ok()?.entry));
+        let from =
+            |entry| Wanted { around: Around::Symbol(format!("{entry:#x}")), nth: 1, count: request.count };
         Ok(Self {
             core,
+            otherwise: entry.map(from),
             wanted: Wanted { around, nth, count: request.count },
             job,
             path: request.elf.clone().unwrap_or(BUNDLED.into()),
@@ -126,12 +134,21 @@ impl PipelinePlan {
             let stages = record::stages(latency.view.clone(), &self.wanted, &self.core.name, "bundled");
             return Ok(vec![stages, record::latency(&latency, &self.core.name)]);
         };
-        let view = pipeline::view(job, &self.core, &self.wanted).map_err(explain)?;
+        let mut wanted = &self.wanted;
+        let mut view = pipeline::view(job, &self.core, wanted);
+        // A program that was stopped may have a trap later.
+        if let (Err(PipelineError::NotSeen { instructions, .. }), Some(otherwise)) = (&view, &self.otherwise)
+            && *instructions < job.max_instructions
+        {
+            wanted = otherwise;
+            view = pipeline::view(job, &self.core, wanted);
+        }
+        let view = view.map_err(explain)?;
         let program = match self.path.as_os_str() == BUNDLED {
             true => "bundled".into(),
             false => self.path.file_name().unwrap_or_default().to_string_lossy(),
         };
-        Ok(vec![record::stages(view, &self.wanted, &self.core.name, &program)])
+        Ok(vec![record::stages(view, wanted, &self.core.name, &program)])
     }
 
     /// The option or file that caused an error, and what to do.
@@ -196,6 +213,19 @@ mod tests {
         assert!(plan(&["--around", "interrupt"]).job.is_none());
         assert!(plan(&["--around", "branch"]).job.is_some());
         assert!(plan(&["--around", "interrupt", "--nth", "2"]).job.is_some());
+    }
+
+    #[test]
+    fn a_program_without_a_trap_is_drawn_from_its_entry_unless_a_trap_was_asked_for() {
+        // It has interrupts, and no exception.
+        let elf = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/latency.elf");
+        let drawn = plan(&[elf, "--count", "4"]).measure().unwrap();
+        let text = serde_json::to_string(&drawn[0]).unwrap();
+        assert!(text.contains("\"_start\""), "{text}");
+        for words in [&["--around", "trap"][..], &["--nth", "1"], &["--max-instructions", "100"]] {
+            let error = plan(&[&[elf], words].concat()).measure().unwrap_err().to_string();
+            assert!(error.contains("0 of the 1"), "{error}");
+        }
     }
 
     #[test]

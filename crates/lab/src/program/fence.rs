@@ -6,7 +6,7 @@ use tollgate_riscv::{Access, Observer, Op, Retired};
 
 use crate::symbols::Symbols;
 
-/// Bytes of a page, and of the pieces in it that are told apart: an instruction begins at an even address.
+/// Bytes of a page, and of a piece of it: each piece is watched by itself, and an instruction begins at an even address.
 const PAGE: u64 = 4096;
 const PIECE: u64 = 2;
 const WORDS: usize = (PAGE / PIECE / 64) as usize;

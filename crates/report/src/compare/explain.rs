@@ -1,6 +1,6 @@
 //! What carries a difference: phases, causes and counts.
 
-use super::pairs::Pair;
+use super::pairs::{Pair, instructions};
 use indexmap::IndexSet;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,12 @@ pub struct Counter {
 /// The phases that either side has, largest difference first. `scale` brings B's nanoseconds to A's frequency.
 pub(super) fn parts(pair: &Pair<'_>, scale: f64, exact: bool) -> Vec<Part> {
     let Some((a, b)) = last(pair) else { return Vec::new() };
-    let total = |result: &Measurement| result.ns.or(result.cycles).map(|it| it.estimate);
+    if instructions(a).is_some() != instructions(b).is_some() {
+        return Vec::new();
+    }
+    let total = |result: &Measurement| {
+        result.ns.or(result.cycles).map(|it| it.estimate).or_else(|| instructions(result))
+    };
     let whole = total(a).zip(total(b)).map(|(a, b)| b * scale - a).filter(|it| *it != 0.0);
     let names: IndexSet<&str> = a.phases.iter().chain(&b.phases).map(|phase| phase.name.as_str()).collect();
     let phases = |name: &str| [a, b].map(|side| side.phases.iter().find(|phase| phase.name == name));
@@ -62,9 +67,13 @@ fn last<'r>(pair: &Pair<'r>) -> Option<(&'r Measurement, &'r Measurement)> {
 
 fn part(name: &str, sides: [Option<&Phase>; 2], scale: f64, exact: bool) -> Option<Part> {
     let [ns_a, ns_b] = sides.map(|phase| phase?.ns);
+    let instructions = || sides.map(|phase| phase?.instructions.map(Estimate::point));
     let (unit, a, b) = match sides.map(|phase| phase?.cycles) {
         _ if ns_a.or(ns_b).is_some() => ("ns", ns_a, ns_b.map(|it| it.scaled(scale))),
-        [None, None] => return None,
+        [None, None] => match instructions() {
+            [None, None] => return None,
+            [a, b] => ("instructions", a, b),
+        },
         [a, b] => ("cycles", a, b),
     };
     let [a, b] = [a, b].map(|it| it.unwrap_or(Estimate::point(0.0)));

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
-use tollgate_record::{Measurement, Per, Run, Status};
+use tollgate_record::{Asked, Measurement, Per, Run, Status, counter};
 
 /// One probe on both sides, with its result in each run that has one.
 pub(super) struct Pair<'r> {
@@ -96,7 +96,13 @@ pub(crate) fn gather<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Found<'r> {
 
 fn has_figure(result: &Measurement) -> bool {
     let has = result.ns.is_some() || result.cycles.is_some() || result.found.toll().is_some();
-    result.status == Status::Measured && has
+    result.status == Status::Measured && (has || instructions(result).is_some())
+}
+
+/// What a crossing of a simulated kernel costs if no core counted its cycles.
+pub(super) fn instructions(result: &Measurement) -> Option<f64> {
+    let is_counted = matches!(result.asked, Asked::Trap(_)) && result.ns.is_none() && result.cycles.is_none();
+    result.counter(counter::INSTRUCTIONS).filter(|_| is_counted)
 }
 
 fn params(result: &Measurement) -> Params {

@@ -85,7 +85,7 @@ pub struct ComparedProbe {
     pub params: BTreeMap<String, String>,
     /// What one figure stands for.
     pub per: Per,
-    /// Unit of `a` and `b`: `ns`, `cycles`, or `crossings` of a program.
+    /// Unit of `a` and `b`: `ns`, `cycles`, `instructions` of a simulated crossing without a core, or `crossings` of a program.
     pub unit: &'static str,
     /// A's figure; the median of its runs. Where frequencies are compared away it is still as it was measured.
     pub a: f64,

@@ -118,6 +118,9 @@ pub(super) fn how(found: &Comparison) -> String {
     } else if found.interleaved {
         sentences.push("The processes of A and B took turns.".into());
     }
+    if found.rows.iter().any(|row| row.unit == "instructions") {
+        sentences.push("Figures with an i are instructions: no core counted cycles (--core).".into());
+    }
     if let Some(margin) = found.until {
         sentences.push(format!(
             "Each probe was measured until its change was known to be above, below or within {}; its interval misses the \
@@ -205,12 +208,16 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7
         let params: Vec<String> = row.params.values().map(|value| clean(value, style)).collect();
         name = format!("{name} {}", params.join(" "));
     }
-    let cycles = if row.unit == "cycles" { "c" } else { "" };
+    let unit = match row.unit {
+        "cycles" => "c",
+        "instructions" => "i",
+        _ => "",
+    };
     // Beside counts a time needs its unit.
     let is_time = row.family() == "exec" && row.unit == "ns";
     let value = |value: f64| match is_time {
         true => time(value),
-        false => format!("{}{cycles}", fit(value, SHORT)),
+        false => format!("{}{unit}", fit(value, SHORT)),
     };
     let interval = match (row.exact, row.interval) {
         (true, _) => "exact".into(),

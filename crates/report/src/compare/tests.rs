@@ -320,6 +320,39 @@ fn bills_of_two_kernels_are_matched_by_the_state_of_the_caches() {
     assert_eq!(compare(&[a], &[other], &Options::default()).unwrap().rows.len(), 1);
 }
 
+/// Bills without a core have instructions and no cycles; the phases of the instructions carry the difference.
+#[test]
+fn bills_without_a_core_are_compared_by_their_instructions() {
+    let bill = |kernel: &str, phases: [f64; 2]| {
+        let mut result = Measurement::empty("riscv-trap/getpid", "embedded", Per::Trap, Status::Measured);
+        result.asked = Asked::Trap(TrapAsked { kernel: kernel.into(), ..TrapAsked::default() });
+        result.counters.insert("instructions".into(), phases[0] + phases[1]);
+        for (name, instructions) in ["register-save", "handler"].into_iter().zip(phases) {
+            let mut phase = Phase::new(name, Evidence::Simulated);
+            phase.instructions = Some(instructions);
+            result.phases.push(phase);
+        }
+        result
+    };
+    let (a, b) = (run("a", vec![bill("xv6", [40.0, 60.0])]), run("b", vec![bill("xv6", [40.0, 90.0])]));
+    let found = compare(std::slice::from_ref(&a), &[b], &Options::default()).unwrap();
+    let row = &found.rows[0];
+    assert_eq!((row.unit, row.a, row.b, row.ratio), ("instructions", 100.0, 130.0, Some(1.3)));
+    assert_eq!((row.exact, row.verdict), (true, Verdict::Worse));
+    let part = &row.parts[0];
+    assert_eq!((part.name.as_str(), part.unit, part.delta), ("handler", "instructions", 30.0));
+    assert_eq!(part.share, Some(1.0));
+    let text = comparison(&found, true, &ASCII);
+    assert!(text.contains("130i") && text.contains("Figures with an i are instructions"), "{text}");
+
+    // A bill with cycles is not compared with one that has none.
+    let mut timed = bill("xv6", [40.0, 60.0]);
+    timed.cycles = Some(estimate(100.0, 0.0));
+    let found = compare(&[a], &[run("c", vec![timed])], &Options::default()).unwrap();
+    assert_eq!((found.rows[0].verdict, found.rows[0].ratio), (Verdict::CannotTell, None));
+    assert!(found.rows[0].why.as_deref().unwrap().contains("--core"), "{:?}", found.rows[0].why);
+}
+
 /// What is dropped from a run of a large set changes no figure, verdict, phase or fact of the comparison.
 #[test]
 fn a_run_without_what_a_comparison_does_not_read_compares_the_same() {

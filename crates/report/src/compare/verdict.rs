@@ -1,7 +1,7 @@
 //! From a pair to its row: ratio, interval, test, verdict.
 
 use super::machine::{Explained, Machine};
-use super::pairs::Pair;
+use super::pairs::{Pair, instructions};
 use super::result::{ComparedProbe, Options, Verdict};
 use super::spread::{Class, ENOUGH_CONTROLS, between_runs, is_control, machine_wide};
 use super::stats::{
@@ -73,6 +73,11 @@ const SCHEDULED: [&str; 3] = ["switch", "wake-up", "interrupt"];
 
 const OTHER_UNITS: Kind = Kind::None("its figure is in nanoseconds on one side and in cycles on the other");
 
+/// Bills of which one has a core and the other has none.
+const OTHER_COUNTS: Kind =
+    Kind::None("it is instructions without cycles in a part of the runs; give all of them the same --core");
+const OTHER_INSTRUCTIONS: Kind = Kind::None("its instructions differ among the runs of one side");
+
 impl Draft {
     fn shift(&self) -> Option<Shift> {
         match self.kind {
@@ -129,11 +134,17 @@ impl Judge<'_> {
     }
 
     fn kind(&self, pair: &Pair<'_>, at_one_frequency: bool) -> Kind {
-        if let Some((a, b)) = exact(&pair.a).zip(exact(&pair.b)) {
+        if let Some(((unit_a, a), (unit_b, b))) = exact(&pair.a).zip(exact(&pair.b))
+            && unit_a == unit_b
+        {
             return Kind::Exact([a, b]);
         }
         if all(pair).all(|result| result.found.toll().is_some()) {
             return self.counted(pair);
+        }
+        if all(pair).any(|result| instructions(result).is_some()) {
+            let alike = all(pair).all(|result| instructions(result).is_some());
+            return if alike { OTHER_INSTRUCTIONS } else { OTHER_COUNTS };
         }
         let Some(estimates) = all(pair).map(estimate).collect::<Option<Vec<&Estimate>>>() else {
             return OTHER_UNITS;
@@ -292,10 +303,12 @@ impl Judge<'_> {
         let unit = match pair.a[0].1 {
             toll if toll.found.toll().is_some() => "crossings",
             timed if timed.ns.is_some() => "ns",
+            counted if instructions(counted).is_some() => "instructions",
             _ => "cycles",
         };
         let figure = |it: &Measurement| match unit {
             "crossings" => Some(it.crossings as f64),
+            "instructions" => instructions(it),
             _ => Some(estimate(it)?.estimate),
         };
         let figures = |side: &[(usize, &Measurement)]| {
@@ -466,11 +479,14 @@ fn exactly(row: &mut ComparedProbe, a: f64, b: f64) {
     row.smallest_seen = Some(0.0);
 }
 
-/// The figure of a simulator: cycles without nanoseconds and without width, the same in all runs.
-fn exact(results: &[(usize, &Measurement)]) -> Option<f64> {
+/// The figure of a simulator: instructions, or cycles without nanoseconds and without width, the same in all runs.
+fn exact(results: &[(usize, &Measurement)]) -> Option<(&'static str, f64)> {
     let of = |result: &Measurement| {
+        if let Some(count) = instructions(result) {
+            return Some(("instructions", count));
+        }
         let cycles = result.cycles.filter(|it| it.ci == [it.estimate, it.estimate])?;
-        result.ns.is_none().then_some(cycles.estimate)
+        result.ns.is_none().then_some(("cycles", cycles.estimate))
     };
     let first = of(results.first()?.1)?;
     results.iter().all(|(_, result)| of(result) == Some(first)).then_some(first)

@@ -46,7 +46,7 @@ pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, Expor
         },
         "traceEvents": events,
     }));
-    Ok(Exported { text, left_out })
+    Ok(Exported::new(text, left_out))
 }
 
 fn named(what: &str, process: u32, track: u32, name: &str) -> Value {

@@ -19,7 +19,7 @@ pub(super) fn write(
     let shown = &diagram.rows[..diagram.rows.len().min(MOST)];
     let others = rows[..place].iter().chain(&rows[place + 1..]);
     let left_out = others.filter_map(|row| row.left_out("it is not the stage diagram")).collect();
-    Ok(Exported { text: draw(result, shown, diagram.first_fetch), left_out })
+    Ok(Exported::new(draw(result, shown, diagram.first_fetch), left_out))
 }
 
 pub(super) fn svg(result: &Measurement, rows: &[StageRow], _: u64) -> String {

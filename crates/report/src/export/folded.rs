@@ -33,5 +33,5 @@ pub(super) fn write(_: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportE
         }
     }
     let why = "only 'tollgate riscv profile' and 'riscv run --core' follow the calls of a program";
-    if text.is_empty() { Err(ExportError::Nothing("folded", why)) } else { Ok(Exported { text, left_out }) }
+    if text.is_empty() { Err(ExportError::Nothing("folded", why)) } else { Ok(Exported::new(text, left_out)) }
 }

@@ -21,7 +21,7 @@ pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, Expor
         left_out.extend(out);
     }
     let text = json(&json!({ "context": context(run, without), "benchmarks": benchmarks }));
-    Ok(Exported { text, left_out })
+    Ok(Exported::new(text, left_out))
 }
 
 fn context(run: &Run, without: Vec<Value>) -> Value {

@@ -50,7 +50,7 @@ pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, Expor
         return Err(ExportError::Nothing("hdr", why));
     }
     lines.push(String::new());
-    Ok(Exported { text: lines.join("\n"), left_out })
+    Ok(Exported::new(lines.join("\n"), left_out))
 }
 
 /// The record's histogram as the log has it, and its largest value.

@@ -28,19 +28,30 @@ pub(super) const fn format(
     Format { name, extension, what, write }
 }
 
-/// A run as another tool's text.
+/// A run as another tool's file.
 #[derive(Debug)]
 pub struct Exported {
-    /// The text, with a newline at its end.
-    pub text: String,
+    /// The file; a text ends with a newline.
+    pub bytes: Vec<u8>,
     /// Measured rows that the format cannot hold, each with the reason. Rows that were skipped or failed are
     /// not among them.
     pub left_out: Vec<(String, String)>,
 }
 
+impl Exported {
+    pub(super) fn new(text: String, left_out: Vec<(String, String)>) -> Self {
+        Self { bytes: text.into_bytes(), left_out }
+    }
+
+    /// The file as text; empty if it is not text.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes).unwrap_or_default()
+    }
+}
+
 impl From<String> for Exported {
     fn from(text: String) -> Self {
-        Self { text, left_out: Vec::new() }
+        Self::new(text, Vec::new())
     }
 }
 

@@ -39,7 +39,7 @@ fn a_hostile_diagram_is_drawn_and_does_no_harm() {
     for format in FORMATS {
         let Ok(exported) = format.export(&hostile) else { continue };
         let plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-        assert!(exported.text.chars().all(plain), "{}", format.name);
+        assert!(exported.text().chars().all(plain), "{}", format.name);
     }
     assert!(view(&run(Vec::new()), &ASCII).len() < 200);
 }

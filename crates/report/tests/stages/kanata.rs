@@ -131,7 +131,8 @@ fn nothing_gives_no_log() {
 fn instructions_are_numbered_from_the_start_of_the_simulation() {
     let mut run = super::run(super::load_use());
     run.results[0].stages.as_mut().expect("a diagram").first_fetch = 41;
-    let log = super::Format::named("kanata").expect("a format").export(&run).expect("a log").text;
+    let log = super::Format::named("kanata").expect("a format").export(&run).expect("a log");
+    let log = log.text();
     let numbers: Vec<&str> = log.lines().filter(|line| line.starts_with("I\t")).collect();
     assert_eq!(numbers, ["I\t0\t41\t0", "I\t1\t42\t0", "I\t2\t43\t0"]);
 }

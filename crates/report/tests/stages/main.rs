@@ -69,7 +69,7 @@ fn draw(rows: &[StageRow], style: &Style) -> String {
 
 /// The rows in a format of other viewers.
 fn exported(rows: &[StageRow], format: &str) -> Result<String, ExportError> {
-    Format::named(format).expect("a format").export(&run(rows.to_vec())).map(|it| it.text)
+    Format::named(format).expect("a format").export(&run(rows.to_vec())).map(|it| it.text().to_owned())
 }
 
 /// A load, an instruction that needs what it loads, and one behind it: the textbook's one bubble.
@@ -180,6 +180,7 @@ fn addresses_are_whole() {
     let run = run(rows);
     let text = view(&run, &ASCII);
     assert!(text.contains("0000000080000000 ecall") && text.contains("ffffffff80000004 sret"), "{text}");
-    let picture = Format::named("svg").unwrap().export(&run).unwrap().text;
+    let picture = Format::named("svg").unwrap().export(&run).unwrap();
+    let picture = picture.text();
     assert!(picture.contains("ffffffff80000004 sret"), "{picture}");
 }

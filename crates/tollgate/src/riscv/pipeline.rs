@@ -49,5 +49,5 @@ pub(super) fn run(args: &PipelineArgs) -> Result<ExitCode> {
     session.run.results = plan.measure().map_err(Usage::error)?;
     session.run.complete = true;
     let Some(format) = args.format else { return session.finish() };
-    session.finish_with(|run, sink| sink.deliver(&format.export(run)?.text))
+    session.finish_with(|run, sink| sink.deliver(format.export(run)?.bytes))
 }

@@ -56,6 +56,13 @@ pub(super) fn kvm(output: &CaseOutput, nested: bool) -> Result<()> {
     let exit = total("exit-cpuid")?;
     ensure!(exit > 500.0, "an exit took {exit} instructions");
     ensure!(total("exit-port")? > exit, "an exit to the monitor took less than one to the kernel");
+    // A note in an eventfd is made in the kernel; to answer one, a thread of the monitor wakes up.
+    let doorbell = total("exit-ioeventfd")?;
+    ensure!(
+        doorbell > exit / 2.0 && doorbell < total("exit-port")?,
+        "a doorbell took {doorbell} instructions"
+    );
+    ensure!(total("irqfd-wake")? > doorbell, "an answer took less than its doorbell");
     // On AMD, KVM always intercepts undefined instructions.
     ensure!(total("undefined")? > exit / 2.0, "an undefined instruction did not leave the guest");
     for name in ["page-fault", "cr3"] {
