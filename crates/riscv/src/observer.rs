@@ -1,9 +1,9 @@
 //! What can be observed: retired instructions, memory accesses, traps and returns.
 
+use crate::counter::Counter;
 use crate::exception::{Trap, TrapReturn};
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
-use crate::tier::Counter;
 
 /// An instruction that retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,7 @@
 //!
 //! An observer is either a [`Counter`], for which translations are made that report to it, or it does without translations.
 
-mod counter;
-
-pub use counter::{Counter, Kind, Observed, Passed, Quiet, Reported, Sight, View};
+pub use crate::counter::{Counter, Kind, Observed, Passed, Quiet, Reported, Sight, View};
 
 use std::collections::HashMap;
 

@@ -17,9 +17,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use tollgate_riscv::tier::{Region, STARTS, Sight, Start};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
+use crate::reporter::{self, Counts};
 use crate::state::State;
-use counter::Counts;
-pub(crate) use counter::reporter;
 
 /// The upper half of a register that holds a single-precision value.
 const NAN_BOX: u64 = 0xffff_ffff_0000_0000;
@@ -70,7 +69,7 @@ fn variables(insn: &Insn) -> ([u8; 3], u8) {
     }
 }
 
-/// Writes the function of a region; `None` if its entry is not in it. `reporter` is the code of [`reporter`].
+/// Writes the function of a region; `None` if its entry is not in it. `reporter` is the code of [`reporter`](reporter::reporter).
 pub(crate) fn region(
     region: &Region,
     function: &mut Function,
@@ -146,7 +145,7 @@ pub(crate) fn region(
         sight: region.sight,
         counts: Counts::default(),
         reporter,
-        report: builder.import_signature(counter::signature()),
+        report: builder.import_signature(reporter::signature()),
         returns,
         exit,
         out,
@@ -161,7 +160,7 @@ pub(crate) fn region(
         emitter.builder.switch_to_block(emitter.blocks[&leader]);
         emitter.passed = 0;
         emitter.unsettled.clear();
-        emitter.counts.clear();
+        emitter.counts.begin(leader == region.entry);
         let mut pc = leader;
         while let Some(here) = insns.get(&pc) {
             let next = pc.wrapping_add(u64::from(here.insn.len));
@@ -199,7 +198,7 @@ struct Emitter<'a> {
     /// What the observer has to see, if there is one.
     sight: Option<Sight>,
     counts: Counts,
-    /// The code of [`counter::reporter`], and its signature.
+    /// The code of [`reporter`](reporter::reporter), and its signature.
     reporter: u64,
     report: SigRef,
     /// Where calls in the region return to.

@@ -19,6 +19,7 @@
 //! is bounded by [`MOST_CODE`].
 
 mod emit;
+mod reporter;
 mod state;
 
 use cranelift_codegen::Context;
@@ -53,7 +54,7 @@ pub struct Translations {
     context: Context,
     builder: FunctionBuilderContext,
     caller: Option<Caller>,
-    /// The code of [`emit::reporter`].
+    /// The code of [`reporter::reporter`].
     reporter: u64,
     codes: Vec<*const u8>,
     bytes: usize,
@@ -88,7 +89,7 @@ impl Translations {
             // SAFETY: the code was generated with the signature of `Caller` (`emit::caller`), is whole and executable, and lives
             // until `clear`, which drops the pointer first.
             self.caller = Some(unsafe { std::mem::transmute::<*const u8, Caller>(code) });
-            emit::reporter(&mut self.context.func, &mut self.builder, target);
+            reporter::reporter(&mut self.context.func, &mut self.builder, target);
             self.reporter = self.finish()? as u64;
         }
         emit::region(region, &mut self.context.func, &mut self.builder, &*self.isa, self.reporter)?;

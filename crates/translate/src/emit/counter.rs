@@ -4,76 +4,12 @@ use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, MemFlagsData, Signature, UserFuncName, Value};
-use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 use tollgate_riscv::BlockInsn;
 use tollgate_riscv::tier::{Kind, Passed, View};
 
 use super::Emitter;
-use crate::state::{Probe, State, report, report_code};
-
-/// The parameters of [`report`].
-const PARAMETERS: usize = 4;
-
-/// The signature of [`reporter`]: it preserves all registers, so that code that seldom calls it pays nothing for it.
-pub(super) fn signature() -> Signature {
-    let mut signature = Signature::new(CallConv::PreserveAll);
-    signature.params.extend([AbiParam::new(I64); PARAMETERS]);
-    signature
-}
-
-/// Writes the function through which regions call [`report`].
-pub(crate) fn reporter(
-    function: &mut Function,
-    context: &mut FunctionBuilderContext,
-    target: TargetFrontendConfig,
-) {
-    function.name = UserFuncName::default();
-    function.signature = signature();
-    let mut builder = FunctionBuilder::new(function, context);
-    let block = builder.create_block();
-    builder.append_block_params_for_function_params(block);
-    builder.switch_to_block(block);
-    let arguments = builder.block_params(block).to_vec();
-    let mut native = Signature::new(target.default_call_conv);
-    native.params.extend([AbiParam::new(I64); PARAMETERS]);
-    let callee = builder.import_signature(native);
-    let address = builder.ins().iconst(I64, report as *const () as i64);
-    builder.ins().call_indirect(callee, address, &arguments);
-    builder.ins().return_(&[]);
-    builder.seal_all_blocks();
-    builder.finalize(target);
-}
-
-/// What the block in hand has counted, and not stored, and which line was probed.
-#[derive(Default)]
-pub(super) struct Counts {
-    /// By offset in the state, in order.
-    unsettled: Vec<(usize, u64)>,
-    /// The line that the fetch before was from.
-    line: Option<u64>,
-}
-
-impl Counts {
-    fn add(&mut self, offset: usize, count: u64) {
-        let offset = offset_of!(State, passed) + offset;
-        match self.unsettled.iter_mut().find(|(place, _)| *place == offset) {
-            Some((_, sum)) => *sum += count,
-            None => self.unsettled.push((offset, count)),
-        }
-    }
-
-    /// Begins another block.
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    /// They are stored.
-    pub(super) fn settle(&mut self) {
-        self.unsettled.clear();
-    }
-}
+use crate::state::{Probe, State, report_code};
 
 impl Emitter<'_> {
     /// Stores what the block in hand has counted.
@@ -103,8 +39,7 @@ impl Emitter<'_> {
                 loud.push(self.is_loud_line(offset_of!(State, fetches), line, wanted, false));
             }
         }
-        // All of a region is in one page.
-        if sight.fetches.pages && before.is_none() {
+        if sight.fetches.pages && std::mem::take(&mut self.counts.probes_page) {
             let va = self.constant(*pc);
             loud.push(self.is_loud_page(offset_of!(State, fetches), va));
         }
