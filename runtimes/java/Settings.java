@@ -1,6 +1,8 @@
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** The parameters. */
 record Settings(String runtime, String mechanism, int tasks, int batches, long batch, long warmMinMs, long warmMaxMs,
@@ -17,6 +19,19 @@ record Settings(String runtime, String mechanism, int tasks, int batches, long b
         if (tasks < 1 || batch <= 0 || batch % tasks != 0) {
             Protocol.leave("fail batch must be a multiple of tasks");
         }
+    }
+
+    /** The parameters of each measurement: a value with commas is a list with one for each. */
+    static List<Settings> each(String[] arguments) {
+        int most = Arrays.stream(arguments).mapToInt(argument -> argument.split(",").length).max().orElse(1);
+        return IntStream.range(0, most).mapToObj(at -> new Settings(Arrays.stream(arguments)
+                .map(argument -> one(argument, at)).toArray(String[]::new))).toList();
+    }
+
+    private static String one(String argument, int at) {
+        int value = argument.indexOf('=') + 1;
+        var values = argument.substring(value).split(",");
+        return argument.substring(0, value) + values[values.length > 1 ? at : 0];
     }
 
     private static long number(Map<String, String> values, String key, long otherwise) {

@@ -7,7 +7,12 @@ fi
 for argument; do
     case $argument in memory=*) heap=-Xmx$((${argument#memory=} / 4194304 * 3))m ;; esac
 done
-# Calls between languages are so short that a measurement would end before the compiler, which has the same CPU.
-[ -z "${MAIN:-}" ] || batch=-Xbatch
-exec "$(cat jdk)/bin/java" ${heap:-} ${batch:-} -XX:+UseSerialGC -Djdk.virtualThreadScheduler.parallelism=1 \
-    -Djdk.virtualThreadScheduler.maxPoolSize=1 --enable-native-access=ALL-UNNAMED -cp classes "${MAIN:-Tasks}" "$@"
+program='-cp classes Tasks'
+if [ -n "${BORDER:-}" ]; then
+    # Calls between languages are so short that a measurement would end before the compiler, which has the same CPU.
+    program='-Xbatch -jar border.jar'
+    # Classes as border/build.sh has loaded them. Remarks on them must not be part of the transcript.
+    [ ! -e border.jsa ] || program="-XX:SharedArchiveFile=border.jsa -Xlog:disable -Xlog:all=warning:stderr $program"
+fi
+exec "$(cat jdk)/bin/java" ${heap:-} -XX:+UseSerialGC -Djdk.virtualThreadScheduler.parallelism=1 \
+    -Djdk.virtualThreadScheduler.maxPoolSize=1 ${ARCHIVE:-} $program "$@"

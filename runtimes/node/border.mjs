@@ -1,7 +1,7 @@
 // Calls from JavaScript to native code or WebAssembly, and back.
 
 import { createRequire } from "node:module";
-import { course, leave, readSettings, resident } from "./protocol.mjs";
+import { course, leave, readEach, resident } from "./protocol.mjs";
 import { assemble } from "./wasm.mjs";
 
 // Made when the program runs.
@@ -88,17 +88,24 @@ function wasm() {
   };
 }
 
-const settings = readSettings(process.argv.slice(2));
-const { counts, mechanisms } = settings.runtime === "node-wasm" ? wasm() : addon();
-const call = mechanisms[settings.mechanism];
-if (!call) leave(`fail unknown mechanism: ${settings.mechanism}`);
+const each = readEach(process.argv.slice(2));
+const { counts, mechanisms } = each[0].runtime === "node-wasm" ? wasm() : addon();
 
-/** The count of the callee; a callback is counted by both. */
-function entered() {
-  const [native] = counts();
-  if (settings.mechanism !== "back") return native + called;
-  if (native !== called) leave(`fail native code counted ${native} calls and JavaScript ${called}`);
-  return called;
+function measure(settings) {
+  const call = mechanisms[settings.mechanism];
+  if (!call) leave(`fail unknown mechanism: ${settings.mechanism}`);
+  const before = [counts()[0], called];
+
+  /** The count of the callee; a callback is counted by both. */
+  function entered() {
+    const native = counts()[0] - before[0];
+    const here = called - before[1];
+    if (settings.mechanism !== "back") return native + here;
+    if (native !== here) leave(`fail native code counted ${native} calls and JavaScript ${here}`);
+    return here;
+  }
+
+  for (const calls of course(settings, { before: resident(), resumes: entered, copies: () => counts()[1] })) call(calls);
 }
 
-for (const calls of course(settings, { before: resident(), resumes: entered, copies: () => counts()[1] })) call(calls);
+each.forEach(measure);

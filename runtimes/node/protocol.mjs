@@ -28,6 +28,14 @@ export function readSettings(argv) {
   return settings;
 }
 
+/** The parameters of each measurement: a value with commas is a list with one for each. */
+export function readEach(argv) {
+  const pairs = argv.map((argument) => argument.split("=", 2)).filter((pair) => pair.length === 2);
+  const lists = pairs.map(([key, value]) => [key, value.split(",")]);
+  const most = Math.max(1, ...lists.map(([, values]) => values.length));
+  return Array.from({ length: most }, (_, at) => readSettings(lists.map(([key, values]) => `${key}=${values[at] ?? values[0]}`)));
+}
+
 /** Ends the program with one line instead of figures. */
 export function leave(line) {
   print(`tollgate-runtime 1\n${line}\nend\n`);

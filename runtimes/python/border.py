@@ -4,7 +4,7 @@ import importlib
 import sys
 from itertools import repeat
 
-from protocol import Settings, course, leave, resident
+from protocol import course, each, leave, resident
 
 # Made when the program runs, so that no copy of it can be made before.
 TEXT = "x" * int("100")
@@ -170,27 +170,36 @@ EXTENSIONS = {"cpython": "extension", "pyo3": "pyo3_extension"}
 RUNTIMES = {"ctypes": through_ctypes, "cffi": through_cffi}
 
 
-def main(settings):
-    """Makes the calls of the measurement."""
-    name = EXTENSIONS.get(settings.runtime)
-    counts, mechanisms = through_extension(name) if name else RUNTIMES[settings.runtime]()
+def measure(settings, counts, mechanisms):
+    """Makes the calls of one measurement."""
     if settings.mechanism not in mechanisms:
         leave(f"fail unknown mechanism: {settings.mechanism}")
     call = mechanisms[settings.mechanism]
+    c_before, python_before = counts()[0], entered
 
     def both():
-        in_c = counts()[0]
+        in_c, in_python = counts()[0] - c_before, entered - python_before
         if settings.mechanism != "back":
-            return in_c + entered
-        if in_c != entered:
-            leave(f"fail the callee counted {in_c} calls and Python {entered}")
-        return entered
+            return in_c + in_python
+        if in_c != in_python:
+            leave(f"fail the callee counted {in_c} calls and Python {in_python}")
+        return in_python
 
     # Callbacks of ctypes and cffi get bytes, whose copies nobody counts.
-    copies = None if name is None and settings.mechanism == "up-text" else lambda: counts()[1]
+    uncounted = settings.runtime in RUNTIMES and settings.mechanism == "up-text"
+    copies = None if uncounted else lambda: counts()[1]
     for calls in course(settings, resident(), both, copies=copies):
         call(calls)
 
 
+def main(measurements):
+    """Makes the calls of each measurement."""
+    runtime = measurements[0].runtime
+    name = EXTENSIONS.get(runtime)
+    counts, mechanisms = through_extension(name) if name else RUNTIMES[runtime]()
+    for settings in measurements:
+        measure(settings, counts, mechanisms)
+
+
 if __name__ == "__main__":
-    main(Settings(sys.argv[1:]))
+    main(each(sys.argv[1:]))

@@ -27,6 +27,16 @@ class Settings:
             leave("fail batch must be a multiple of tasks")
 
 
+def each(arguments):
+    """The parameters of each measurement: a value with commas is a list with one for each."""
+    pairs = [argument.partition("=") for argument in arguments]
+    lists = [(key, value.split(",")) for key, _, value in pairs]
+    most = max((len(values) for _, values in lists), default=1)
+    return [
+        Settings([f"{key}={values[at if len(values) > 1 else 0]}" for key, values in lists]) for at in range(most)
+    ]
+
+
 def leave(line):
     """Ends the program with one line instead of figures."""
     print(f"tollgate-runtime 1\n{line}\nend", flush=True)

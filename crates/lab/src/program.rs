@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 
 use tollgate_record::number::count;
 use tollgate_riscv::cache::CacheError;
+use tollgate_riscv::tier::Counter;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
     Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
@@ -46,7 +47,7 @@ pub struct Job {
     pub files: Vec<(String, Vec<u8>)>,
     /// When to stop a program that does not end.
     pub max_instructions: u64,
-    /// What executes it if nothing is watched.
+    /// What executes it if nothing is watched, or caches alone.
     pub tier: Tier,
     /// Bytes in a line of the signature, if it is wanted.
     pub signature: Option<usize>,
@@ -277,7 +278,7 @@ pub fn run(
     let place =
         job.signature.map(|_| signature::place(&program).ok_or(ProgramError::NoSignature)).transpose()?;
     match (&watch, job.tier) {
-        (Watch::Nothing, tier) => tier.prepare(&mut machine)?,
+        (Watch::Nothing | Watch::Beside { fence: false, .. }, tier) => tier.prepare(&mut machine)?,
         (_, Tier::Translate) => return Err(TierError::Watched.into()),
         _ => {}
     }
@@ -351,6 +352,15 @@ struct Beside {
 impl Observer for Beside {
     const RETIRE: bool = true;
     const MEMORY: bool = true;
+    const TRAP: bool = true;
+
+    fn counter(&mut self) -> Option<&mut dyn Counter> {
+        if self.fence.is_some() { None } else { self.caches.counter() }
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        self.caches.trap(trap);
+    }
 
     fn retire(&mut self, retired: &Retired) {
         self.caches.retire(retired);

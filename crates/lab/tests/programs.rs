@@ -72,6 +72,39 @@ fn each_tier_does_the_same() {
     assert!(on(Tier::Auto, "rv64gc", Watch::Profile).is_ok());
 }
 
+/// Shapes in which lines displace each other, with a second level, which sees the order of all misses.
+#[test]
+fn each_tier_counts_caches_alike() {
+    let read = |name: &str| {
+        let path = format!("{}/../../guests/riscv/bench/{name}.elf", env!("CARGO_MANIFEST_DIR"));
+        fs::read(&path).expect(&path)
+    };
+    for [ic, dc, l2] in [
+        ["4:2:16", "2:2:16", "16:2:64"],
+        ["64:4:64", "64:4:64", "256:8:64"],
+        ["8:1:4", "", ""],
+        ["", "4:1:4", ""],
+    ] {
+        let caches = Shapes { ic: ic.parse().ok(), dc: dc.parse().ok(), l2: l2.parse().ok() };
+        for program in ["mix", "float"].map(read) {
+            let isa = "rv64gc".parse().expect("an ISA");
+            let on = |tier| {
+                let job = Job { tier, isa, max_instructions: 2_000_000, ..job(program.clone()) };
+                let (outcome, _, counts) = run(&job, Watch::Beside { caches, fence: false }).expect("runs");
+                (outcome.instructions, counts)
+            };
+            let plain = on(Tier::Interpret);
+            assert!(plain.1.contains("Miss Rate:"), "{}", plain.1);
+            assert_eq!(on(Tier::Auto), plain);
+        }
+    }
+    let watch = Watch::Beside { caches: Shapes::default(), fence: true };
+    let error = run(&Job { tier: Tier::Translate, ..job(read("mix")) }, watch)
+        .err()
+        .expect("it needs the interpreter");
+    assert!(error.to_string().contains("--check-fence"), "{error}");
+}
+
 /// A program whose first instruction is illegal: what happened first, not where the handler is lost.
 #[test]
 fn a_program_that_dies_says_cause_place_and_value_of_its_first_trap() {

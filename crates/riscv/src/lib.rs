@@ -44,6 +44,7 @@ pub mod cache;
 mod code;
 pub mod compressed;
 mod config;
+mod counter;
 pub mod csr;
 pub mod custom;
 mod decode;

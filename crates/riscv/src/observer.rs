@@ -1,5 +1,6 @@
 //! What can be observed: retired instructions, memory accesses, traps and returns.
 
+use crate::counter::Counter;
 use crate::exception::{Trap, TrapReturn};
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
@@ -271,6 +272,12 @@ pub trait Observer {
         false
     }
 
+    /// This as an observer to which most accesses are quiet, if it is one: then hot code is translated. By default it is not.
+    #[inline(always)]
+    fn counter(&mut self) -> Option<&mut dyn Counter> {
+        None
+    }
+
     /// How many more cycles than instructions have passed since this was asked last; so many instructions have retired
     /// since reset. The machine asks before each instruction that accesses a control and status register, and lets
     /// `mcycle` run ahead by that. The default is 0: `mcycle` counts instructions.
@@ -332,6 +339,14 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     #[inline(always)]
     fn operands(&self) -> bool {
         self.0.operands() || self.1.operands()
+    }
+    #[inline(always)]
+    fn counter(&mut self) -> Option<&mut dyn Counter> {
+        match [A::RETIRE || A::MEMORY || A::BLOCKS, B::RETIRE || B::MEMORY || B::BLOCKS] {
+            [true, false] => self.0.counter(),
+            [false, true] => self.1.counter(),
+            _ => None,
+        }
     }
     #[inline(always)]
     fn run_ahead(&mut self, retired: u64) -> i64 {

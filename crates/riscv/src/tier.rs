@@ -7,6 +7,10 @@
 //! A region depends on the bytes of one physical page and its virtual address, like a block. After everything that drops blocks,
 //! a translation is compared with memory before it is used again. Whatever a translation cannot do, it leaves to the
 //! interpreter, before the instruction.
+//!
+//! An observer is either a [`Counter`], for which translations are made that report to it, or it does without translations.
+
+pub use crate::counter::{Counter, Kind, Observed, Passed, Quiet, Reported, Sight, View};
 
 use std::collections::HashMap;
 
@@ -44,8 +48,12 @@ pub struct Region {
     pub target_mask: u64,
     /// What `frm` contains where this may run; `None` if floating point is the interpreter's there.
     pub rounding: Option<u8>,
-    /// Whether this machine does misaligned accesses.
+    /// Whether a translation may do misaligned accesses in a page.
     pub misaligned: bool,
+    /// The physical address of RAM.
+    pub ram_base: u64,
+    /// What the observer has to see, if there is one.
+    pub sight: Option<Sight>,
 }
 
 /// A page that loads, or stores, may go to.
@@ -115,6 +123,8 @@ pub struct Registers<'a> {
     pub retired: u64,
     /// A translation checks this on each backward jump and before it goes on in another one, and leaves if more have retired.
     pub limit: u64,
+    /// The observer, if code was translated for one.
+    pub observed: Option<Observed<'a>>,
 }
 
 /// How a translation was left: all instructions before `pc` retired, and no other.
@@ -177,6 +187,8 @@ pub(crate) struct Tier {
     samples: HashMap<(u64, u64), u8>,
     /// Instructions that may be translated now; negative after a large region.
     credit: i64,
+    /// For what observer code is translated.
+    pub(crate) sight: Option<Sight>,
 }
 
 impl Tier {
@@ -191,6 +203,16 @@ impl Tier {
             doubts: 0,
             samples,
             credit: ADVANCE,
+            sight: None,
+        }
+    }
+
+    /// Translates for an observer that has to see this, from now on.
+    #[inline]
+    pub(crate) fn show(&mut self, sight: Option<Sight>) {
+        if self.sight != sight {
+            self.sight = sight;
+            self.clear();
         }
     }
 

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{slice, thread};
 use tollgate_measure::bench::{Bench, Reply, Request};
 use tollgate_measure::clock::{Counter, Os, Source};
 use tollgate_measure::local::Local;
@@ -262,6 +262,7 @@ impl Session {
             order.shuffle(&mut rng);
             order.retain(|&at| self.rows[at].state == State::Active);
             made += (self.rows.len() - order.len()) as f64;
+            let mut apart: Vec<String> = Vec::new();
             while !order.is_empty() {
                 made += 1.0;
                 let next = if plan.time.is_some() { self.cheapest(&order, &costs) } else { 0 };
@@ -271,11 +272,31 @@ impl Session {
                     self.rows[at].out_of_time();
                     continue;
                 }
+                let share = plan.time.map(|time| start.elapsed().as_secs_f64() / time.as_secs_f64());
+                let group = self.group(at, &order, &apart);
+                if group.len() > 1 {
+                    let id = self.rows[at].runtime.id.clone();
+                    if tell(Event::Running(share.unwrap_or(made / steps).min(1.0), &id)).is_break() {
+                        return Ok(());
+                    }
+                    match self.visit_together(&group, epoch == 0, plan, setting, stop) {
+                        Ok(()) => {
+                            made += group.len() as f64 - 1.0;
+                            order.retain(|other| !group.contains(other));
+                            if tell(Event::Measured(self)).is_break() {
+                                return Ok(());
+                            }
+                            continue;
+                        }
+                        Err(Halt::Stopped) => return Ok(()),
+                        // Each in a process of its own, so that only the row whose fault it is fails.
+                        Err(Halt::State(_)) => apart.push(id),
+                    }
+                }
                 let name = match self.rows[at].tasks {
                     1 => self.rows[at].runtime.row(&self.rows[at].mechanism),
                     tasks => format!("{}, {tasks} tasks", self.rows[at].name()),
                 };
-                let share = plan.time.map(|time| start.elapsed().as_secs_f64() / time.as_secs_f64());
                 if tell(Event::Running(share.unwrap_or(made / steps).min(1.0), &name)).is_break() {
                     return Ok(());
                 }
@@ -306,6 +327,37 @@ impl Session {
         }
         self.measure_core(setting);
         self.samples.complete = true;
+        Ok(())
+    }
+
+    /// The rows of `order` that can share a process with this one, in that order.
+    fn group(&self, at: usize, order: &[usize], apart: &[String]) -> Vec<usize> {
+        let runtime = &self.rows[at].runtime;
+        let shares = runtime.together && !apart.contains(&runtime.id);
+        let others = order.iter().filter(|&&other| shares && self.rows[other].runtime.id == runtime.id);
+        std::iter::once(at).chain(others.copied()).collect()
+    }
+
+    /// One epoch of several rows, in one process.
+    fn visit_together(
+        &mut self,
+        group: &[usize],
+        is_first: bool,
+        plan: &Plan,
+        setting: &Setting,
+        stop: &AtomicBool,
+    ) -> Result<(), Halt> {
+        let run = |rows: &[Row], ask: &dyn Fn(&Row) -> Asked, warm| {
+            let rows: Vec<&Row> = group.iter().map(|&at| &rows[at]).collect();
+            let asked: Vec<Asked> = rows.iter().map(|row| ask(row)).collect();
+            run(&rows, &asked, warm, setting, stop)
+        };
+        if is_first {
+            let said = run(&self.rows, &short, short_warm(1, plan))?;
+            group.iter().zip(&said).for_each(|(&at, said)| fit(&mut self.rows[at], plan, said));
+        }
+        let said = run(&self.rows, &|row| long(row, plan), plan.warm_ms)?;
+        group.iter().zip(said).for_each(|(&at, said)| self.rows[at].epochs.push(said));
         Ok(())
     }
 
@@ -408,16 +460,38 @@ enum Halt {
     State(State),
 }
 
+impl Halt {
+    fn state(self) -> State {
+        match self {
+            Self::Stopped => State::Failed("stopped".into()),
+            Self::State(state) => state,
+        }
+    }
+}
+
 /// From this many tasks on, a round is long enough to be a batch without calibration.
 const MANY: u64 = 100_000;
 
 /// A short run that finds how long a batch must be.
 fn calibrate(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Result<Transcript, Halt> {
+    let said = run_one(row, &short(row), short_warm(row.tasks, plan), setting, stop)?;
+    fit(row, plan, &said);
+    Ok(said)
+}
+
+/// What is asked for in a short run.
+fn short(row: &Row) -> Asked {
     let few = if row.tasks >= MANY { 1 } else { 8 };
-    let asked = asked(row, few, row.tasks * (256 / row.tasks).max(1), 0);
-    // As long as the real warm-up may take: a batch that is calibrated on cold code is too short for warm code.
-    let warm = if row.tasks >= MANY { (0, 1) } else { (1, plan.warm_ms.1) };
-    let said = run(row, &asked, warm, setting, stop)?;
+    asked(row, few, row.tasks * (256 / row.tasks).max(1), 0)
+}
+
+/// As long as the real warm-up may take: a batch that is calibrated on cold code is too short for warm code.
+fn short_warm(tasks: u64, plan: &Plan) -> (u64, u64) {
+    if tasks >= MANY { (0, 1) } else { (1, plan.warm_ms.1) }
+}
+
+/// Chooses the batches of a row by what a short run said.
+fn fit(row: &mut Row, plan: &Plan, said: &Transcript) {
     let times: Vec<f64> = said.samples.iter().map(|sample| sample.ns / sample.switches as f64).collect();
     let ns = median(&times).max(0.01);
     row.guess = ns;
@@ -441,39 +515,56 @@ fn calibrate(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -
         row.batch = rounds(total as f64 / MOST_BATCHES as f64);
         row.batches = total.div_ceil(row.batch);
     }
-    Ok(said)
 }
 
 /// One epoch of a row.
 fn visit(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Result<(), Halt> {
-    let singles = if row.tasks >= MANY { 0 } else { plan.singles };
-    let asked = asked(row, row.batches, row.batch, singles);
-    let said = run(row, &asked, plan.warm_ms, setting, stop)?;
+    let said = run_one(row, &long(row, plan), plan.warm_ms, setting, stop)?;
     row.epochs.push(said);
     Ok(())
+}
+
+/// What is asked for in an epoch.
+fn long(row: &Row, plan: &Plan) -> Asked {
+    let singles = if row.tasks >= MANY { 0 } else { plan.singles };
+    asked(row, row.batches, row.batch, singles)
 }
 
 fn asked(row: &Row, batches: u64, batch: u64, singles: u64) -> Asked {
     Asked { tasks: row.tasks, batches, batch, singles, tolerance: row.mechanism.tolerance }
 }
 
-fn run(
+fn run_one(
     row: &Row,
     asked: &Asked,
-    (least, most): (u64, u64),
+    warm: (u64, u64),
     setting: &Setting,
     stop: &AtomicBool,
 ) -> Result<Transcript, Halt> {
+    let said = run(&[row], slice::from_ref(asked), warm, setting, stop)?;
+    said.into_iter().next().ok_or_else(|| Halt::State(State::Failed(Refused::Silent.to_string())))
+}
+
+/// Runs rows of one runtime in one process, one after the other.
+fn run(
+    rows: &[&Row],
+    asked: &[Asked],
+    (least, most): (u64, u64),
+    setting: &Setting,
+    stop: &AtomicBool,
+) -> Result<Vec<Transcript>, Halt> {
     let failed = |why: String| Halt::State(State::Failed(why));
+    let Some(row) = rows.first() else { return Ok(Vec::new()) };
+    let list = |of: &dyn Fn(usize) -> String| (0..rows.len()).map(of).collect::<Vec<_>>().join(",");
     let arguments = [
         format!("runtime={}", row.runtime.id),
-        format!("mechanism={}", row.mechanism.id),
-        format!("tasks={}", asked.tasks),
-        format!("batches={}", asked.batches),
-        format!("batch={}", asked.batch),
+        format!("mechanism={}", list(&|at| rows[at].mechanism.id.clone())),
+        format!("tasks={}", row.tasks),
+        format!("batches={}", list(&|at| asked[at].batches.to_string())),
+        format!("batch={}", list(&|at| asked[at].batch.to_string())),
         format!("warm_min_ms={least}"),
         format!("warm_max_ms={most}"),
-        format!("singles={}", asked.singles),
+        format!("singles={}", list(&|at| asked[at].singles.to_string())),
         format!("memory={}", setting.room.bytes),
         "seed=1".into(),
     ];
@@ -483,12 +574,14 @@ fn run(
         command
     };
     // Ten times the expected time, and an allowance for making each task.
-    let work = asked.batches as f64 * asked.batch as f64 * row.guess / 1e6;
-    let patience = setting.patience_ms + most + (10.0 * work) as u64 + asked.tasks / 10;
+    let work =
+        rows.iter().zip(asked).map(|(row, asked)| (asked.batches * asked.batch) as f64 * row.guess / 1e6);
+    let work = (10.0 * work.sum::<f64>()) as u64;
+    let lines = asked.iter().map(Asked::lines).sum();
     let limits = Limits {
-        patience_ms: patience,
-        lines: asked.lines(),
-        bytes: asked.lines() * 64 + 4_096,
+        patience_ms: setting.patience_ms + most * rows.len() as u64 + work + row.tasks / 10,
+        lines,
+        bytes: lines * 64 + 4_096,
         memory: Some(setting.room.bytes.max(row.runtime.base_bytes)),
         cpu: Some(setting.cpu),
     };
@@ -499,7 +592,7 @@ fn run(
         Some(fate) => return Err(failed(format!("{fate}{}", cache::last_words(&done.stderr)))),
         None => {}
     }
-    transcript::read(&done.stdout, asked).map_err(|refused| match refused {
+    transcript::read_each(&done.stdout, asked).map_err(|refused| match refused {
         Refused::Skip(why) => Halt::State(State::Skipped(why, "what it asks for".into())),
         other => failed(format!("{other}{}", cache::last_words(&done.stderr))),
     })
@@ -510,10 +603,15 @@ fn run(
 /// # Errors
 /// The state of the row: skipped or failed, with the reason.
 pub fn once(row: &Row, asked: &Asked, setting: &Setting) -> Result<Transcript, State> {
-    run(row, asked, (1, 200), setting, &AtomicBool::new(false)).map_err(|halt| match halt {
-        Halt::Stopped => State::Failed("stopped".into()),
-        Halt::State(state) => state,
-    })
+    run_one(row, asked, (1, 200), setting, &AtomicBool::new(false)).map_err(Halt::state)
+}
+
+/// The same for several rows of one runtime, in one process.
+///
+/// # Errors
+/// The state of the first row that was skipped or failed.
+pub fn once_together(rows: &[&Row], asked: &[Asked], setting: &Setting) -> Result<Vec<Transcript>, State> {
+    run(rows, asked, (1, 200), setting, &AtomicBool::new(false)).map_err(Halt::state)
 }
 
 #[cfg(test)]

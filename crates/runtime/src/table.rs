@@ -123,6 +123,9 @@ pub struct Runtime {
     /// Additional environment variables for build and run.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Whether one process measures several mechanisms, one after the other.
+    #[serde(default)]
+    pub together: bool,
     /// Resident bytes with two tasks, rounded up.
     pub base_bytes: u64,
     /// How its tasks switch.

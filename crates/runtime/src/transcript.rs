@@ -108,6 +108,24 @@ const NOTES: usize = 8;
 /// The maximum length of a stored text, in characters.
 const TEXT: usize = 200;
 
+/// Reads and checks the whole output of a program that was asked for several measurements.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read_each(output: &[u8], asked: &[Asked]) -> Result<Vec<Transcript>, Refused> {
+    const END: &[u8] = b"\nend\n";
+    let mut rest = output;
+    let mut each = Vec::new();
+    for (left, asked) in (0..asked.len()).rev().zip(asked) {
+        // The last one gets whatever follows, so that it is noticed.
+        let end = rest.windows(END.len()).position(|bytes| left > 0 && bytes == END);
+        let (own, others) = rest.split_at(end.map_or(rest.len(), |at| at + END.len()));
+        each.push(read(own, asked)?);
+        rest = others;
+    }
+    Ok(each)
+}
+
 /// Reads and checks the whole output.
 ///
 /// # Errors

@@ -34,6 +34,19 @@ fn a_valid_transcript_is_accepted() {
 }
 
 #[test]
+fn each_of_several_transcripts_is_checked_against_its_own_request() {
+    let other = GOOD.replace("sample 100", "sample 50").replace("switches 200", "switches 100");
+    let other = other.replace("resumes 200", "resumes 100");
+    let asked = [ASKED, Asked { batch: 50, ..ASKED }];
+    let read = |text: String| read_each(text.as_bytes(), &asked);
+    let switches = |said: &Transcript| said.switches;
+    assert_eq!(read(format!("{GOOD}{other}")).unwrap().iter().map(switches).collect::<Vec<_>>(), [200, 100]);
+    assert!(matches!(read(format!("{other}{GOOD}")), Err(Refused::Batch(1, 50, 100))));
+    assert_eq!(read(GOOD.into()), Err(Refused::Silent));
+    assert!(matches!(read(format!("{GOOD}{other}{other}")), Err(Refused::AfterEnd(..))));
+}
+
+#[test]
 fn each_changed_line_is_noticed() {
     for (from, to, said) in [
         ("tollgate-runtime 1\n", "tollgate-runtime 2\n", "its first line is 'tollgate-runtime 2'"),

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tollgate_measure::clock::Source;
 use tollgate_runtime::cache::BuildError;
-use tollgate_runtime::session::{Row, Setting, State, once};
+use tollgate_runtime::session::{Event, Plan, Row, Session, Setting, State, once, once_together};
 use tollgate_runtime::transcript::Asked;
 use tollgate_runtime::{Cache, Kind, Mechanism, Room, Runtime, Sources, Table, needs};
 
@@ -57,6 +58,21 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
                 continue;
             }
         };
+        if runtime.together {
+            let rows = runtime.mechanisms.iter().map(|mechanism| {
+                let mut row = Row::new(runtime, mechanism, 1, setting.room);
+                row.folder = Some(folder.clone());
+                row
+            });
+            let rows: Vec<Row> = rows.collect();
+            let ask = |batch| Asked { tasks: 1, batches: 5, batch, singles: 0, tolerance: 0.0 };
+            let asked: Vec<Asked> = (40..).take(rows.len()).map(ask).collect();
+            match once_together(&rows.iter().collect::<Vec<_>>(), &asked, &setting) {
+                Ok(said) => assert_eq!(said.len(), rows.len(), "{}", runtime.id),
+                Err(State::Skipped(why, _)) => tollgate_testkit::skip_case!(&runtime.id, "{why}"),
+                Err(state) => wrong.push(format!("{} together: {state:?}", runtime.id)),
+            }
+        }
         for mechanism in &runtime.mechanisms {
             for tasks in [mechanism.min_tasks, 5.clamp(mechanism.min_tasks, mechanism.max_tasks)] {
                 let mut row = Row::new(runtime, mechanism, tasks, setting.room);
@@ -121,6 +137,7 @@ fn row(folder: &Path, script: &str) -> Row {
         folder: "hostile".into(),
         kind: Kind::Thread,
         needs: Vec::new(),
+        together: false,
         version: Vec::new(),
         build: Vec::new(),
         run: vec!["./program".into()],
@@ -155,6 +172,52 @@ fn a_good_program_passes() {
     let script = format!("{HEAD} {SAMPLES} {COUNTS} echo end");
     let said = once(&row(folder.path(), &script), &ASKED, &setting(folder.path())).unwrap();
     assert_eq!(said.switches, 200);
+}
+
+/// Measures the mechanisms `good` and `bad` of a program in two epochs. What each run of the program was asked for, and
+/// the rows.
+fn together(on_several: &str) -> (Vec<String>, Vec<Row>) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        r#"for argument; do case $argument in mechanism=*|batches=*|batch=*) eval "$argument";; esac; done
+        echo "$mechanism" >> log
+        case $mechanism in bad) exit 4;; *,*) {on_several};; esac
+        for mechanism in $(echo "$mechanism" | tr , ' '); do
+            {HEAD}
+            for _ in $(seq "${{batches%%,*}}"); do echo "sample ${{batch%%,*}} 500"; done
+            all=$((${{batches%%,*}} * ${{batch%%,*}}))
+            echo "count switches $all"; echo "count resumes $all"; echo end
+        done"#
+    );
+    let first = row(folder.path(), &script);
+    let rows = ["good", "bad"].map(|id| {
+        let mut row = first.clone();
+        row.mechanism.id = id.into();
+        row.runtime.together = true;
+        row
+    });
+    let mut session = Session::new(rows.into());
+    let plan = Plan { epochs: 2, ..Plan::borders(false, false) };
+    let tell = &mut |_: Event<'_>| ControlFlow::Continue(());
+    session.run(&plan, &setting(folder.path()), &AtomicBool::new(false), tell).unwrap();
+    let log = fs::read_to_string(folder.path().join("log")).unwrap();
+    (log.lines().map(Into::into).collect(), session.rows)
+}
+
+#[test]
+fn rows_that_share_a_process_are_measured_by_one_run_in_each_epoch() {
+    let (asked, rows) = together("");
+    // The run that finds the length of the batches, and the two epochs.
+    assert_eq!(asked.len(), 3, "{asked:?}");
+    assert!(asked.iter().all(|mechanisms| mechanisms.contains(',')), "{asked:?}");
+    assert!(rows.iter().all(|row| row.state == State::Active && row.epochs.len() == 2));
+}
+
+#[test]
+fn when_rows_together_fail_each_is_measured_alone() {
+    let (asked, rows) = together("exit 3");
+    assert_eq!((&rows[0].state, rows[0].epochs.len()), (&State::Active, 2), "{asked:?}");
+    assert!(matches!(&rows[1].state, State::Failed(why) if why.contains("status 4")), "{:?}", rows[1].state);
 }
 
 #[test]

@@ -1,9 +1,11 @@
-//! Instructions per microsecond of processor time with and without translations, in turns.
+//! Instructions per microsecond of processor time with and without translations, in turns: of a machine alone, and of one whose
+//! caches and translation buffers are counted.
 //!
 //! `cargo run --release -p tollgate-translate --example tiers [ROUNDS] [STEPS] [FILE.elf]`
 #![allow(clippy::print_stdout)]
 
 use tollgate_riscv::tier::SAMPLE;
+use tollgate_riscv::timing::{Core, Fast, TimingCounts};
 use tollgate_riscv::{Config, Elf, Machine};
 use tollgate_translate::Translations;
 
@@ -13,17 +15,22 @@ fn cpu_ns() -> u64 {
     text.split(' ').next().and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
-fn speed(elf: &Elf, steps: u64, translates: bool) -> (f64, u64) {
+/// The speed of a run, and its end: a sum of the registers, and the counts of a core that is attached.
+fn speed(elf: &Elf, steps: u64, translates: bool, core: Option<&Core>) -> (f64, (u64, Option<TimingCounts>)) {
     let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
     machine.load(elf).expect("the program fits");
     if translates {
         machine.set_translator(Box::new(Translations::new().expect("this host translates")), SAMPLE);
     }
+    let mut counting = core.map(|core| Fast::<false>::new(core).expect("the core is valid"));
     let start = cpu_ns();
-    machine.run(steps, &mut ());
+    match &mut counting {
+        Some(counting) => machine.run(steps, counting),
+        None => machine.run(steps, &mut ()),
+    };
     let mips = machine.instret() as f64 / ((cpu_ns() - start) as f64 / 1000.0);
     let end = (0..32).fold(machine.pc(), |sum, register| sum.rotate_left(7) ^ machine.x(register));
-    (mips, end)
+    (mips, (end, counting.map(|counting| counting.counts())))
 }
 
 fn main() {
@@ -33,22 +40,24 @@ fn main() {
     let bytes = arguments.get(2).map(|path| std::fs::read(path).expect("the file can be read"));
     let bytes = bytes.unwrap_or_else(|| include_bytes!("../../../guests/riscv/bench/mix.elf").to_vec());
     let elf = Elf::parse(&bytes).expect("an ELF file");
-    let mut ratios = Vec::new();
+    let core = Core::from_toml(include_str!("../../riscv/examples/bench.toml")).expect("the core is valid");
+    let designs = [("alone", None), ("caches and TLBs counted", Some(&core))];
+    let mut ratios = designs.map(|_| Vec::new());
     for _ in 0..rounds {
-        let (plain, expected) = speed(&elf, steps, false);
-        let (translated, end) = speed(&elf, steps, true);
-        assert_eq!(end, expected, "both end in the same state");
-        println!(
-            "interpreted {plain:6.0} MIPS, translated {translated:6.0} MIPS, {:.2} times",
-            translated / plain
-        );
-        ratios.push(translated / plain);
+        for ((name, core), ratios) in designs.into_iter().zip(&mut ratios) {
+            let (plain, expected) = speed(&elf, steps, false, core);
+            let (translated, end) = speed(&elf, steps, true, core);
+            assert_eq!(end, expected, "both end in the same state, with the same counts");
+            let ratio = translated / plain;
+            println!(
+                "{name}: interpreted {plain:6.0} MIPS, translated {translated:6.0} MIPS, {ratio:.2} times"
+            );
+            ratios.push(ratio);
+        }
     }
-    ratios.sort_by(f64::total_cmp);
-    println!(
-        "median {:.2} times ({:.2} to {:.2})",
-        ratios[ratios.len() / 2],
-        ratios[0],
-        ratios[ratios.len() - 1]
-    );
+    for ((name, _), ratios) in designs.iter().zip(&mut ratios) {
+        ratios.sort_by(f64::total_cmp);
+        let (median, last) = (ratios[ratios.len() / 2], ratios[ratios.len() - 1]);
+        println!("{name}: median {median:.2} times ({:.2} to {last:.2})", ratios[0]);
+    }
 }

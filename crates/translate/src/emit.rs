@@ -1,5 +1,6 @@
 //! What each instruction becomes.
 
+mod counter;
 mod float;
 mod memory;
 
@@ -13,9 +14,10 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{Region, STARTS, Start};
+use tollgate_riscv::tier::{Region, STARTS, Sight, Start};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
+use crate::reporter::{self, Counts};
 use crate::state::State;
 
 /// The upper half of a register that holds a single-precision value.
@@ -67,12 +69,13 @@ fn variables(insn: &Insn) -> ([u8; 3], u8) {
     }
 }
 
-/// Writes the function of a region; `None` if its entry is not in it.
+/// Writes the function of a region; `None` if its entry is not in it. `reporter` is the code of [`reporter`](reporter::reporter).
 pub(crate) fn region(
     region: &Region,
     function: &mut Function,
     context: &mut FunctionBuilderContext,
     isa: &dyn TargetIsa,
+    reporter: u64,
 ) -> Option<()> {
     let target = isa.frontend_config();
     let insns: BTreeMap<u64, BlockInsn> = region.insns.iter().map(|insn| (insn.pc, *insn)).collect();
@@ -138,6 +141,11 @@ pub(crate) fn region(
         target_mask: region.target_mask,
         rounding: region.rounding,
         misaligned: region.misaligned,
+        ram_base: region.ram_base,
+        sight: region.sight,
+        counts: Counts::default(),
+        reporter,
+        report: builder.import_signature(reporter::signature()),
         returns,
         exit,
         out,
@@ -152,10 +160,11 @@ pub(crate) fn region(
         emitter.builder.switch_to_block(emitter.blocks[&leader]);
         emitter.passed = 0;
         emitter.unsettled.clear();
+        emitter.counts.begin(leader == region.entry);
         let mut pc = leader;
-        while let Some(BlockInsn { insn, .. }) = insns.get(&pc) {
-            let next = pc.wrapping_add(u64::from(insn.len));
-            if !emitter.insn(pc, insn) {
+        while let Some(here) = insns.get(&pc) {
+            let next = pc.wrapping_add(u64::from(here.insn.len));
+            if !emitter.insn(here) {
                 break;
             }
             if leaders.contains(&next) || !insns.contains_key(&next) {
@@ -185,6 +194,13 @@ struct Emitter<'a> {
     /// What `frm` contains, if floating point is on.
     rounding: Option<u8>,
     misaligned: bool,
+    ram_base: u64,
+    /// What the observer has to see, if there is one.
+    sight: Option<Sight>,
+    counts: Counts,
+    /// The code of [`reporter`](reporter::reporter), and its signature.
+    reporter: u64,
+    report: SigRef,
     /// Where calls in the region return to.
     returns: Vec<u64>,
     /// The block that leaves the region, for another one if possible; it receives where to and how many instructions have retired.
@@ -300,19 +316,21 @@ impl Emitter<'_> {
         }
     }
 
-    /// Stores the registers that the block in hand has written since [`settle`](Self::settle).
+    /// Stores the registers that the block in hand has written since [`settle`](Self::settle), and what it has counted.
     fn store_registers(&mut self) {
         for register in self.unsettled.clone() {
             let value = self.read(register);
             let (array, offset) = self.place(register);
             self.builder.ins().store(MemFlagsData::trusted(), value, array, offset);
         }
+        self.store_counts();
     }
 
     /// Stores them on the way on, so that what comes later need not.
     fn settle(&mut self) {
         self.store_registers();
         self.unsettled.clear();
+        self.counts.settle();
     }
 
     /// A sum; nothing is generated for a value itself. (Cranelift is not asked to optimize: it takes longer than it gains.)
@@ -341,17 +359,40 @@ impl Emitter<'_> {
 
     /// The same for several conditions.
     fn leave_if_any(&mut self, conditions: &[Value], pc: u64, interpret: bool) {
-        let leaving = self.builder.create_block();
-        self.builder.set_cold_block(leaving);
-        for &condition in conditions {
-            self.on_unless(condition, leaving);
-        }
-        let on = self.builder.create_block();
-        self.builder.ins().jump(on, &[]);
+        let [leaving, on] = self.unless_any(conditions);
         self.builder.switch_to_block(leaving);
         let pc = self.constant(pc);
         self.leave(pc, interpret);
         self.builder.switch_to_block(on);
+    }
+
+    /// Does something if one of several conditions holds, which is rare.
+    fn rarely(&mut self, conditions: &[Value], write: impl FnOnce(&mut Self)) {
+        if conditions.is_empty() {
+            return;
+        }
+        let [rare, on] = self.unless_any(conditions);
+        self.builder.switch_to_block(rare);
+        write(self);
+        self.builder.ins().jump(on, &[]);
+        self.builder.switch_to_block(on);
+    }
+
+    /// Goes to the first block, which is cold, if one of several conditions holds, else to the second.
+    fn unless_any(&mut self, conditions: &[Value]) -> [Block; 2] {
+        let [rare, on] = [0; 2].map(|_| self.builder.create_block());
+        self.builder.set_cold_block(rare);
+        for &condition in conditions {
+            self.on_unless(condition, rare);
+        }
+        self.builder.ins().jump(on, &[]);
+        [rare, on]
+    }
+
+    /// The instruction in hand retires, which nothing prevents from here on.
+    fn commit(&mut self, here: &BlockInsn) {
+        self.fetched(here);
+        self.passed += 1;
     }
 
     /// Goes on at `to`, after the instruction at `from` has retired.
@@ -377,7 +418,9 @@ impl Emitter<'_> {
     }
 
     /// Writes one instruction; false if it ends its block.
-    fn insn(&mut self, pc: u64, insn: &Insn) -> bool {
+    fn insn(&mut self, here: &BlockInsn) -> bool {
+        let BlockInsn { pc, insn, .. } = *here;
+        let insn = &insn;
         let target = pc.wrapping_add(insn.imm as u64);
         let next = pc.wrapping_add(u64::from(insn.len));
         let class = insn.row().class;
@@ -386,10 +429,12 @@ impl Emitter<'_> {
                 let base = if insn.op == Op::Auipc { pc } else { 0 };
                 let value = self.constant(base.wrapping_add(insn.imm as u64));
                 self.write(insn.rd, value);
+                self.commit(here);
                 Some(true)
             }
             Class::AluImm | Class::AluReg => self.alu(insn, class).map(|value| {
                 self.write(insn.rd, value);
+                self.commit(here);
                 true
             }),
             Class::FpLoad | Class::FpStore | Class::FpFp | Class::FpInt | Class::IntFp
@@ -397,17 +442,23 @@ impl Emitter<'_> {
             {
                 None
             }
-            Class::Load | Class::FpLoad => self.load(pc, insn).map(|()| true),
-            Class::Store | Class::FpStore => self.store(pc, insn).map(|()| true),
-            Class::FpFp | Class::FpInt | Class::IntFp => self.float(insn).map(|()| true),
-            Class::Nop => Some(true),
+            Class::Load | Class::FpLoad => self.load(here).map(|()| true),
+            Class::Store | Class::FpStore => self.store(here).map(|()| true),
+            Class::FpFp | Class::FpInt | Class::IntFp => self.float(insn).map(|()| {
+                self.commit(here);
+                true
+            }),
+            Class::Nop => {
+                self.commit(here);
+                Some(true)
+            }
             // A target where no instruction can be is the interpreter's.
             Class::Branch if target & self.target_mask == 0 => self.condition(insn).map(|condition| {
+                self.commit(here);
                 self.settle();
                 let taken = self.builder.create_block();
                 let not_taken = self.builder.create_block();
                 self.builder.ins().brif(condition, taken, &[], not_taken, &[]);
-                self.passed += 1;
                 self.builder.switch_to_block(taken);
                 self.go(pc, target);
                 self.builder.switch_to_block(not_taken);
@@ -417,18 +468,14 @@ impl Emitter<'_> {
             Class::Jump if target & self.target_mask == 0 => {
                 let link = self.constant(next);
                 self.write(insn.rd, link);
-                self.passed += 1;
+                self.commit(here);
                 self.go(pc, target);
                 Some(false)
             }
             _ => None,
         };
         match done {
-            Some(true) => {
-                self.passed += 1;
-                true
-            }
-            Some(false) => false,
+            Some(goes_on) => goes_on,
             None => {
                 if class == Class::JumpReg {
                     let base = self.read(insn.rs1);
@@ -440,8 +487,8 @@ impl Emitter<'_> {
                     }
                     let link = self.constant(next);
                     self.write(insn.rd, link);
+                    self.commit(here);
                     self.settle();
-                    self.passed += 1;
                     if insn.rd == 0 && matches!(insn.rs1, 1 | 5) {
                         for place in self.returns.clone() {
                             let (here, on) = (self.builder.create_block(), self.builder.create_block());

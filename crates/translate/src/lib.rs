@@ -19,6 +19,7 @@
 //! is bounded by [`MOST_CODE`].
 
 mod emit;
+mod reporter;
 mod state;
 
 use cranelift_codegen::Context;
@@ -27,8 +28,8 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
-use state::State;
-use tollgate_riscv::tier::{Exit, Region, Registers, Translator};
+use state::{Probe, State};
+use tollgate_riscv::tier::{Exit, Passed, Quiet, Region, Registers, Translator};
 
 /// Bytes of host code after which no more is translated, until all of it is dropped.
 pub const MOST_CODE: usize = 32 << 20;
@@ -39,7 +40,7 @@ pub const MOST_CODE: usize = 32 << 20;
 pub struct Unavailable(String);
 
 /// Calls the code of a translation.
-type Caller = extern "C" fn(*mut State, *const u8);
+type Caller = extern "C" fn(*mut State<'_>, *const u8);
 
 /// The bytes of the pages that hold one function: each has pages of its own, since a page that is executable is never written.
 const fn pages(size: usize) -> usize {
@@ -53,6 +54,8 @@ pub struct Translations {
     context: Context,
     builder: FunctionBuilderContext,
     caller: Option<Caller>,
+    /// The code of [`reporter::reporter`].
+    reporter: u64,
     codes: Vec<*const u8>,
     bytes: usize,
 }
@@ -69,6 +72,7 @@ impl Translations {
             module: None,
             builder: FunctionBuilderContext::new(),
             caller: None,
+            reporter: 0,
             codes: Vec::new(),
             bytes: 0,
         })
@@ -85,8 +89,10 @@ impl Translations {
             // SAFETY: the code was generated with the signature of `Caller` (`emit::caller`), is whole and executable, and lives
             // until `clear`, which drops the pointer first.
             self.caller = Some(unsafe { std::mem::transmute::<*const u8, Caller>(code) });
+            reporter::reporter(&mut self.context.func, &mut self.builder, target);
+            self.reporter = self.finish()? as u64;
         }
-        emit::region(region, &mut self.context.func, &mut self.builder, &*self.isa)?;
+        emit::region(region, &mut self.context.func, &mut self.builder, &*self.isa, self.reporter)?;
         self.finish()
     }
 
@@ -133,6 +139,7 @@ impl Translator for Translations {
 
     fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
         let (caller, &code) = (self.caller?, self.codes.get(usize::from(number))?);
+        let observed = registers.observed.as_ref();
         let mut state = State {
             x: registers.x.as_mut_ptr(),
             f: registers.f.as_mut_ptr(),
@@ -149,11 +156,19 @@ impl Translator for Translations {
             limit: registers.limit,
             pc: 0,
             interpret: 0,
+            fetches: observed.map_or_else(|| Probe::new(Quiet::default()), Probe::of_fetches),
+            data: observed.map_or_else(|| Probe::new(Quiet::default()), Probe::of_data),
+            passed: Passed::default(),
+            observed: registers.observed,
         };
         // Each pointer is valid for its whole array while `registers` is borrowed. Translations index registers by
         // constants below 32, tables by less than their length, codes by less than `count`, and RAM by less than `ram_bytes`.
         caller(&raw mut state, code);
         *registers.fflags = state.fflags as u8;
+        if let Some(observed) = state.observed {
+            let instructions = state.retired - registers.retired;
+            observed.counter.count(&Passed { instructions, ..state.passed });
+        }
         Some(Exit { pc: state.pc, retired: state.retired, interpret: state.interpret != 0 })
     }
 

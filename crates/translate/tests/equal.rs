@@ -549,7 +549,7 @@ fn straight(entry: u64, asm: &Asm) -> Region {
         tollgate_riscv::BlockInsn { pc: entry + place as u64 * 4, insn, word, page: 1 }
     };
     let insns = asm.0.chunks(4).enumerate().map(insn).collect();
-    Region { entry, insns, target_mask: 1, rounding: None, misaligned: false }
+    Region { entry, insns, target_mask: 1, rounding: None, misaligned: false, ram_base: BASE, sight: None }
 }
 
 #[test]
@@ -585,6 +585,7 @@ fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit(
             context: 3,
             retired: 5,
             limit,
+            observed: None,
         };
         let exit = translations.run(first, registers);
         let end = Exit { pc: 0x1000 + expected * 4, retired: 5 + expected, interpret: false };
@@ -624,6 +625,7 @@ fn misaligned_accesses_are_done_in_one_page_where_the_machine_does_them() {
                 context: 0,
                 retired: 0,
                 limit: 100,
+                observed: None,
             };
             let exit = translations.run(number, registers).unwrap();
             let end = Exit { pc: 0x1000 + 4 * expected, retired: expected, interpret: expected < 2 };
@@ -670,6 +672,7 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
                 context: 0,
                 retired: 5,
                 limit: 100,
+                observed: None,
             },
         );
         let expected = if is_inside {

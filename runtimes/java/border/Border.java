@@ -1,6 +1,4 @@
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.function.LongConsumer;
 
 /** Calls from Java to C and from C to Java. */
@@ -51,33 +49,34 @@ final class Border {
         if (text.length() == 100) called++;
     }
 
-    /** The mechanisms of JNI. */
-    private static Map<String, LongConsumer> jni() {
-        var ways = new HashMap<String, LongConsumer>();
-        ways.put("down", calls -> {
-            for (; calls > 0; calls--) down();
-        });
-        ways.put("down-8", calls -> {
-            for (; calls > 0; calls--) downEight(1, 2, 3, 4, 5, 6, 7, 8);
-        });
-        ways.put("down-text", calls -> {
-            for (; calls > 0; calls--) downText(TEXT);
-        });
-        ways.put("back", calls -> {
-            for (; calls > 0; calls--) back();
-        });
-        ways.put("up", Border::up);
-        ways.put("up-attached", Border::upAttached);
-        ways.put("up-8", Border::upEight);
-        ways.put("up-text", Border::upText);
-        return ways;
+    /** The calls of a mechanism of JNI; null if there is none of this name. */
+    private static LongConsumer jni(String mechanism) {
+        return switch (mechanism) {
+            case "down" -> calls -> {
+                for (; calls > 0; calls--) down();
+            };
+            case "down-8" -> calls -> {
+                for (; calls > 0; calls--) downEight(1, 2, 3, 4, 5, 6, 7, 8);
+            };
+            case "down-text" -> calls -> {
+                for (; calls > 0; calls--) downText(TEXT);
+            };
+            case "back" -> calls -> {
+                for (; calls > 0; calls--) back();
+            };
+            case "up" -> Border::up;
+            case "up-attached" -> Border::upAttached;
+            case "up-8" -> Border::upEight;
+            case "up-text" -> Border::upText;
+            default -> null;
+        };
     }
 
-    /** The mechanisms of java.lang.foreign, in a class that older JDKs cannot compile. */
-    @SuppressWarnings("unchecked")
-    private static Map<String, LongConsumer> panama() throws ReflectiveOperationException {
+    /** The calls of a mechanism of java.lang.foreign, in a class that older JDKs cannot compile. */
+    private static LongConsumer panama(String mechanism) throws ReflectiveOperationException {
         try {
-            return (Map<String, LongConsumer>) Class.forName("Panama").getDeclaredMethod("mechanisms").invoke(null);
+            var find = Class.forName("Panama").getDeclaredMethod("mechanism", String.class);
+            return (LongConsumer) find.invoke(null, mechanism);
         } catch (ClassNotFoundException absent) {
             Protocol.leave("skip java.lang.foreign needs a JDK of 22 or newer");
             throw absent;
@@ -87,6 +86,8 @@ final class Border {
     /** Both sides' counts. */
     private static final class Calls extends Meter {
         private final boolean isCallback;
+        /** The counts of C and Java before. */
+        private final long[] before = {entered(), called};
         private long made;
 
         Calls(boolean isCallback) {
@@ -96,9 +97,11 @@ final class Border {
 
         @Override
         long sum() {
-            if (!isCallback) return entered() + called;
-            if (entered() != called) Protocol.leave("fail C counted " + entered() + " calls and Java " + called);
-            return called;
+            long inC = entered() - before[0];
+            long inJava = called - before[1];
+            if (!isCallback) return inC + inJava;
+            if (inC != inJava) Protocol.leave("fail C counted " + inC + " calls and Java " + inJava);
+            return inJava;
         }
 
         @Override
@@ -117,18 +120,22 @@ final class Border {
         }
     }
 
-    public static void main(String[] arguments) throws Exception {
-        var settings = new Settings(arguments);
-        System.load(Path.of("border.so").toAbsolutePath().toString());
-        open();
+    private static void measure(Settings settings) throws Exception {
         var before = Protocol.residentBytes();
-        var call = (settings.runtime().equals("panama") ? panama() : jni()).get(settings.mechanism());
-        if (call == null) Protocol.leave("fail unknown mechanism: " + settings.mechanism());
-        var counts = new Calls(settings.mechanism().equals("back"));
+        var mechanism = settings.mechanism();
+        var call = settings.runtime().equals("panama") ? panama(mechanism) : jni(mechanism);
+        if (call == null) Protocol.leave("fail unknown mechanism: " + mechanism);
+        var counts = new Calls(mechanism.equals("back"));
         Protocol.measure(settings, counts, before, calls -> {
             call.accept(calls);
             counts.made += calls;
         });
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        System.load(Path.of("border.so").toAbsolutePath().toString());
+        open();
+        for (var settings : Settings.each(arguments)) measure(settings);
         Runtime.getRuntime().halt(0);
     }
 }

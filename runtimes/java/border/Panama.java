@@ -12,8 +12,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.nio.file.Path;
 import java.util.Collections;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.function.LongConsumer;
 
 /** The same calls through java.lang.foreign. The compiler sees through handles that are static and final only. */
@@ -31,24 +29,40 @@ final class Panama {
     private static final FunctionDescriptor POINTER = FunctionDescriptor.ofVoid(ADDRESS);
     private static final FunctionDescriptor LOOP = FunctionDescriptor.ofVoid(JAVA_LONG, ADDRESS);
 
-    private static final MethodHandle DOWN = function("down", NOTHING);
-    private static final MethodHandle DOWN_CRITICAL = function("down", NOTHING, Linker.Option.critical(false));
-    private static final MethodHandle DOWN_EIGHT = function("down_eight", EIGHT);
-    private static final MethodHandle DOWN_TEXT =
-            function("down_text", FunctionDescriptor.of(JAVA_LONG, ADDRESS, JAVA_LONG));
-    private static final MethodHandle BACK = function("back", POINTER);
-    private static final MethodHandle UP = function("up", LOOP);
-    private static final MethodHandle UP_EIGHT = function("up_eight", LOOP);
-    private static final MethodHandle UP_TEXT = function("up_text", LOOP);
+    // A handle takes milliseconds to link, so each has a class of its own, which is initialized when it is used.
+    private static final class Down {
+        static final MethodHandle HANDLE = function("down", NOTHING);
+    }
+
+    private static final class DownCritical {
+        static final MethodHandle HANDLE = function("down", NOTHING, Linker.Option.critical(false));
+    }
+
+    private static final class DownEight {
+        static final MethodHandle HANDLE = function("down_eight", EIGHT);
+    }
+
+    private static final class DownText {
+        static final MethodHandle HANDLE =
+                function("down_text", FunctionDescriptor.of(JAVA_LONG, ADDRESS, JAVA_LONG));
+    }
+
+    private static final class Back {
+        static final MethodHandle HANDLE = function("back", POINTER);
+        static final MemorySegment CALLEE = callee();
+    }
 
     private static MethodHandle function(String name, FunctionDescriptor of, Linker.Option... options) {
         return LINKER.downcallHandle(LIBRARY.find(name).orElseThrow(), of, options);
     }
 
     /** A pointer with which C calls a method of {@link Border} or of this class. */
-    private static MemorySegment stub(Class<?> in, String name, MethodType type, FunctionDescriptor of)
-            throws ReflectiveOperationException {
-        return LINKER.upcallStub(MethodHandles.lookup().findStatic(in, name, type), of, Arena.global());
+    private static MemorySegment stub(Class<?> in, String name, MethodType type, FunctionDescriptor of) {
+        try {
+            return LINKER.upcallStub(MethodHandles.lookup().findStatic(in, name, type), of, Arena.global());
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
+        }
     }
 
     static void calleeText(MemorySegment text) {
@@ -69,47 +83,59 @@ final class Panama {
         }
     }
 
-    static Map<String, LongConsumer> mechanisms() throws ReflectiveOperationException {
-        var nothing = MethodType.methodType(void.class);
-        var eight = MethodType.methodType(long.class, Collections.nCopies(8, long.class));
-        var callee = stub(Border.class, "callee", nothing, NOTHING);
-        var calleeEight = stub(Border.class, "calleeEight", eight, EIGHT);
-        var calleeText =
-                stub(Panama.class, "calleeText", MethodType.methodType(void.class, MemorySegment.class), POINTER);
-        var ways = new HashMap<String, LongConsumer>();
-        ways.put("down", calls -> checked(() -> {
-            for (long call = 0; call < calls; call++) DOWN.invokeExact();
-        }));
-        ways.put("down-critical", calls -> checked(() -> {
-            for (long call = 0; call < calls; call++) DOWN_CRITICAL.invokeExact();
-        }));
-        ways.put("down-8", calls -> checked(() -> {
-            for (long call = 0; call < calls; call++) {
-                long sum = (long) DOWN_EIGHT.invokeExact(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L);
-                assert sum == 36;
-            }
-        }));
-        ways.put("down-text", calls -> checked(() -> {
-            for (long call = 0; call < calls; call++) {
-                try (var arena = Arena.ofConfined()) {
-                    Border.copies++;
-                    long length = (long) DOWN_TEXT.invokeExact(arena.allocateFrom(Border.TEXT), 100L);
-                    assert length == 100;
+    private static MemorySegment callee() {
+        return stub(Border.class, "callee", MethodType.methodType(void.class), NOTHING);
+    }
+
+    /** The calls of a mechanism; null if there is none of this name. */
+    static LongConsumer mechanism(String name) {
+        return switch (name) {
+            case "down" -> calls -> checked(() -> {
+                for (long call = 0; call < calls; call++) Down.HANDLE.invokeExact();
+            });
+            case "down-critical" -> calls -> checked(() -> {
+                for (long call = 0; call < calls; call++) DownCritical.HANDLE.invokeExact();
+            });
+            case "down-8" -> calls -> checked(() -> {
+                for (long call = 0; call < calls; call++) {
+                    long sum = (long) DownEight.HANDLE.invokeExact(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L);
+                    assert sum == 36;
                 }
+            });
+            case "down-text" -> calls -> checked(() -> {
+                for (long call = 0; call < calls; call++) {
+                    try (var arena = Arena.ofConfined()) {
+                        long length = (long) DownText.HANDLE.invokeExact(arena.allocateFrom(Border.TEXT), 100L);
+                        assert length == 100;
+                    }
+                }
+            });
+            case "back" -> calls -> checked(() -> {
+                for (long call = 0; call < calls; call++) Back.HANDLE.invokeExact(Back.CALLEE);
+            });
+            case "up" -> up("up", callee());
+            case "up-8" -> {
+                var eight = MethodType.methodType(long.class, Collections.nCopies(8, long.class));
+                yield up("up_eight", stub(Border.class, "calleeEight", eight, EIGHT));
             }
-        }));
-        ways.put("back", calls -> checked(() -> {
-            for (long call = 0; call < calls; call++) BACK.invokeExact(callee);
-        }));
-        ways.put("up", calls -> checked(() -> {
-            UP.invokeExact(calls, callee);
-        }));
-        ways.put("up-8", calls -> checked(() -> {
-            UP_EIGHT.invokeExact(calls, calleeEight);
-        }));
-        ways.put("up-text", calls -> checked(() -> {
-            UP_TEXT.invokeExact(calls, calleeText);
-        }));
-        return ways;
+            case "up-text" -> {
+                var text = MethodType.methodType(void.class, MemorySegment.class);
+                var callee = stub(Panama.class, "calleeText", text, POINTER);
+                var loop = function("up_text", FunctionDescriptor.ofVoid(JAVA_LONG, ADDRESS, ADDRESS));
+                var bytes = Arena.global().allocateFrom(Border.TEXT);
+                yield calls -> checked(() -> {
+                    loop.invokeExact(calls, callee, bytes);
+                });
+            }
+            default -> null;
+        };
+    }
+
+    /** A loop of C, which calls the stub. */
+    private static LongConsumer up(String name, MemorySegment callee) {
+        var loop = function(name, LOOP);
+        return calls -> checked(() -> {
+            loop.invokeExact(calls, callee);
+        });
     }
 }

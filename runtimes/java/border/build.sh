@@ -7,5 +7,13 @@ home=$(cat jdk)
 # java.lang.foreign is complete since JDK 22; without this class its rows are skipped.
 if "$home/bin/java" -XX:+UseSerialGC --list-modules | grep -qE '^java.base@(2[2-9]|[3-9][0-9])'; then
     "$home/bin/javac" -Xlint:rawtypes,unchecked,static -Werror -cp classes -d classes border/Panama.java
+    runtime=panama
 fi
 gcc -O2 -fPIC -shared -Wall "-I$home/include" "-I$home/include/linux" border/border.c -o border.so -lpthread
+# Only a jar can permit native access without an option, with which a virtual machine would not use archived modules, and
+# only a jar can have an archive: classes as they are after a run, which each process maps instead of loading them again. A
+# virtual machine that cannot make one starts without.
+echo 'Enable-Native-Access: ALL-UNNAMED' > manifest
+"$home/bin/jar" --create --no-compress --file border.jar --main-class Border --manifest manifest -C classes .
+BORDER=1 ARCHIVE=-XX:ArchiveClassesAtExit=border.jsa sh run.sh runtime="${runtime:-jni}" mechanism=back tasks=1 \
+    batches=1 batch=1 warm_max_ms=1 > /dev/null 2>&1 || rm -f border.jsa

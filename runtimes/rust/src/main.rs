@@ -30,6 +30,8 @@ fn main() {
         ("trait-object", _) => border::run_trait(params),
         #[cfg(feature = "wasmtime")]
         ("wasmtime", _) => border::wasm::run(params),
+        #[cfg(feature = "wasmtime")]
+        ("component", _) => border::wasm::component::run(params),
         (runtime, mechanism) => skip(&format!("{runtime} has no mechanism {mechanism}")),
     }
 }

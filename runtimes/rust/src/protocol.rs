@@ -162,7 +162,7 @@ impl<'p> Course<'p> {
 
     /// The number of rounds to run now; `None` at the end. `counts` is called outside the clock.
     #[inline(never)]
-    pub fn begin(&mut self, counts: impl Fn() -> Counts) -> Option<u64> {
+    pub fn begin(&mut self, mut counts: impl FnMut() -> Counts) -> Option<u64> {
         if let Stage::Warming { steady } = self.stage {
             let spent = self.warm_began.elapsed();
             let done = steady >= 2 && spent >= self.params.warm_min;

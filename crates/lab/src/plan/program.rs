@@ -56,7 +56,7 @@ pub struct ProgramRequest {
     #[arg(long, value_parser = one_of(GuestTime::NAMES), value_name = "TIME")]
     pub guest_time: Option<GuestTime>,
 
-    /// How instructions are executed when nothing is watched; what the program does is the same
+    /// How instructions are executed when nothing is watched, or caches alone; what the program does is the same
     #[arg(long, value_parser = one_of(Tier::NAMES), default_value = "auto", value_name = "TIER")]
     pub tier: Tier,
 }

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use tollgate_riscv::cache::{Cache, CacheError, Geometry, Policy, WritePolicy};
-use tollgate_riscv::{Access, Observer, Retired};
+use tollgate_riscv::tier::{Counter, Kind, Passed, Quiet, Reported, Sight, View};
+use tollgate_riscv::{Access, AccessKind, Observer, Privilege, Retired, Trap};
 
 /// The shapes of the caches that are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +41,13 @@ impl Level {
         [dirty, (!outcome.hit).then_some((address & !(line - 1), false))]
     }
 
+    /// Counts accesses that hit, and change nothing else.
+    fn count(&mut self, (loads, stores): (u64, u64), (loaded, stored): (u64, u64)) {
+        self.cache.count_hits(loads, stores);
+        self.read += loaded;
+        self.written += stored;
+    }
+
     /// The lines that Spike prints.
     fn tell(&self, text: &mut String) {
         let counts = self.cache.counts();
@@ -64,12 +72,15 @@ pub(super) struct Caches {
     ic: Option<Level>,
     dc: Option<Level>,
     l2: Option<Level>,
+    /// Those of the instruction that is being executed: its fetch comes first.
+    accesses: Vec<Access>,
 }
 
 impl Caches {
     pub(super) fn new(shapes: &Shapes) -> Result<Self, CacheError> {
         let level = |name, shape: Option<Geometry>| shape.map(|shape| Level::new(name, shape)).transpose();
-        Ok(Self { ic: level("I$", shapes.ic)?, dc: level("D$", shapes.dc)?, l2: level("L2$", shapes.l2)? })
+        let [ic, dc, l2] = [level("I$", shapes.ic)?, level("D$", shapes.dc)?, level("L2$", shapes.l2)?];
+        Ok(Self { ic, dc, l2, accesses: Vec::new() })
     }
 
     /// What was counted, one cache after the other.
@@ -93,15 +104,79 @@ impl Caches {
     }
 }
 
+impl Caches {
+    fn data(&mut self, access: &Access) {
+        Self::access(&mut self.dc, &mut self.l2, access.pa, u64::from(access.size), access.store);
+    }
+
+    /// What the instruction accessed that has ended.
+    fn end(&mut self) {
+        for access in std::mem::take(&mut self.accesses) {
+            self.data(&access);
+        }
+    }
+}
+
 impl Observer for Caches {
     const RETIRE: bool = true;
     const MEMORY: bool = true;
+    const TRAP: bool = true;
+
+    fn counter(&mut self) -> Option<&mut dyn Counter> {
+        Some(self)
+    }
 
     fn retire(&mut self, retired: &Retired) {
         Self::access(&mut self.ic, &mut self.l2, retired.pa, u64::from(retired.insn.len), false);
+        self.end();
     }
 
     fn access(&mut self, access: &Access) {
-        Self::access(&mut self.dc, &mut self.l2, access.pa, u64::from(access.size), access.store);
+        if access.kind == AccessKind::Stacking {
+            self.data(access);
+        } else {
+            self.accesses.push(*access);
+        }
+    }
+
+    fn trap(&mut self, _: &Trap) {
+        self.end();
+    }
+}
+
+impl Counter for Caches {
+    fn sight(&self) -> Sight {
+        let view = |level: &Option<Level>| View {
+            line_shift: level.as_ref().map(|level| level.cache.geometry().line().trailing_zeros()),
+            pages: false,
+        };
+        Sight { fetches: view(&self.ic), data: view(&self.dc), bytes: true }
+    }
+
+    fn quiet_fetches(&self, _: Privilege) -> Quiet<'_> {
+        Quiet { lines: self.ic.as_ref().map_or(&[], |level| level.cache.quiet()), ..Quiet::default() }
+    }
+
+    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
+        Quiet { lines: self.dc.as_ref().map_or(&[], |level| level.cache.quiet()), ..Quiet::default() }
+    }
+
+    fn report(&mut self, access: &Reported) {
+        let store = access.kind == Kind::Store;
+        let first = if access.kind == Kind::Fetch { &mut self.ic } else { &mut self.dc };
+        // (All bytes are counted later.)
+        Self::access(first, &mut self.l2, access.pa, 0, store);
+        if let Some(first) = first {
+            first.cache.count_again(store);
+        }
+    }
+
+    fn count(&mut self, passed: &Passed) {
+        if let Some(ic) = &mut self.ic {
+            ic.count((passed.instructions, 0), (passed.fetched_bytes, 0));
+        }
+        if let Some(dc) = &mut self.dc {
+            dc.count((passed.loads, passed.stores), (passed.loaded_bytes, passed.stored_bytes));
+        }
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
 fn title(result: &Measurement) -> String {
     let asked = result.asked.program();
     let core = asked.and_then(|asked| asked.core.as_ref()).map(|core| format!(", on {core}"));
-    clean(&format!("{}{}", asked.map_or("", |asked| &asked.program), core.unwrap_or_default()))
+    clean(&format!("calls of {}{}", asked.map_or("", |asked| &asked.program), core.unwrap_or_default()))
 }
 
 /// A call in the picture.

@@ -8,11 +8,12 @@ use crate::jump::{Jump, jump_index};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::BlockInsn;
-use crate::tier::{LARGEST_REGION, Region, Tier, Translator};
+use crate::tier::{LARGEST_REGION, Region, Sight, Tier, Translator};
 
 impl Machine {
     /// Sets the translator for hot code, with the instructions from one sample to the next
-    /// ([`SAMPLE`](crate::tier::SAMPLE) is a good number). Results are the same with and without; observers of instructions or accesses do without.
+    /// ([`SAMPLE`](crate::tier::SAMPLE) is a good number). Results are the same with and without. Of the observers of
+    /// instructions or accesses, only a [`Counter`](crate::tier::Counter) does with them.
     pub fn set_translator(&mut self, translator: Box<dyn Translator>, every: u64) {
         self.engine.flush_blocks();
         self.engine.tier = Some(Tier::new(translator, every));
@@ -25,7 +26,10 @@ impl Machine {
         let page = u64::from(meta.page) << 12;
         let key = (meta.pc, page | u64::from(fp));
         let Some(mut tier) = self.engine.tier.take() else { return };
-        let is_translated = page != 0 && tier.sample(key, now, || self.region(meta.pc, page, fp));
+        let is_translated = page != 0 && {
+            let sight = tier.sight;
+            tier.sample(key, now, || self.region(meta.pc, page, fp, sight))
+        };
         self.engine.tier = Some(tier);
         if let (true, Some(arena)) = (is_translated, &mut self.engine.arena) {
             // Blocks that lead there leave the interpreter from now on.
@@ -36,7 +40,7 @@ impl Machine {
 
     /// The code that an instruction leads to in its page, as far as it is RV64's and was executed before: the targets of jumps
     /// are blocks by then.
-    fn region(&self, entry: u64, page: u64, fp: u8) -> Option<Region> {
+    fn region(&self, entry: u64, page: u64, fp: u8, sight: Option<Sight>) -> Option<Region> {
         if !self.hart.isa.is_rv64() {
             return None;
         }
@@ -74,7 +78,9 @@ impl Machine {
         }
         let mut insns: Vec<BlockInsn> = insns.into_values().collect();
         insns.sort_unstable_by_key(|insn| insn.pc);
-        let (rounding, misaligned) = ((fp != 0).then_some(fp & 7), self.does_misaligned());
-        Some(Region { entry, insns, target_mask, rounding, misaligned })
+        let (rounding, ram_base) = ((fp != 0).then_some(fp & 7), self.bus.ram_base);
+        // Counters are not prepared for accesses to two lines.
+        let misaligned = self.does_misaligned() && sight.is_none();
+        Some(Region { entry, insns, target_mask, rounding, misaligned, ram_base, sight })
     }
 }

@@ -13,7 +13,7 @@ use crate::mmu::PAGE;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch};
 use crate::privilege::Privilege;
 use crate::table::instruction_table;
-use crate::tier::{Exit, LARGEST_REGION, Registers};
+use crate::tier::{Exit, LARGEST_REGION, Observed, Registers};
 
 /// Why the inner loop was left; the instruction that it was left at did nothing yet.
 enum Leave {
@@ -66,9 +66,13 @@ impl Machine {
             self.engine.precise = precise;
         }
         let limit = horizon.saturating_sub(LONGEST_BLOCK);
-        // Observers of instructions and accesses need the interpreter.
+        // Other observers of instructions and accesses need the interpreter.
         let observed = O::RETIRE || O::BLOCKS || O::MEMORY;
-        let translates = !observed && self.engine.tier.is_some();
+        let sight = obs.counter().map(|counter| counter.sight());
+        let translates = (!observed || sight.is_some()) && self.engine.tier.is_some();
+        if let Some(tier) = self.engine.tier.as_mut().filter(|_| translates) {
+            tier.show(sight);
+        }
         let translated_limit = horizon.checked_sub(LARGEST_REGION as u64).filter(|_| translates);
         // Whether the instruction at `pc` is the interpreter's.
         let mut interpret = false;
@@ -80,7 +84,7 @@ impl Machine {
         let pause = 'find: loop {
             if !std::mem::take(&mut interpret)
                 && let Some(limit) = translated_limit.filter(|&limit| count <= limit)
-                && let Some(exit) = self.run_translated(slot, pc, id, count, limit)
+                && let Some(exit) = self.run_translated(slot, pc, id, count, limit, obs)
             {
                 (pc, count, interpret) = (exit.pc, exit.retired, exit.interpret);
                 link = None;
@@ -163,8 +167,17 @@ impl Machine {
 
     /// Runs what was translated of the code at `pc`, if anything was.
     #[inline]
-    fn run_translated(&mut self, slot: usize, pc: u64, id: u32, count: u64, limit: u64) -> Option<Exit> {
+    fn run_translated<O: Observer>(
+        &mut self,
+        slot: usize,
+        pc: u64,
+        id: u32,
+        count: u64,
+        limit: u64,
+        obs: &mut O,
+    ) -> Option<Exit> {
         let (tier, arena) = (self.engine.tier.as_mut()?, self.engine.arena.as_ref()?);
+        let privilege = self.hart.privilege;
         tier.run(pc, id, |starts| Registers {
             x: &mut self.hart.x,
             f: &mut self.hart.f,
@@ -176,6 +189,7 @@ impl Machine {
             context: id,
             retired: count,
             limit,
+            observed: obs.counter().map(|counter| Observed { counter, privilege }),
         })
     }
 

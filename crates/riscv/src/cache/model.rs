@@ -269,15 +269,21 @@ impl Cache {
         found
     }
 
-    /// Counts what [`access_latest`](Self::access_latest) found.
+    /// For each set, which accesses change nothing but counts, in the form of [`Quiet::lines`](crate::tier::Quiet::lines): those
+    /// to the line that was accessed last, and stores to it if it is dirty.
+    pub fn quiet(&self) -> &[u64] {
+        &self.latest
+    }
+
+    /// Counts reads and writes that are hits, and change nothing else.
     #[inline(always)]
-    pub(crate) fn count_hits(&mut self, reads: u64, writes: u64) {
+    pub fn count_hits(&mut self, reads: u64, writes: u64) {
         self.counts.reads += reads;
         self.counts.writes += writes;
     }
 
-    /// An access was counted that is counted again.
-    pub(crate) fn count_again(&mut self, store: bool) {
+    /// Uncounts an access, which [`count_hits`](Self::count_hits) will count.
+    pub fn count_again(&mut self, store: bool) {
         self.counts.reads -= u64::from(!store);
         self.counts.writes -= u64::from(store);
     }

@@ -25,6 +25,8 @@ use crate::code::Code;
 use crate::exception::Trap;
 use crate::jump::boxed;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
+use crate::privilege::Privilege;
+use crate::tier::{Counter, Passed, Quiet, Reported, Sight};
 
 /// Entries of the table of results.
 const RESULT_BITS: u32 = 15;
@@ -605,6 +607,29 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 }
 
+impl<const PIPE: bool> Counter for Fast<PIPE> {
+    fn sight(&self) -> Sight {
+        self.model.memory.sight().unwrap_or_default()
+    }
+
+    fn quiet_fetches(&self, privilege: Privilege) -> Quiet<'_> {
+        self.model.memory.quiet_fetches(privilege)
+    }
+
+    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
+        self.model.memory.quiet_data()
+    }
+
+    fn report(&mut self, access: &Reported) {
+        self.model.memory.report(access);
+    }
+
+    fn count(&mut self, passed: &Passed) {
+        self.model.instructions += passed.instructions;
+        self.model.memory.count_hits(passed.loads, passed.stores);
+    }
+}
+
 impl<const PIPE: bool> Observer for Fast<PIPE> {
     const MEMORY: bool = true;
     const TRAP: bool = true;
@@ -623,6 +648,10 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
     #[inline(always)]
     fn operands(&self) -> bool {
         self.dependent
+    }
+
+    fn counter(&mut self) -> Option<&mut dyn Counter> {
+        (!PIPE && self.model.memory.sight().is_some()).then_some(self)
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use crate::cache::{Cache, Found};
 use crate::map::is_device;
 use crate::observer::{Access, Several, Touch, Walk};
 use crate::privilege::Privilege;
+use crate::tier::{Kind, Quiet, Reported, Sight, View};
 
 /// Counts of the memory side. An access that crosses two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -451,6 +452,37 @@ impl Memory {
             cache.count_again(access.store);
         }
         waits
+    }
+
+    /// What a count of all this has to see of fetches and data; `None` if quiet accesses are not all that there is to skip.
+    pub(super) fn sight(&self) -> Option<Sight> {
+        let line = |cache: &Option<Cache>| cache.as_ref().map(|cache| cache.geometry().line_shift());
+        let view = |cache, tlb: &Option<Tlb>| View { line_shift: line(cache), pages: tlb.is_some() };
+        let (fetches, data) = (view(&self.l1i, &self.itlb), view(&self.l1d, &self.dtlb));
+        (self.quick || self.l1d.is_none()).then_some(Sight { fetches, data, bytes: false })
+    }
+
+    /// Which fetches change nothing but counts.
+    pub(super) fn quiet_fetches(&self, privilege: Privilege) -> Quiet<'_> {
+        let Latest { page, mask } = if self.fetch_walks(privilege) { self.latest_fetch } else { Latest::ALL };
+        Quiet { lines: self.l1i.as_ref().map_or(&[], Cache::quiet), page_mask: mask, page }
+    }
+
+    /// Which loads and stores change nothing but counts.
+    pub(super) fn quiet_data(&self) -> Quiet<'_> {
+        let Latest { page, mask } = if self.data_walks() { self.latest_data } else { Latest::ALL };
+        Quiet { lines: self.l1d.as_ref().map_or(&[], Cache::quiet), page_mask: mask, page }
+    }
+
+    /// An access that [`count_hits`](Self::count_hits) will count, if it is to data.
+    #[inline(always)]
+    pub(super) fn report(&mut self, access: &Reported) {
+        let &Reported { kind, va, pa, size, privilege } = access;
+        if kind == Kind::Fetch {
+            self.fetch(va, pa, size, privilege);
+        } else {
+            self.wait_in_block(&Data { va, pa, size, store: kind == Kind::Store }, privilege);
+        }
     }
 
     /// Whether there is a data cache.

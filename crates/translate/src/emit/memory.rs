@@ -3,8 +3,8 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
-use tollgate_riscv::tier::{TLB_ENTRIES, TlbEntry};
-use tollgate_riscv::{Insn, Op};
+use tollgate_riscv::tier::{Kind, TLB_ENTRIES, TlbEntry};
+use tollgate_riscv::{BlockInsn, Op};
 
 use super::{Emitter, State, offset_of, variables};
 
@@ -17,10 +17,12 @@ const TLB_MASK: i64 = (TLB_ENTRIES as i64 - 1) << ENTRY_SHIFT;
 const _: () = assert!(size_of::<TlbEntry>().is_power_of_two());
 
 impl Emitter<'_> {
-    /// The address in RAM of an access. Leaves before the instruction if the page is not in the table.
-    fn find(&mut self, pc: u64, insn: &Insn, table: usize, bytes: u64) -> Value {
+    /// The address in RAM of an access, which is done from here on. Leaves before the instruction if the page is not in the table.
+    fn find(&mut self, here: &BlockInsn, kind: Kind, bytes: u64) -> Value {
+        let BlockInsn { pc, insn, .. } = here;
         let base = self.read(insn.rs1);
         let va = self.plus(base, insn.imm);
+        let table = if kind == Kind::Store { offset_of!(State, stores) } else { offset_of!(State, loads) };
         let table = self.field(table);
         let page = self.builder.ins().ushr_imm_s(va, i64::from(12 - ENTRY_SHIFT));
         let offset = self.builder.ins().band_imm_s(page, TLB_MASK);
@@ -42,12 +44,15 @@ impl Emitter<'_> {
         let ram_bytes = self.field(offset_of!(State, ram_bytes));
         let most = self.builder.ins().iadd_imm_s(ram_bytes, -(bytes as i64));
         let is_outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, place, most);
-        self.leave_if_any(&[differs, is_outside], pc, true);
+        self.leave_if_any(&[differs, is_outside], *pc, true);
+        self.commit(here);
+        self.accessed(kind, bytes, va, place);
         let ram = self.field(offset_of!(State, ram));
         self.builder.ins().iadd(ram, place)
     }
 
-    pub(super) fn load(&mut self, pc: u64, insn: &Insn) -> Option<()> {
+    pub(super) fn load(&mut self, here: &BlockInsn) -> Option<()> {
+        let insn = &here.insn;
         let (width, signed) = match insn.op {
             Op::Lb => (I8, true),
             Op::Lh => (I16, true),
@@ -59,7 +64,7 @@ impl Emitter<'_> {
             Op::Fld => (I64, false),
             _ => return None,
         };
-        let address = self.find(pc, insn, offset_of!(State, loads), u64::from(width.bytes()));
+        let address = self.find(here, Kind::Load, u64::from(width.bytes()));
         let value = self.builder.ins().load(width, MemFlagsData::new().with_notrap(), address, 0);
         let value = match (width, signed) {
             (I64, _) => value,
@@ -71,7 +76,8 @@ impl Emitter<'_> {
         Some(())
     }
 
-    pub(super) fn store(&mut self, pc: u64, insn: &Insn) -> Option<()> {
+    pub(super) fn store(&mut self, here: &BlockInsn) -> Option<()> {
+        let insn = &here.insn;
         let width = match insn.op {
             Op::Sb => I8,
             Op::Sh => I16,
@@ -79,7 +85,7 @@ impl Emitter<'_> {
             Op::Sd | Op::Fsd => I64,
             _ => return None,
         };
-        let address = self.find(pc, insn, offset_of!(State, stores), u64::from(width.bytes()));
+        let address = self.find(here, Kind::Store, u64::from(width.bytes()));
         let value = self.read(variables(insn).0[1]);
         let value = if width == I64 { value } else { self.builder.ins().ireduce(width, value) };
         self.builder.ins().store(MemFlagsData::new().with_notrap(), value, address, 0);

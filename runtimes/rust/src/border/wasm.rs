@@ -1,16 +1,17 @@
 //! Calls between a program and WebAssembly in it: wasmtime.
 
+pub mod component;
+
 use super::eight;
 use crate::protocol::{Counts, Course, Params, fail, resident};
 use std::hint::black_box;
 use wasmtime::{Caller, Engine, Instance, Linker, Memory, Module, Store, TypedFunc, WasmParams, WasmResults};
 
-/// Both sides count calls with the right arguments: the module in its memory at [`COUNTER`], the host in [`Host`].
-const MODULE: &str = r#"
-(module
-  (import "host" "callee" (func $callee))
-  (import "host" "eight" (func $eight (param i64 i64 i64 i64 i64 i64 i64 i64) (result i64)))
-  (import "host" "text" (func $text (param i32 i32)))
+/// What a module and a component have: both sides count calls with the right arguments, the guest in its memory at
+/// [`COUNTER`], the program in [`Host`].
+macro_rules! functions {
+    () => {
+        r#"
   (memory (export "memory") 1)
   (func $count (i64.store (i32.const 1024) (i64.add (i64.load (i32.const 1024)) (i64.const 1))))
   (func (export "down") (call $count))
@@ -31,6 +32,19 @@ const MODULE: &str = r#"
       (call $callee)
       (br_if $again (i64.ne (i64.const 0)
         (local.tee $calls (i64.sub (local.get $calls) (i64.const 1)))))))
+"#
+    };
+}
+use functions;
+
+const MODULE: &str = concat!(
+    r#"
+(module
+  (import "host" "callee" (func $callee))
+  (import "host" "eight" (func $eight (param i64 i64 i64 i64 i64 i64 i64 i64) (result i64)))
+  (import "host" "text" (func $text (param i32 i32)))"#,
+    functions!(),
+    r#"
   (func (export "up_eight") (param $calls i64)
     (loop $again
       (drop (call $eight (i64.const 1) (i64.const 2) (i64.const 3) (i64.const 4)
@@ -43,7 +57,8 @@ const MODULE: &str = r#"
       (br_if $again (i64.ne (i64.const 0)
         (local.tee $calls (i64.sub (local.get $calls) (i64.const 1)))))))
 )
-"#;
+"#
+);
 
 const COUNTER: usize = 1024;
 
@@ -53,6 +68,17 @@ struct Host {
     entered: u64,
     copied: u64,
     memory: Option<Memory>,
+}
+
+impl Host {
+    /// The counts of both sides. If each call enters both, they must be equal.
+    fn counts(&self, is_back: bool, entered_inside: u64, copied_inside: u64) -> Counts {
+        if is_back && entered_inside != self.entered {
+            fail(&format!("WebAssembly counted {entered_inside} calls and the host {}", self.entered));
+        }
+        let resumes = if is_back { entered_inside } else { entered_inside + self.entered };
+        Counts { resumes, copies: Some(self.copied + copied_inside), ..Counts::default() }
+    }
 }
 
 type Eight = (i64, i64, i64, i64, i64, i64, i64, i64);
@@ -113,13 +139,7 @@ impl<'p> Guest<'p> {
     fn counts(&self) -> Counts {
         let mut eight = [0; 8];
         eight.copy_from_slice(&self.memory.data(&self.store)[COUNTER..COUNTER + 8]);
-        let (inside, host) = (u64::from_le_bytes(eight), self.store.data());
-        let is_back = self.params.mechanism == "back";
-        if is_back && inside != host.entered {
-            fail(&format!("the module counted {inside} calls and the host {}", host.entered));
-        }
-        let resumes = if is_back { inside } else { inside + host.entered };
-        Counts { resumes, copies: Some(host.copied), ..Counts::default() }
+        self.store.data().counts(self.params.mechanism == "back", u64::from_le_bytes(eight), 0)
     }
 
     /// Makes so many calls at a time.

@@ -1,0 +1,117 @@
+//! What translations report to an observer that counts.
+//!
+//! To a cache, an access to the line that was accessed last in its set changes nothing but counts; to a translation buffer, an
+//! access to the page that was translated last does not either. Such accesses are *quiet*. A translation counts all accesses,
+//! and reports those that are not quiet. So an observer of any number of caches needs two lines of a table here: what it
+//! has to see ([`Sight`]), and what is quiet at the moment ([`Quiet`]).
+
+use crate::privilege::Privilege;
+
+/// An observer to which most accesses are quiet. What it counts is the same with and without translations.
+pub trait Counter {
+    /// What it has to see. (Code is translated anew when this has changed.)
+    fn sight(&self) -> Sight;
+
+    /// Which fetches are quiet in a mode. Only a fetch changes it.
+    fn quiet_fetches(&self, privilege: Privilege) -> Quiet<'_>;
+
+    /// Which loads and stores are quiet in a mode.
+    fn quiet_data(&self, privilege: Privilege) -> Quiet<'_>;
+
+    /// An access that [`count`](Self::count) will count: each one that is not quiet, in order, and perhaps some that are. Of one
+    /// instruction, the fetch comes first.
+    fn report(&mut self, access: &Reported);
+
+    /// So much has retired, with what was reported.
+    fn count(&mut self, passed: &Passed);
+}
+
+/// What an observer has to see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sight {
+    /// Of fetches.
+    pub fetches: View,
+    /// Of loads and stores, which are aligned.
+    pub data: View,
+    /// Whether it counts bytes too.
+    pub bytes: bool,
+}
+
+/// What an observer has to see of some accesses; nothing by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// The size of a cache's line as a power of two: accesses to lines that are not quiet.
+    pub line_shift: Option<u32>,
+    /// Accesses to pages that are not quiet.
+    pub pages: bool,
+}
+
+/// Which accesses are quiet: those to both a quiet line and the quiet page, as far as a [`View`] has them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet<'a> {
+    /// One entry for all lines whose numbers have the same lowest bits; a power of two of them. It is the number of a line, times 4, plus 1 if
+    /// accesses to it are quiet, plus 2 if stores are as well.
+    pub lines: &'a [u64],
+    /// The bits of a virtual address that are those of its page.
+    pub page_mask: u64,
+    /// What they are in the quiet page.
+    pub page: u64,
+}
+
+/// Why memory was accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// To fetch an instruction.
+    Fetch,
+    /// By a load.
+    Load,
+    /// By a store.
+    Store,
+}
+
+/// An access that is reported to a [`Counter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reported {
+    /// Why.
+    pub kind: Kind,
+    /// Its virtual address.
+    pub va: u64,
+    /// Its physical address.
+    pub pa: u64,
+    /// How many bytes.
+    pub size: u8,
+    /// The mode.
+    pub privilege: Privilege,
+}
+
+/// What retired in translations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Passed {
+    /// Instructions, each of them fetched once.
+    pub instructions: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores.
+    pub stores: u64,
+    /// Bytes of the instructions; this and the next two are 0 unless [`Sight::bytes`] is set.
+    pub fetched_bytes: u64,
+    /// Bytes of the loads.
+    pub loaded_bytes: u64,
+    /// Bytes of the stores.
+    pub stored_bytes: u64,
+}
+
+/// The observer of a run of translations.
+pub struct Observed<'a> {
+    /// What it is.
+    pub counter: &'a mut dyn Counter,
+    /// The mode.
+    pub privilege: Privilege,
+}
+
+impl std::fmt::Debug for Observed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} in {:?}", self.counter.sight(), self.privilege)
+    }
+}

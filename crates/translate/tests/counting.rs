@@ -1,0 +1,280 @@
+//! What observers count of translated code against the plain model, which sees each instruction of the reference interpreter.
+
+#[path = "../../riscv/tests/common/mod.rs"]
+mod common;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use common::random::{self, BASE, Mode};
+use common::{Asm, Rng};
+use tollgate_riscv::cache::{Cache, Policy, WritePolicy};
+use tollgate_riscv::tier::{
+    Counter, Exit, Kind, Passed, Quiet, Region, Registers, Reported, Sight, Translator, View,
+};
+use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Timed};
+use tollgate_riscv::{
+    Access, Config, Elf, Isa, Machine, MachineKind, Observer, Op, Privilege, Retired, Stop,
+};
+use tollgate_translate::Translations;
+
+const ISA: &str = "rv64gc";
+
+/// Counts on the way to the translator.
+struct Counted(Translations, Rc<Cell<u64>>);
+
+impl Translator for Counted {
+    fn translate(&mut self, region: &Region) -> Option<u16> {
+        self.0.translate(region)
+    }
+
+    fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
+        let before = registers.retired;
+        let exit = self.0.run(number, registers)?;
+        self.1.set(self.1.get() + exit.retired - before);
+        Some(exit)
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+fn machine(image: &[u8]) -> Machine {
+    let config = Config {
+        isa: ISA.parse().unwrap(),
+        machine: MachineKind::Virt,
+        ram_bytes: 1 << 20,
+        misaligned: true,
+        ..Config::default()
+    };
+    let mut machine = Machine::new(config).unwrap();
+    machine.write_memory(BASE, image).unwrap();
+    machine
+}
+
+/// Has a machine translate, with samples this often; yields how many instructions retire in translations.
+fn translate(machine: &mut Machine, every: u64) -> Rc<Cell<u64>> {
+    let retired = Rc::default();
+    machine.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&retired))), every);
+    retired
+}
+
+/// A core with these caches and translation buffers, each `sets:ways:line` and a number of entries.
+fn core(policy: &str, [l1i, l1d]: [Option<&str>; 2], [itlb, dtlb]: [u32; 2]) -> Core {
+    let mut text = "name = 'counted'\n".to_owned();
+    for (name, geometry) in [("l1i", l1i), ("l1d", l1d)] {
+        if let Some(geometry) = geometry {
+            text += &format!("{name} = {{ geometry = '{geometry}', replacement = '{policy}' }}\n");
+        }
+    }
+    text += "l2 = { geometry = '8:2:64', hit = 7 }\n";
+    for (name, entries) in [("itlb", itlb), ("dtlb", dtlb)] {
+        if entries > 0 {
+            text += &format!("{name} = {{ entries = {entries} }}\n");
+        }
+    }
+    Core::from_toml(&text).unwrap()
+}
+
+/// Caches and buffers in which little fits, in which most of it fits, and some that are not there.
+fn cores() -> Vec<Core> {
+    let mut cores: Vec<Core> = ["lru", "plru", "fifo", "random"]
+        .into_iter()
+        .map(|policy| core(policy, [Some("4:2:16"), Some("2:2:16")], [1, 1]))
+        .collect();
+    cores.push(core("lru", [Some("16:2:64"), Some("16:4:64")], [2, 8]));
+    cores.push(core("lru", [Some("8:1:4"), Some("8:1:8")], [0, 2]));
+    cores.push(core("lru", [None, Some("4:1:32")], [2, 0]));
+    cores.push(core("lru", [Some("4:1:32"), None], [0, 2]));
+    cores
+}
+
+#[test]
+fn misses_are_those_of_the_plain_model_after_any_number_of_instructions() {
+    let isa: Isa = ISA.parse().unwrap();
+    for (seed, core) in (1..).zip(&cores()) {
+        for mode in [Mode::Machine, Mode::Sv39, Mode::Sv48] {
+            let what = format!("seed {seed}, {mode:?}, {core:?}");
+            let mut rng = Rng(seed);
+            let image = random::program(&mut rng, isa, mode, 300);
+            let mut plain = Timed::new(core, ByPrivilege, ()).unwrap();
+            let mut counting = Fast::<false>::new(core).unwrap();
+            let (mut reference, mut fast) = (machine(&image), machine(&image));
+            let translated = translate(&mut fast, 1 + rng.below(60));
+            loop {
+                let budget = 1 + rng.below(5_000);
+                let stop = reference.run_reference(budget, &mut plain);
+                assert_eq!(fast.run(budget, &mut counting), stop, "{what}");
+                assert_eq!((fast.pc(), fast.instret()), (reference.pc(), reference.instret()), "{what}");
+                let at = format!("{what}, after {} instructions", fast.instret());
+                assert_eq!(counting.counts().memory, plain.counts().memory, "{at}");
+                assert_eq!(counting.counts().instructions, plain.counts().instructions, "{at}");
+                if stop != Stop::Budget {
+                    assert_eq!(stop, Stop::Exit { code: 0 });
+                    break;
+                }
+            }
+            assert!(
+                translated.get() > fast.instret() / 8,
+                "{} of {}, {what}",
+                translated.get(),
+                fast.instret()
+            );
+        }
+    }
+}
+
+#[test]
+fn programs_of_the_bench_miss_as_often_as_they_do_interpreted() {
+    let core = Core::from_toml(include_str!("../../riscv/examples/bench.toml")).unwrap();
+    for program in [
+        &include_bytes!("../../../guests/riscv/bench/mix.elf")[..],
+        include_bytes!("../../../guests/riscv/bench/float.elf"),
+    ] {
+        let elf = Elf::parse(program).unwrap();
+        let run = |translates: bool| {
+            let mut machine = Machine::new(Config::default()).unwrap();
+            machine.load(&elf).unwrap();
+            let translated = if translates { translate(&mut machine, 1_000) } else { Rc::default() };
+            let mut counting = Fast::<false>::new(&core).unwrap();
+            machine.run(3_000_000, &mut counting);
+            (counting.counts(), translated.get())
+        };
+        let ((expected, _), (counts, translated)) = (run(false), run(true));
+        assert_eq!(counts, expected);
+        assert!(translated > 1_000_000, "{translated}");
+    }
+}
+
+/// A data cache, and everything that was reported of it.
+struct Lines {
+    cache: Cache,
+    reported: Vec<Kind>,
+    passed: Passed,
+}
+
+impl Lines {
+    fn new(write: WritePolicy) -> Self {
+        let cache = Cache::new("4:1:64".parse().unwrap(), Policy::Lru, write).unwrap();
+        Lines { cache, reported: Vec::new(), passed: Passed::default() }
+    }
+}
+
+impl Counter for Lines {
+    fn sight(&self) -> Sight {
+        let line_shift = Some(self.cache.geometry().line().trailing_zeros());
+        Sight { data: View { line_shift, pages: false }, bytes: true, ..Sight::default() }
+    }
+
+    fn quiet_fetches(&self, _: Privilege) -> Quiet<'_> {
+        Quiet::default()
+    }
+
+    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
+        Quiet { lines: self.cache.quiet(), ..Quiet::default() }
+    }
+
+    fn report(&mut self, access: &Reported) {
+        let store = access.kind == Kind::Store;
+        self.cache.access(access.pa, store);
+        self.cache.count_again(store);
+        self.reported.push(access.kind);
+    }
+
+    fn count(&mut self, passed: &Passed) {
+        self.cache.count_hits(passed.loads, passed.stores);
+        self.passed.instructions += passed.instructions;
+        self.passed.loads += passed.loads;
+        self.passed.stores += passed.stores;
+        self.passed.fetched_bytes += passed.fetched_bytes;
+        self.passed.loaded_bytes += passed.loaded_bytes;
+        self.passed.stored_bytes += passed.stored_bytes;
+    }
+}
+
+impl Observer for Lines {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+
+    fn counter(&mut self) -> Option<&mut dyn Counter> {
+        Some(self)
+    }
+
+    fn access(&mut self, access: &Access) {
+        self.cache.access(access.pa, access.store);
+        let passed = &mut self.passed;
+        let (count, bytes) = match access.store {
+            true => (&mut passed.stores, &mut passed.stored_bytes),
+            false => (&mut passed.loads, &mut passed.loaded_bytes),
+        };
+        (*count, *bytes) = (*count + 1, *bytes + u64::from(access.size));
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        self.passed.instructions += 1;
+        self.passed.fetched_bytes += u64::from(retired.insn.len);
+    }
+}
+
+/// Rounds of the loop below.
+const ROUNDS: u64 = 10_000;
+
+/// Four loads and two stores a round in two lines: eight bytes and two bytes loaded of each, four stored to one and one to the
+/// other.
+fn two_lines() -> Vec<u8> {
+    let mut asm = Asm::default();
+    asm.op(Op::Auipc, 8, 0, 0, 0x1000).li(9, ROUNDS as i32);
+    let top = asm.0.len() as i64;
+    for line in [0, 64] {
+        asm.op(Op::Ld, 10, 8, 0, line).op(Op::Lhu, 11, 8, 0, line + 8);
+    }
+    asm.op(Op::Sw, 0, 8, 10, 16).op(Op::Sb, 0, 8, 10, 80);
+    asm.op(Op::Addi, 9, 9, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 9, 0, top - at);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Jal, 0, 0, 0, 0);
+    assert_eq!(at % 4, 0);
+    asm.0
+}
+
+/// Runs the rounds, and one jump behind them.
+fn rounds(write: WritePolicy) -> Lines {
+    let image = two_lines();
+    let mut machine = machine(&image);
+    let translated = translate(&mut machine, 100);
+    let mut lines = Lines::new(write);
+    let before = (image.len() as u64 - 9 * 4) / 4;
+    let steps = before + ROUNDS * 8 + 1;
+    assert_eq!(machine.run(steps, &mut lines), Stop::Budget);
+    assert!(translated.get() > ROUNDS * 7, "{}", translated.get());
+    assert_eq!(lines.passed.instructions, steps);
+    assert_eq!(lines.passed.fetched_bytes, steps * 4);
+    lines
+}
+
+#[test]
+fn quiet_accesses_are_counted_and_not_reported() {
+    let Lines { cache, reported, passed } = rounds(WritePolicy::default());
+    assert_eq!([passed.loads, passed.stores], [ROUNDS * 4, ROUNDS * 2]);
+    assert_eq!([passed.loaded_bytes, passed.stored_bytes], [ROUNDS * 20, ROUNDS * 5]);
+    let counts = cache.counts();
+    assert_eq!([counts.reads, counts.writes], [ROUNDS * 4, ROUNDS * 2]);
+    assert_eq!((counts.read_misses, counts.write_misses), (2, 0));
+    assert!(reported.is_empty(), "each line was accessed before the loop was hot: {reported:?}");
+}
+
+/// No line of such a cache is ever dirty: each store goes to memory.
+#[test]
+fn stores_are_reported_where_none_is_quiet() {
+    let Lines { cache, reported, passed } = rounds(WritePolicy { back: false, allocate: true });
+    assert!(reported.iter().all(|kind| *kind == Kind::Store));
+    assert!(reported.len() as u64 > ROUNDS, "{}", reported.len());
+    assert_eq!(passed.stores, ROUNDS * 2);
+    assert_eq!(cache.counts().writes_through, ROUNDS * 2);
+}
