@@ -267,10 +267,16 @@ impl Session {
                 made += 1.0;
                 let next = if plan.time.is_some() { self.cheapest(&order, &costs) } else { 0 };
                 let at = order.remove(next);
-                let group = self.group(at, &order, plan, &apart);
+                let left = plan.time.map(|time| time.saturating_sub(start.elapsed()));
+                if left.is_some_and(|left| left.is_zero()) {
+                    self.rows[at].out_of_time();
+                    continue;
+                }
+                let share = plan.time.map(|time| start.elapsed().as_secs_f64() / time.as_secs_f64());
+                let group = self.group(at, &order, &apart);
                 if group.len() > 1 {
                     let id = self.rows[at].runtime.id.clone();
-                    if tell(Event::Running((made / steps).min(1.0), &id)).is_break() {
+                    if tell(Event::Running(share.unwrap_or(made / steps).min(1.0), &id)).is_break() {
                         return Ok(());
                     }
                     match self.visit_together(&group, epoch == 0, plan, setting, stop) {
@@ -287,16 +293,10 @@ impl Session {
                         Err(Halt::State(_)) => apart.push(id),
                     }
                 }
-                let left = plan.time.map(|time| time.saturating_sub(start.elapsed()));
-                if left.is_some_and(|left| left.is_zero()) {
-                    self.rows[at].out_of_time();
-                    continue;
-                }
                 let name = match self.rows[at].tasks {
                     1 => self.rows[at].runtime.row(&self.rows[at].mechanism),
                     tasks => format!("{}, {tasks} tasks", self.rows[at].name()),
                 };
-                let share = plan.time.map(|time| start.elapsed().as_secs_f64() / time.as_secs_f64());
                 if tell(Event::Running(share.unwrap_or(made / steps).min(1.0), &name)).is_break() {
                     return Ok(());
                 }
@@ -331,9 +331,9 @@ impl Session {
     }
 
     /// The rows of `order` that can share a process with this one, in that order.
-    fn group(&self, at: usize, order: &[usize], plan: &Plan, apart: &[String]) -> Vec<usize> {
+    fn group(&self, at: usize, order: &[usize], apart: &[String]) -> Vec<usize> {
         let runtime = &self.rows[at].runtime;
-        let shares = runtime.together && plan.time.is_none() && !apart.contains(&runtime.id);
+        let shares = runtime.together && !apart.contains(&runtime.id);
         let others = order.iter().filter(|&&other| shares && self.rows[other].runtime.id == runtime.id);
         std::iter::once(at).chain(others.copied()).collect()
     }

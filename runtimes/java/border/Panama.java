@@ -105,7 +105,6 @@ final class Panama {
             case "down-text" -> calls -> checked(() -> {
                 for (long call = 0; call < calls; call++) {
                     try (var arena = Arena.ofConfined()) {
-                        Border.copies++;
                         long length = (long) DownText.HANDLE.invokeExact(arena.allocateFrom(Border.TEXT), 100L);
                         assert length == 100;
                     }
@@ -121,7 +120,12 @@ final class Panama {
             }
             case "up-text" -> {
                 var text = MethodType.methodType(void.class, MemorySegment.class);
-                yield up("up_text", stub(Panama.class, "calleeText", text, POINTER));
+                var callee = stub(Panama.class, "calleeText", text, POINTER);
+                var loop = function("up_text", FunctionDescriptor.ofVoid(JAVA_LONG, ADDRESS, ADDRESS));
+                var bytes = Arena.global().allocateFrom(Border.TEXT);
+                yield calls -> checked(() -> {
+                    loop.invokeExact(calls, callee, bytes);
+                });
             }
             default -> null;
         };

@@ -2,44 +2,12 @@
 
 #include <jni.h>
 #include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
 
-// Calls that came with the right arguments, and texts that the virtual machine copied.
-static uint64_t entered, copied;
-
-void down(void) { entered++; }
-
-int64_t down_eight(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, int64_t g, int64_t h) {
-    int64_t sum = a + b + c + d + e + f + g + h;
-    entered += sum == 36;
-    return sum;
-}
-
-size_t down_text(const char *text, size_t length) {
-    entered += length == 100 && text[length - 1] == 'x';
-    return length;
-}
-
-void back(void (*callee)(void)) {
-    entered++;
-    callee();
-}
-
-void up(uint64_t calls, void (*callee)(void)) {
-    for (uint64_t call = 0; call < calls; call++) callee();
-}
-
-void up_eight(uint64_t calls, int64_t (*callee)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t)) {
-    for (uint64_t call = 0; call < calls; call++) callee(1, 2, 3, 4, 5, 6, 7, 8);
-}
+// The same functions as for Python. A text that the virtual machine copied is at another address than what it handed over.
+#include "callee.c"
 
 static const char TEXT[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 _Static_assert(sizeof TEXT == 101, "100 bytes and the end");
-
-void up_text(uint64_t calls, void (*callee)(const char *)) {
-    for (uint64_t call = 0; call < calls; call++) callee(TEXT);
-}
 
 #define JAVA(name) JNICALL Java_Border_##name
 
@@ -67,7 +35,7 @@ JNIEXPORT jlong JAVA(downText)(JNIEnv *env, jclass class, jstring text) {
     jboolean is_copy = JNI_FALSE;
     const char *bytes = (*env)->GetStringUTFChars(env, text, &is_copy);
     if (bytes == NULL) return 0;
-    copied += is_copy == JNI_TRUE;
+    handed = is_copy == JNI_TRUE ? NULL : bytes;
     size_t length = down_text(bytes, (size_t)(*env)->GetStringUTFLength(env, text));
     (*env)->ReleaseStringUTFChars(env, text, bytes);
     return (jlong)length;

@@ -49,7 +49,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
 fn title(result: &Measurement) -> String {
     let asked = result.asked.program();
     let core = asked.and_then(|asked| asked.core.as_ref()).map(|core| format!(", on {core}"));
-    clean(&format!("{}{}", asked.map_or("", |asked| &asked.program), core.unwrap_or_default()))
+    clean(&format!("calls of {}{}", asked.map_or("", |asked| &asked.program), core.unwrap_or_default()))
 }
 
 /// A call in the picture.
@@ -169,9 +169,9 @@ mod tests {
     fn what_is_called_is_below_its_caller_and_as_wide_as_its_cycles() {
         let paths = vec![
             path(None, "main", 20),
-            path(Some(0), "read", 30),
             path(Some(0), "sort", 10),
-            path(Some(2), "swap", 40),
+            path(Some(1), "swap", 40),
+            path(Some(0), "read", 30),
         ];
         let found = ProgramFound { paths, ..ProgramFound::default() };
         let out = finish(figure("f", &found).element());
@@ -179,7 +179,7 @@ mod tests {
             format!("class=\"frame\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"17\"")
         };
         for (x, y, width) in
-            [("0%", "0", "100%"), ("0%", "18", "30%"), ("30%", "18", "50%"), ("30%", "36", "40%")]
+            [("0%", "0", "100%"), ("0%", "18", "50%"), ("0%", "36", "40%"), ("50%", "18", "30%")]
         {
             assert!(out.contains(&rect(x, y, width)), "{x} {y} {width}: {out}");
         }

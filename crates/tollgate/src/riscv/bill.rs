@@ -15,7 +15,8 @@ use crate::session::Session;
 #[command(after_help = "Examples:\n  tollgate riscv bill --kernel Image\n  \
                         tollgate riscv bill --kernel Image --call getpid --core rocket\n  \
                         tollgate riscv bill --kernel Image --save image.snap --call all\n  \
-                        tollgate riscv bill --from image.snap --call switch-process --core rocket")]
+                        tollgate riscv bill --from image.snap --call switch-process --core rocket\n  \
+                        tollgate riscv bill --kernel xv6/kernel/kernel --drive xv6/fs.img --call all")]
 pub(super) struct BillArgs {
     #[command(flatten)]
     request: BillRequest,
