@@ -278,3 +278,84 @@ fn stores_are_reported_where_none_is_quiet() {
     assert_eq!(passed.stores, ROUNDS * 2);
     assert_eq!(cache.counts().writes_through, ROUNDS * 2);
 }
+
+/// An instruction cache, and how often a fetch is from another page than the one before.
+struct Fetches {
+    cache: Cache,
+    page: u64,
+    pages: u64,
+}
+
+impl Fetches {
+    fn fetch(&mut self, va: u64, pa: u64, size: u8) {
+        self.pages += u64::from(self.page != va >> 12);
+        self.page = va >> 12;
+        let line = u64::from(self.cache.geometry().line());
+        self.cache.access(pa, false);
+        if pa % line + u64::from(size) > line {
+            self.cache.access(pa + u64::from(size) - 1, false);
+        }
+    }
+}
+
+impl Counter for Fetches {
+    fn sight(&self) -> Sight {
+        let line_shift = Some(self.cache.geometry().line().trailing_zeros());
+        Sight { fetches: View { line_shift, pages: true }, ..Sight::default() }
+    }
+
+    fn quiet_fetches(&self, _: Privilege) -> Quiet<'_> {
+        Quiet { lines: self.cache.quiet(), page_mask: !0xfff, page: self.page << 12 }
+    }
+
+    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
+        Quiet::default()
+    }
+
+    fn report(&mut self, access: &Reported) {
+        assert_eq!(access.kind, Kind::Fetch);
+        self.fetch(access.va, access.pa, access.size);
+    }
+
+    fn count(&mut self, _: &Passed) {}
+}
+
+impl Observer for Fetches {
+    const RETIRE: bool = true;
+
+    fn counter(&mut self) -> Option<&mut dyn Counter> {
+        Some(self)
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        self.fetch(retired.pc, retired.pa, retired.insn.len);
+    }
+}
+
+/// A call of another page, and a branch whose second half is in a line that displaces, and is displaced by, that of the function.
+#[test]
+fn fetches_from_another_page_and_of_a_second_line_are_reported() {
+    let mut asm = Asm::default();
+    asm.li(9, ROUNDS as i32);
+    asm.0.resize(0x10, 0);
+    // (`c.nop` as far as the line goes.)
+    for half in asm.0[8..].chunks_exact_mut(2) {
+        half[0] = 1;
+    }
+    asm.op(Op::Jal, 1, 0, 0, 0xff0).op(Op::Addi, 9, 9, 0, -1).op(Op::Addi, 0, 0, 0, 0);
+    asm.0.extend([1, 0]);
+    assert_eq!(asm.0.len(), 0x1e, "half of the branch is in the line at 0x20");
+    asm.op(Op::Bne, 0, 9, 0, -0xe).op(Op::Jal, 0, 0, 0, 0);
+    asm.0.resize(0x1000, 0);
+    asm.op(Op::Jalr, 0, 1, 0, 0);
+    let mut machine = machine(&asm.0);
+    let translated = translate(&mut machine, 100);
+    let cache = Cache::new("2:1:16".parse().unwrap(), Policy::Lru, WritePolicy::default()).unwrap();
+    let mut fetches = Fetches { cache, page: BASE >> 12, pages: 0 };
+    machine.run(ROUNDS * 6 + 20, &mut fetches);
+    assert_eq!(machine.x(9), 0);
+    assert!(translated.get() > ROUNDS * 5, "{}", translated.get());
+    assert_eq!(fetches.pages, 2 * ROUNDS);
+    // The lines at 0 and 0x10 once, those at 0x1000 and 0x20 in each round.
+    assert_eq!(fetches.cache.counts().misses(), 2 + 2 * ROUNDS);
+}
