@@ -20,6 +20,7 @@ mod o3pipeview;
 mod openmetrics;
 mod pprof;
 mod rows;
+pub(crate) mod stacks;
 
 pub use rows::{ExportError, Exported, Format};
 use rows::{format, rows};

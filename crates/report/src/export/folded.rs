@@ -2,9 +2,9 @@
 //! flamegraph.pl, inferno and speedscope.
 
 use super::rows::{ExportError, ExportRow, Exported};
+use super::stacks::{cut, stacks};
 use std::fmt::Write;
 use tollgate_record::Run;
-use tollgate_record::number::count;
 use tollgate_record::text::printable;
 
 pub(super) fn write(_: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
@@ -14,23 +14,13 @@ pub(super) fn write(_: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportE
             left_out.extend(row.left_out("it is not the profile of a program on a core"));
             continue;
         };
-        let mut names: Vec<String> = Vec::new();
-        for path in &found.paths {
+        for (stack, cycles) in stacks(found) {
             // A separator within a name would be taken for two functions.
-            let name = printable(&path.function).replace(';', ":");
-            let caller = path.caller.and_then(|at| names.get(usize::try_from(at).ok()?));
-            names.push(caller.map_or(name.clone(), |caller| format!("{caller};{name}")));
-            if path.cycles > 0 {
-                let _ = writeln!(text, "{} {}", names[names.len() - 1], path.cycles);
-            }
+            let names: Vec<String> =
+                stack.iter().rev().map(|name| printable(name).replace(';', ":")).collect();
+            let _ = writeln!(text, "{} {cycles}", names.join(";"));
         }
-        if let Some(cut) = found.cut {
-            let why = format!(
-                "{} cycles of calls that are too deep or too many are with their callers",
-                count(cut)
-            );
-            left_out.push((row.name.clone(), why));
-        }
+        left_out.extend(cut(found).map(|why| (row.name.clone(), why)));
     }
     let why = "only 'tollgate riscv profile' and 'riscv run --core' follow the calls of a program";
     if text.is_empty() { Err(ExportError::Nothing("folded", why)) } else { Ok(Exported::new(text, left_out)) }

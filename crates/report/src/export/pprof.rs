@@ -2,12 +2,12 @@
 //! numbers and strings, so without a library for messages.
 
 use super::rows::{ExportError, ExportRow, Exported};
+use super::stacks::{cut, stacks};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use indexmap::IndexSet;
 use std::io::Write;
 use tollgate_record::family::ProgramFound;
-use tollgate_record::number::count;
 use tollgate_record::text::printable;
 use tollgate_record::{Run, Status};
 
@@ -20,16 +20,8 @@ pub(super) fn write(_: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportE
     for row in rows {
         match profile_of(row) {
             Some(found) if profile.is_none() => {
-                let cut = row.result.found.program().and_then(|found| found.cut);
-                left_out.extend(cut.map(|cut| {
-                    let cycles = count(cut);
-                    (
-                        row.name.clone(),
-                        format!(
-                            "{cycles} cycles of calls that are too deep or too many are with their callers"
-                        ),
-                    )
-                }));
+                let why = row.result.found.program().and_then(cut);
+                left_out.extend(why.map(|why| (row.name.clone(), why)));
                 profile = Some(found);
             }
             Some(_) => left_out.extend(row.left_out("a file contains one profile, the first one")),
@@ -66,15 +58,9 @@ impl Profile {
             }
             return profile;
         }
-        let mut stacks: Vec<Vec<u64>> = Vec::new();
-        for path in &found.paths {
-            let mut stack = vec![profile.string(&path.function)];
-            let caller = path.caller.and_then(|at| stacks.get(usize::try_from(at).ok()?));
-            stack.extend(caller.into_iter().flatten());
-            if path.cycles > 0 {
-                profile.samples.push((stack.clone(), path.cycles));
-            }
-            stacks.push(stack);
+        for (stack, cycles) in stacks(found) {
+            let stack = stack.into_iter().map(|name| profile.string(name)).collect();
+            profile.samples.push((stack, cycles));
         }
         profile
     }

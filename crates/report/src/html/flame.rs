@@ -4,6 +4,7 @@
 use super::runs::Runs;
 use crate::chart::mark::{self, Look};
 use crate::chart::{Cell, Figure, Table};
+use crate::export::stacks::cut;
 use crate::markup::{clean, percent as across, px};
 use indexmap::{IndexMap, IndexSet};
 use maud::{Markup, html};
@@ -131,12 +132,7 @@ fn figure(title: &str, found: &ProgramFound) -> Figure {
             percent(NARROWEST)
         ));
     }
-    if let Some(cut) = found.cut {
-        let cycles = count(cut);
-        figure
-            .notes
-            .push(format!("{cycles} cycles of calls that are too deep or too many are with their callers."));
-    }
+    figure.notes.extend(cut(found).map(|why| why + "."));
     figure
 }
 
