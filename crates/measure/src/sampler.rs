@@ -113,12 +113,13 @@ impl Sampler<'_> {
         Ok(())
     }
 
-    /// Rounds until the deadline.
+    /// Rounds until the deadline, and then of the probes that have no batch yet.
     fn rounds(&mut self, start: u64, deadline: u64) -> Result<(), Halt> {
         let (mut round, mut visits) = (0, 0);
-        while round < FEWEST_ROUNDS || self.elapsed() < deadline {
+        loop {
+            let is_over = round >= FEWEST_ROUNDS && self.elapsed() >= deadline;
             let mut order = self.side.active();
-            order.retain(|&probe| self.side.takes_part(probe));
+            order.retain(|&probe| self.side.takes_part(probe) && (!is_over || self.side.wants_batch(probe)));
             if order.is_empty() {
                 break;
             }

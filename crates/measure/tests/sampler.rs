@@ -47,8 +47,11 @@ enum Behavior {
     WarmsUp,
     /// A batch costs this much besides its passes.
     Overhead(u64),
-    /// From this moment on other tasks hold the CPUs: a pass takes 3,000 times as long.
-    WaitsFrom(u64),
+    /// From the moment on other tasks hold the CPUs: a pass takes so many times as long.
+    WaitsFrom {
+        moment: u64,
+        times: u64,
+    },
     /// Opened from this moment on, it can make 100 passes at once; before, 200.
     LessFrom(u64),
 }
@@ -109,7 +112,7 @@ impl Crossing for OpenKnown {
             let made = self.made.get();
             advance(match self.behavior {
                 Behavior::WarmsUp if made < 1_000 => 10 * self.ticks * (1_000 - made) / 1_000,
-                Behavior::WaitsFrom(moment) if now() >= moment => 3_000 * self.ticks,
+                Behavior::WaitsFrom { moment, times } if now() >= moment => times * self.ticks,
                 _ => self.ticks,
             });
             self.made.set(made + 1);
@@ -382,7 +385,7 @@ fn a_probe_that_can_make_fewer_passes_in_a_later_epoch_gets_shorter_batches() {
 fn a_probe_that_waits_for_other_tasks_does_not_take_the_time_of_the_others() {
     let start = now();
     let probe = |at| match at {
-        7 => known("b", 1_000, 20, Behavior::WaitsFrom(start + 100_000_000)),
+        7 => known("b", 1_000, 20, Behavior::WaitsFrom { moment: start + 100_000_000, times: 3_000 }),
         _ => known("a", 1_000, 20, Behavior::Works),
     };
     let probes: Vec<Known> = (0..20).map(probe).collect();
@@ -399,20 +402,32 @@ fn a_probe_that_waits_for_other_tasks_does_not_take_the_time_of_the_others() {
     assert_eq!(result(0).ticks.unwrap().estimate, 500.0);
 }
 
-/// From the moment that sampling begins, a pass takes 150 ms: three times as long as a request may.
-#[test]
-fn a_single_pass_that_takes_longer_than_a_request_may_still_gives_a_sample() {
+/// A probe in a short run of one epoch whose passes take so many times as long from the moment that sampling begins.
+fn slow_while_sampling(ticks: u64, times: u64) -> Measurement {
     let plan = Plan { budget_ns: 6_000_000, epochs: 1, most_epochs: 1, ..PLAN };
     let (start, mut sampling) = (now(), 0);
-    let _ = measure(&[known("a", 100_000, 20, Behavior::Works)], &plan, &mut |event| {
+    let _ = measure(&[known("a", ticks, 20, Behavior::Works)], &plan, &mut |event| {
         if let Event::Sampling = event {
             sampling = now() - start;
         }
         ControlFlow::Continue(())
     });
-    let busy = [known("b", 100_000, 20, Behavior::WaitsFrom(now() + sampling))];
+    let busy = [known("b", ticks, 20, Behavior::WaitsFrom { moment: now() + sampling, times })];
     let (samples, _) = measure(&busy, &plan, &mut go_on);
-    let result = summary::measurement(&busy[0].meta, &samples.probes[0], &UNITS);
+    summary::measurement(&busy[0].meta, &samples.probes[0], &UNITS)
+}
+
+/// A pass takes 150 ms: three times as long as a request may.
+#[test]
+fn a_single_pass_that_takes_longer_than_a_request_may_still_gives_a_sample() {
+    let result = slow_while_sampling(100_000, 3_000);
+    assert_eq!(result.status, Status::Measured, "{:?}", result.reason);
+}
+
+/// A batch of 60,000 passes becomes one of a single pass, which takes 50 ms, only after the rounds that an epoch has.
+#[test]
+fn a_probe_that_has_no_batch_yet_is_visited_until_it_has_one() {
+    let result = slow_while_sampling(10, 10_000_000);
     assert_eq!(result.status, Status::Measured, "{:?}", result.reason);
 }
 

@@ -197,12 +197,15 @@ impl PairSampler<'_> {
         }
     }
 
-    /// Rounds until the deadline.
+    /// Rounds until the deadline, and then of the probes that have no batch yet.
     fn rounds(&mut self, start: u64, deadline: u64) -> Result<(), Halt> {
         let mut round = 0;
-        while round < FEWEST_ROUNDS || self.elapsed() < deadline {
+        loop {
+            let is_over = round >= FEWEST_ROUNDS && self.elapsed() >= deadline;
             let mut probes = self.active();
-            probes.retain(|&probe| self.takes_part(probe));
+            probes.retain(|&probe| {
+                self.takes_part(probe) && (!is_over || self.sides.iter().any(|side| side.wants_batch(probe)))
+            });
             if probes.is_empty() {
                 break;
             }

@@ -306,6 +306,13 @@ impl<'a> Side<'a> {
         self.open[probe] && !epoch.cut
     }
 
+    /// Whether the probe is open and has no batch in this epoch. Its batches become shorter at each visit until one is
+    /// made, so this ends.
+    pub(super) fn wants_batch(&self, probe: usize) -> bool {
+        let epoch = self.samples.probes[probe].epochs.last();
+        self.open[probe] && epoch.is_some_and(|epoch| epoch.batches.is_empty())
+    }
+
     /// The visit of one round, and its batch of the usual length, if it has one.
     pub(super) fn sample(&mut self, probe: usize, round: u64) -> Result<Option<Batch>, Lost> {
         let usual = self.samples.probes[probe].passes;

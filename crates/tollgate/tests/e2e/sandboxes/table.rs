@@ -84,8 +84,6 @@ pub(crate) const ANYWHERE: &[Take] =
     &[
         perhaps(skip("faults", "fault/huge-page", "instead of 8 huge ones", "fragmented")),
         perhaps(skip("faults", "fault/large-folio", "written in large pieces", "fragmented")),
-        // On a busy machine the time of a row may be over before both of its CPUs were free for a sample.
-        perhaps(failed("", "core/* fault/userfaultfd-other-cpu", "before it gave a sample")),
     ];
 
 const NO_BPF: Take = skip("crossing", "*-tracepoint", "BPF", "CAP_BPF");
