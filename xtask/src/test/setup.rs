@@ -228,7 +228,8 @@ fn permission() -> Result<bool, String> {
     sudo.map(|_| true).map_err(|_| "not root, and sudo asks for a password".to_owned())
 }
 
-/// Installs packages: of each list the first that this release has.
+/// Installs packages: of each list the first that this release has. If they cannot be installed together, each is
+/// installed alone, so that one that conflicts with what is here costs only its own tests.
 ///
 /// # Errors
 /// When apt-get fails: the last line of its output.
@@ -243,9 +244,15 @@ fn install(wanted: impl Iterator<Item = &'static [&'static str]>, sudo: bool) ->
         bail!("no package source of this system has them");
     }
     println!("  apt-get install {}", packages.join(" "));
-    let mut args = vec!["install", "--yes", "--no-install-recommends"];
-    args.extend(&packages);
-    apt_get(sudo, &args).map(drop)
+    let install = |packages: &[&str]| {
+        let args = [&["install", "--yes", "--no-install-recommends"], packages].concat();
+        apt_get(sudo, &args).map(drop)
+    };
+    install(&packages).or_else(|error| {
+        println!("  {error:#}; each alone:");
+        let alone: Vec<Result<()>> = packages.iter().map(|package| install(&[*package])).collect();
+        alone.into_iter().collect()
+    })
 }
 
 fn apt_get(sudo: bool, args: &[&str]) -> Result<String> {
