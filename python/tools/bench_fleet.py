@@ -14,7 +14,6 @@ import sys
 import tempfile
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import distributed
+import marked
 import simulated
 
 import tollgate
@@ -117,7 +117,7 @@ class Disturbed:
         self.folder, self.log = folder, folder / "log"
         self.log.mkdir()
         # Long enough for ten workers to start.
-        self.space = tollgate.latin({**AXES, "iterations": 1000, "log": str(self.log)}, count, seed=2)
+        self.space = tollgate.latin({**AXES, "iterations": 3000, "log": str(self.log)}, count, seed=2)
         self.frame = tollgate.sweep(self.space, logged, store=folder / "undisturbed", progress=False).frame().to_csv()
 
     def begin(self, name: str) -> Path:
@@ -133,9 +133,9 @@ class Disturbed:
             print(f"{point}: {why}", file=sys.stderr)
         figure(f"{what}: points that are lost", len(done.failures), most=0)
         lost = [point for point, _ in done.failures]
-        finished = {}
+        finished, function = {}, _store.identity(logged)
         for point in self.space:
-            path = _store.Store(store)._path(_store.key(logged, _space.arguments(point), None))
+            path = _store.Store(store)._path(_store.key(function, _space.arguments(point), None))
             asked = _store.canonical(_space.arguments({key: it for key, it in point.items() if key != "log"}))
             finished[asked] = path.stat().st_mtime_ns if point not in lost else sys.maxsize
         calls = [json.loads(line) for line in (self.log / "calls").read_text().splitlines()]
@@ -158,32 +158,46 @@ def at(store: Path, count: int) -> None:
 
 
 def killed_workers(sweep: Disturbed, count: int) -> None:
-    """Workers that are killed at random moments."""
-    store = sweep.begin("killed")
-    chance = random.Random(3)
-    moments = sorted(chance.sample(range(20, len(sweep.space) // 2), count))
+    """Workers that are killed at random moments, in as many sweeps as that takes: the next worker needs seconds to start."""
+    chance, kills = random.Random(3), 0
+    for number in range(1, count + 1):
+        what = f"workers killed, sweep {number}"
+        store = sweep.begin(what)
+        moments = sorted(chance.sample(range(20, len(sweep.space) - 20), count - kills))
+        done, killed = with_kills(sweep, store, moments, chance)
+        kills += killed
+        sweep.judge(what, done, store)
+        if kills == count:
+            break
+    figure("workers killed during sweeps", kills, least=count)
+
+
+def with_kills(sweep: Disturbed, store: Path, moments: list[int], chance: random.Random) -> tuple[tollgate.Sweep, int]:
+    """A sweep during which a worker is killed whenever so many points are finished, and how many were killed."""
+    kills: list[str] = []
+    ended = threading.Event()
     with cluster(2) as (own, client):
         scheduler: Any = own.scheduler
 
+        def is_starting() -> bool:
+            # A nanny gives up for good if its worker is killed while it starts.
+            nannies = own.workers.values()
+            return (
+                any(it in scheduler.workers for it in kills)
+                or len(scheduler.workers) < 2
+                or any(it.process is None or it.process.status.name != "running" for it in nannies)
+            )
+
         def kill() -> None:
-            killed = ""
             for moment in moments:
                 at(store, moment)
-                # A nanny gives up for good if its worker is killed while it starts.
-                while (
-                    killed in scheduler.workers
-                    or len(scheduler.workers) < 2
-                    or any(it.process is None or it.process.status.name != "running" for it in own.workers.values())
-                ):
+                while is_starting():
                     if ended.wait(0.01):
                         return
                 victim = chance.choice([it for it in own.workers.values() if it.pid])
-                killed = victim.worker_address
+                kills.append(victim.worker_address)
                 os.kill(victim.pid, signal.SIGKILL)
-                kills.append(killed)
 
-        kills: list[str] = []
-        ended = threading.Event()
         killer = threading.Thread(target=kill)
         killer.start()
         try:
@@ -191,8 +205,7 @@ def killed_workers(sweep: Disturbed, count: int) -> None:
         finally:
             ended.set()
             killer.join()
-    figure("workers killed during a sweep", len(kills), least=count)
-    sweep.judge("workers killed", done, store)
+    return done, len(kills)
 
 
 def killed_scheduler(sweep: Disturbed) -> None:
@@ -243,11 +256,10 @@ def killed_scheduler(sweep: Disturbed) -> None:
 def interrupted(sweep: Disturbed) -> None:
     """Ctrl-C in a terminal, which reaches the process of the sweep and those of its cluster; then the same sweep."""
     store = sweep.begin("interrupted")
-    mark = f"TOLLGATE_MARK={uuid.uuid4()}"
-    name, _, value = mark.partition("=")
+    mark = marked.mark()
     process = subprocess.Popen(
         [sys.executable, __file__, "sweep", str(sweep.log), str(len(sweep.space)), str(store)],
-        env={**os.environ, name: value},
+        env={**os.environ, marked.NAME: mark},
         start_new_session=True,
         stderr=subprocess.PIPE,
     )
@@ -256,22 +268,13 @@ def interrupted(sweep: Disturbed) -> None:
     said = process.communicate(timeout=60)[1]
     figure("Ctrl-C: the sweep ends with KeyboardInterrupt", float(b"KeyboardInterrupt" in said), least=1)
     end = time.monotonic() + 10
-    while (left := marked(mark)) and time.monotonic() < end:
+    while (left := len(marked.processes(mark))) and time.monotonic() < end:
         time.sleep(0.1)
     figure("Ctrl-C: processes that are left", left, most=0)
     kept = stored(store)
     done = tollgate.sweep(sweep.space, logged, store=store, progress=False)
     figure("Ctrl-C: points of the store that the second sweep did not use", kept + done.computed - len(sweep.space), most=0)
     sweep.judge("Ctrl-C", done, store)
-
-
-def marked(mark: str) -> int:
-    """How many processes have this word in their environment."""
-    found = 0
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            found += entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes()
-    return found
 
 
 def hosts(count: int) -> None:
@@ -299,6 +302,14 @@ def one_host(clients: int) -> None:
     figure(f"{clients} clients, two workers of one host: measurements that overlap", overlaps, most=0)
 
 
+def disturbed(folder: Path, _count: int) -> None:
+    """Workers, a scheduler and a sweep that are killed."""
+    sweep = Disturbed(folder, 1000)
+    killed_workers(sweep, 10)
+    killed_scheduler(sweep)
+    interrupted(sweep)
+
+
 def small() -> None:
     """What a user waits for."""
     code = "import time; begun = time.perf_counter(); import tollgate; print(time.perf_counter() - begun)"
@@ -316,25 +327,28 @@ def sweep_until_interrupted(log: str, count: str, store: str) -> None:
     # A shell that starts this in the background has SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with cluster(2) as (_, client):
-        space = tollgate.latin({**AXES, "iterations": 1000, "log": log}, int(count), seed=2)
+        space = tollgate.latin({**AXES, "iterations": 3000, "log": log}, int(count), seed=2)
         tollgate.sweep(space, logged, client, store=store, progress=False)
 
 
+BENCHES: dict[str, Callable[[Path, int], None]] = {
+    "small": lambda *_: small(),
+    "hosts": lambda *_: hosts(200),
+    "one-host": lambda *_: one_host(4),
+    "disturbed": disturbed,
+    "designs": lambda folder, count: designs(count, folder),
+}
+
+
 def main() -> None:
-    """Measures everything; an argument is the number of designs."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    """Measures what is named, everything if nothing is; a number is that of the designs."""
+    counts = [int(it) for it in sys.argv[1:] if it.isdigit()]
+    names = [it for it in sys.argv[1:] if not it.isdigit()] or list(BENCHES)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         # The locks of hosts and Dask's folders are there, too.
         os.environ["TMPDIR"] = tempfile.tempdir = name
-        folder = Path(name)
-        small()
-        hosts(200)
-        one_host(4)
-        disturbed = Disturbed(folder, 1000)
-        killed_workers(disturbed, 10)
-        killed_scheduler(disturbed)
-        interrupted(disturbed)
-        designs(count, folder)
+        for it in names:
+            BENCHES[it](Path(name), counts[0] if counts else 10_000)
 
 
 if __name__ == "__main__":

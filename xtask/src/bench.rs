@@ -27,7 +27,7 @@ use tollgate_testkit::workspace;
 pub(crate) struct Args {
     #[command(flatten)]
     effort: Effort,
-    /// Only these benchmarks; 'exec' is all that begin with it
+    /// Only these benchmarks; 'exec' and 'fleet' are all that begin so
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
     names: Vec<String>,
 }
@@ -52,7 +52,12 @@ static BENCHES: &[Bench] = &[
     ("exec-planted", |tool, _| exec::planted(tool)),
     ("exec-alike", |tool, _| exec::false_alarms(tool)),
     ("exec-time", |tool, _| exec::beside_time(tool)),
-    ("fleet", |tool, _| fleet::fleet(tool)),
+    ("fleet-small", |tool, _| fleet::part(tool, "small")),
+    ("fleet-hosts", |tool, _| fleet::part(tool, "hosts")),
+    ("fleet-one-host", |tool, _| fleet::part(tool, "one-host")),
+    ("fleet-disturbed", |tool, _| fleet::part(tool, "disturbed")),
+    ("fleet-designs", |tool, _| fleet::part(tool, "designs")),
+    ("fleet-wheel", |_, _| fleet::wheel()),
     ("page", |tool, _| page::in_browser(tool)),
     ("report", |tool, _| page::report(tool)),
     ("compare", compare),
@@ -87,9 +92,9 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// `exec` of `exec-time`; any other is its own group.
+/// `exec` of `exec-time`, `fleet` of `fleet-hosts`; any other is its own group.
 fn group(name: &str) -> &str {
-    name.split_once('-').filter(|(group, _)| *group == "exec").map_or(name, |(group, _)| group)
+    name.split_once('-').filter(|(group, _)| ["exec", "fleet"].contains(group)).map_or(name, |(group, _)| group)
 }
 
 /// How long a user waits, alone and beside each kind of neighbor on the other CPU.

@@ -7,15 +7,18 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use tollgate_testkit::{printed, workspace};
 
-/// What `python/tools/bench_fleet.py` measures with the release program.
-pub(super) fn fleet(tool: &Tool) -> Result<Vec<Figure>> {
+/// What a part of `python/tools/bench_fleet.py` measures with the release program.
+pub(super) fn part(tool: &Tool, name: &str) -> Result<Vec<Figure>> {
     let package = Package::ready(&workspace::root()?)?;
-    let mut script = package.python(&["tools/bench_fleet.py"]);
+    let mut script = package.python(&["tools/bench_fleet.py", name]);
     let text = printed(script.env("TOLLGATE_PROGRAM", tool.command(&[]).get_program()))?;
-    let mut figures = text.lines().map(figure).collect::<Result<Vec<Figure>>>()?;
-    let bytes = package.wheel_bytes()?;
-    figures.push(at_most("the wheel, MB", bytes as f64 / 1e6, 6.0));
-    Ok(figures)
+    text.lines().map(figure).collect()
+}
+
+/// The size of the wheel.
+pub(super) fn wheel() -> Result<Vec<Figure>> {
+    let bytes = Package::ready(&workspace::root()?)?.wheel_bytes()?;
+    Ok(vec![at_most("the wheel, MB", bytes as f64 / 1e6, 6.0)])
 }
 
 fn figure(line: &str) -> Result<Figure> {
