@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import distributed
+import marked
 import pytest
 import simulated
 
@@ -195,7 +196,9 @@ def test_two_workers_of_a_host_never_measure_at_once(cluster: tuple[distributed.
     (host,) = tollgate.fleet(client).hosts
     assert len(host.workers) == len(workers)
     futures = [
-        client.submit(fleets._measure, tollgate.riscv.trap, (), {"iterations": 20}, host.id, 60.0, pure=False, workers=[it])
+        client.submit(
+            fleets._measure, tollgate.riscv.trap, (), {"iterations": 20}, host.id, 60.0, "owner", pure=False, workers=[it]
+        )
         for it in host.workers * 4
     ]
     held = sorted((it["begun"], it["ended"]) for it in client.gather(futures))
@@ -238,6 +241,56 @@ def test_a_worker_without_the_package_is_named(cluster: tuple[distributed.Client
     assert (host.name, host.reason) == ("bare", "the package tollgate is not installed there: pip install tollgate")
     with pytest.raises(tollgate.Error, match="bare: the package tollgate is not installed there"):
         tollgate.sweep({"iterations": [1]}, client=client, store=tmp_path / "store")
+
+
+def children(mark: str) -> list[str]:
+    """The calls of the program with this mark."""
+    return [it for it in marked.processes(mark) if " riscv trap " in it or " run " in it]
+
+
+@pytest.mark.parametrize("is_sweep", [True, False])
+def test_interrupting_leaves_nothing_on_workers(
+    is_sweep: bool, cluster: tuple[distributed.Client, Start], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, start = cluster
+    value = marked.mark()
+    start(**{marked.NAME: value})
+    begun: list[bool] = []
+
+    def look(**how: Any) -> Any:
+        if children(value):
+            begun.append(True)
+            raise KeyboardInterrupt
+        return distributed.Client.scheduler_info(client, **how)
+
+    def measure() -> None:
+        if is_sweep:
+            tollgate.sweep({"core": "cva6", "iterations": [10**7, 10**7 + 1]}, client=client, store=tmp_path / "store")
+        else:
+            tollgate.fleet(client).run(thorough=True)
+
+    # Both ask from time to time whether all is well.
+    monkeypatch.setattr(client, "scheduler_info", look)
+    with pytest.raises(KeyboardInterrupt):
+        measure()
+    assert begun
+    end = time.monotonic() + 60
+    while children(value) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not children(value)
+
+
+def test_a_cluster_by_its_address(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
+    client, start = cluster
+    start(TOLLGATE_HOST="one")
+    address = str(client.scheduler_info()["address"])
+    assert [it.name for it in tollgate.fleet(address).hosts] == ["one"]
+    done = tollgate.sweep({"iterations": [20]}, client=address, store=tmp_path / "store")
+    assert (done.computed, done.failures) == (1, [])
+    with pytest.raises(
+        tollgate.UsageError, match=r"there is no scheduler at tcp://127.0.0.1:1: .*; start one with 'dask scheduler'"
+    ):
+        tollgate.fleet("tcp://127.0.0.1:1")
 
 
 def test_a_cluster_without_workers_is_an_error(cluster: tuple[distributed.Client, Start]) -> None:

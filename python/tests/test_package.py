@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import inspect
 import json
 import os
@@ -10,10 +12,10 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from pathlib import Path
 from typing import Any
 
+import marked
 import pytest
 
 import tollgate
@@ -199,18 +201,6 @@ def test_every_name_is_there() -> None:
         tollgate.rnu  # noqa: B018
 
 
-def processes(mark: str) -> list[int]:
-    """Processes with this word in their environment."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
 def wait_until(condition: Any, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
@@ -222,17 +212,53 @@ def wait_until(condition: Any, seconds: float = 60.0) -> None:
     "code", ["tollgate.run(thorough=True, progress=show)", "tollgate.riscv.trap(core='cva6', iterations=10**7, progress=show)"]
 )
 def test_interrupting_leaves_nothing(code: str) -> None:
-    mark = f"TOLLGATE_MARK={uuid.uuid4()}"
-    name, _, value = mark.partition("=")
+    mark = marked.mark()
     # A shell that starts the tests in the background has SIGINT ignored.
     begin = "import signal, tollgate\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     begin += "begun = []\ndef show(*_):\n    begun or print('begun', flush=True)\n    begun.append(1)\n"
     script = f"{begin}try:\n    {code}\nexcept KeyboardInterrupt:\n    print('interrupted')"
-    python = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, name: value}, stdout=subprocess.PIPE, text=True)
+    python = subprocess.Popen(
+        [sys.executable, "-c", script], env={**os.environ, marked.NAME: mark}, stdout=subprocess.PIPE, text=True
+    )
     assert python.stdout is not None
     assert python.stdout.readline() == "begun\n"
-    assert len(processes(mark)) > 1
+    assert len(marked.processes(mark)) > 1
     python.send_signal(signal.SIGINT)
     said, _ = python.communicate(timeout=60)
     assert said == "interrupted\n"
-    wait_until(lambda: not processes(mark))
+    wait_until(lambda: not marked.processes(mark))
+
+
+@pytest.mark.parametrize("how", ["tollgate.run(thorough=True)", "tollgate.exec(['sleep', '600'], price='none')"])
+def test_a_killed_python_leaves_nothing(how: str) -> None:
+    mark = marked.mark()
+    python = subprocess.Popen([sys.executable, "-c", f"import tollgate; {how}"], env={**os.environ, marked.NAME: mark})
+    wait_until(lambda: len(marked.processes(mark)) > 2)
+    python.kill()
+    python.wait()
+    wait_until(lambda: not marked.processes(mark))
+
+
+def test_a_run_is_saved_where_the_program_keeps_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    run = bill()
+    assert run.save().parent == tmp_path / "tollgate"
+    assert tollgate.load("latest").id == run.id == tollgate.load(run.id[:12]).id
+    assert [it.name for it in (tmp_path / "tollgate").iterdir()] == [f"{run.id}.json"]
+
+
+MODULES = ["tollgate", *(f"tollgate.{it}" for it in ("_commands", "_run", "_space", "riscv", "sweeps", "fleets"))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_the_help(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    found = doctest.testmod(module, extraglobs={"tollgate": tollgate}, optionflags=doctest.ELLIPSIS)
+    assert found.failed == 0
+
+
+def test_every_function_has_an_example() -> None:
+    functions: list[Any] = [it for name in tollgate.__all__ if inspect.isfunction(it := getattr(tollgate, name))]
+    functions += [riscv.trap, riscv.icache, riscv.pipeline]
+    assert [it.__name__ for it in functions if ">>> " not in (it.__doc__ or "")] == []

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import distributed
+import marked
 import nbclient
 import nbformat
 import pytest
+from jupyter_client.manager import start_new_kernel
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,3 +57,31 @@ def test_the_notebook(tmp_path: Path) -> None:
     shown = [output for cell in done.cells for output in cell.get("outputs", ())]
     assert any("iframe" in output.get("data", {}).get("text/html", "") for output in shown)
     assert any("image/png" in output.get("data", {}) for output in shown)
+
+
+def test_an_interrupted_cell_has_shown_progress_and_leaves_nothing() -> None:
+    word = marked.mark()
+    manager, client = start_new_kernel(kernel_name="python3", env={**os.environ, marked.NAME: word})
+
+    def run(code: str, *, until: str) -> tuple[str, dict[str, Any]]:
+        """What a cell prints, and how it ends; it is interrupted when it has printed this."""
+        client.execute(code)
+        text = ""
+        while True:
+            message = client.get_iopub_msg(timeout=120)
+            if message["msg_type"] == "stream":
+                before, text = text, text + message["content"]["text"]
+                if until in text and until not in before:
+                    manager.interrupt_kernel()
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                return text, client.get_shell_msg(timeout=120)["content"]
+
+    try:
+        said, ended = run("import tollgate; tollgate.run(thorough=True)", until="%")
+        assert "\r" in said, "a line that is written over"
+        assert ended["ename"] == "KeyboardInterrupt"
+        assert run("print(2)", until="never")[0] == "2\n"
+        assert [it for it in marked.processes(word) if "ipykernel" not in it] == []
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import tollgate
@@ -92,16 +94,123 @@ def test_everything_that_decides_an_answer_decides_its_key(tmp_path: Path) -> No
     program.write_text("one")
 
     def key(**changed: Any) -> str:
-        return _store.key(riscv.trap, {"core": "rocket", "workload": str(program), **changed}, None)
+        return _store.key(_store.identity(riscv.trap), {"core": "rocket", "workload": str(program), **changed}, None)
 
     first = key()
     assert key() == first
     assert key(core="cva6") != first
     assert key(iterations=3) != first
-    assert _store.key(riscv.pipeline, {"core": "rocket", "workload": str(program)}, None) != first
-    assert _store.key(riscv.trap, {"core": "rocket", "workload": str(program)}, "host") != first
+    assert _store.key(_store.identity(riscv.pipeline), {"core": "rocket", "workload": str(program)}, None) != first
+    assert _store.key(_store.identity(riscv.trap), {"core": "rocket", "workload": str(program)}, "host") != first
     program.write_text("other")
     assert key() != first
+
+
+def test_the_files_of_a_list_decide_the_key(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("one")
+
+    def key() -> str:
+        return _store.key("icache", {"programs": [str(program)]}, None)
+
+    first = key()
+    program.write_text("other")
+    assert key() != first
+
+
+def scaled(factor: int) -> Any:
+    return lambda x: x * factor
+
+
+class Scaled:
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    def __call__(self, x: int) -> int:
+        return x * self.factor
+
+
+def times(factor: int, x: int) -> int:
+    return x * factor
+
+
+@pytest.mark.parametrize("make", [scaled, Scaled, lambda factor: functools.partial(times, factor)])
+def test_what_a_function_holds_decides_its_answers(make: Any, tmp_path: Path) -> None:
+    found = [tollgate.sweep({"x": [5]}, make(factor), store=tmp_path) for factor in (2, 3, 2)]
+    assert [list(it.frame()["value"]) for it in found] == [[10], [15], [10]]
+    assert [it.computed for it in found] == [1, 1, 0]
+
+
+def test_a_function_that_another_one_calls_decides_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = _store.identity(indirect)
+    assert _store.identity(indirect) == first
+    monkeypatch.setitem(globals(), "direct", times)
+    assert _store.identity(indirect) != first
+
+
+def direct(x: int) -> int:
+    return x
+
+
+def indirect(x: int) -> int:
+    return direct(x)
+
+
+def test_axes_and_results_of_numpy(tmp_path: Path) -> None:
+    space = {"x": numpy.arange(3), "factor": numpy.linspace(0, 1, 3)}
+    done = tollgate.sweep(space, lambda x, factor: {"out": x * factor, "many": numpy.int64(7)}, store=tmp_path)
+    assert not done.failures
+    assert list(done.frame()["out"]) == [0, 0, 0, 0, 0.5, 1, 0, 1, 2]
+    drawn = list(tollgate.latin({"x": (numpy.int64(0), numpy.int64(9)), "y": numpy.arange(5)}, 10, seed=1))
+    assert sorted(it["x"] for it in drawn) == list(range(10))
+    assert {int(it["y"]) for it in drawn} == set(range(5))
+
+
+def test_a_value_that_is_not_plain_is_a_row(tmp_path: Path) -> None:
+    ((_, why),) = tollgate.sweep({"x": [object()]}, times_nothing, store=tmp_path).failures
+    assert "is neither a number, nor text" in why
+
+
+def times_nothing(x: object) -> int:
+    return 0
+
+
+def test_programs_are_an_axis(tmp_path: Path) -> None:
+    sources = []
+    for name in ("one", "two"):
+        source = tmp_path / f"{name}.c"
+        source.write_text("int main(void) { return 0; }")
+        sources.append(str(source))
+    space = {"programs": [sources[0], sources], "icache": "16:1:32"}
+    done = tollgate.sweep(space, lambda *programs, icache: len(programs), store=tmp_path / "store")
+    assert list(done.frame()["value"]) == [1, 2]
+    done = tollgate.sweep({"patterns": ["syscall/getppid"], "quick": True}, tollgate.run, store=tmp_path / "store")
+    assert list(done.frame()["probe"]) == ["syscall/getppid"]
+    with pytest.raises(tollgate.UsageError, match="unknown key 'program'; the nearest is 'programs'"):
+        tollgate.sweep({"program": "a.c"}, riscv.icache, store=tmp_path / "store")
+
+
+def measured(probe: str) -> tollgate.Run:
+    return tollgate.run(probe, quick=True)
+
+
+def test_a_function_of_the_user_that_measures_the_host_says_so(tmp_path: Path) -> None:
+    space = {"probe": ["syscall/getppid"]}
+    ((_, why),) = tollgate.sweep(space, measured, store=tmp_path).failures
+    assert why == "'tollgate run' measures the host while other points run on it: give the sweep on_host=True"
+    done = tollgate.sweep(space, measured, store=tmp_path, on_host=True)
+    assert not done.failures
+    assert set(done.frame()["host"]) == {os.uname().nodename}
+
+
+def test_a_sweep_shows_itself(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    done = tollgate.sweep({"x": [1, 13], "log": str(log)}, counted, store=tmp_path / "store")
+    assert repr(done) == "<tollgate.Sweep: 2 points: 1 computed, 0 from the store, 1 failed>"
+    page = done._repr_html_()
+    assert "<p>1 failed: ValueError: thirteen</p>" in page
+    assert "<table" in page
 
 
 def test_a_damaged_entry_is_computed_again(tmp_path: Path) -> None:

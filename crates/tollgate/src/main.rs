@@ -37,7 +37,17 @@ use std::process::ExitCode;
 /// Stack that the program needs, with a margin.
 const STACK: usize = 4 << 20;
 
+/// Names the process that started this one and with which it is to end: a Python that is killed cannot end it.
+const PARENT: &str = "TOLLGATE_PARENT";
+
 fn main() -> ExitCode {
+    if let Some(parent) = std::env::var(PARENT).ok().and_then(|text| text.parse().ok()) {
+        // SAFETY: there is one thread yet. What this process starts has another parent.
+        unsafe { std::env::remove_var(PARENT) };
+        if tollgate_supervise::end_with_parent(parent).is_err() {
+            return ExitCode::FAILURE;
+        }
+    }
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limit is valid for the call to fill.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) } == 0;

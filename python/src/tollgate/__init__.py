@@ -1,4 +1,25 @@
-"""What it costs to cross an execution boundary: measured, explained, swept over designs and fleets."""
+"""What it costs to cross an execution boundary: measured, explained, swept over designs and fleets.
+
+Measure this host: `run`, `ring`, `crossing`, `fault_kinds`, `exec`. The RISC-V machine, in which every cycle is known: `riscv.trap`,
+`riscv.icache`, `riscv.pipeline`. Each gives a `Run` with `frame()`, `phases()`, `host`, `warnings` and `save()`; in a notebook it
+shows its report. `load` reads a saved one, `compare` tells two apart.
+
+>>> run = tollgate.run("syscall/getppid", quick=True)
+>>> run.results[0].status
+'measured'
+>>> tollgate.riscv.trap(core="rocket", iterations=20).phases()["evidence"].unique().tolist()
+['simulated']
+
+Many designs: `sweep` computes every point of a space once (`grid`, `random`, `latin`). Many machines: `fleet` measures once on
+each host of a Dask cluster, and tells which of them differ.
+
+What goes wrong is an `Error` with the program's sentence: a `UsageError` if an argument is wrong, `Failed` (with the run) if rows
+failed, `NoProgram` and `MissingPackage` if something is not installed.
+
+>>> tollgate.riscv.trap(core="rockett")
+Traceback (most recent call last):
+tollgate._errors.UsageError: ...the nearest is 'rocket'...
+"""
 
 from __future__ import annotations
 

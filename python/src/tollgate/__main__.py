@@ -9,7 +9,7 @@ import warnings
 from typing import Any
 
 from tollgate import _program, _space
-from tollgate._errors import Error, MissingPackage, UsageError
+from tollgate._errors import Error, UsageError
 
 KEYS: dict[str, tuple[Any, str]] = {
     "run": (str, "the name of a function"),
@@ -85,40 +85,21 @@ def sweep(args: argparse.Namespace) -> int:
 
     found = spec(args.spec)
     sweeps.check_target(args.out)
-    client = _client(args.scheduler) if args.scheduler else None
-    try:
-        done = sweeps.sweep(
-            space(found),
-            found.get("run", "riscv.trap"),
-            client,
-            store=args.store or found.get("store"),
-            jobs=args.jobs,
-            timeout=found.get("timeout", sweeps.TIMEOUT_S),
-            yes=args.yes,
-        )
-    finally:
-        if client is not None:
-            client.close()
+    done = sweeps.sweep(
+        space(found),
+        found.get("run", "riscv.trap"),
+        args.scheduler,
+        store=args.store or found.get("store"),
+        jobs=args.jobs,
+        timeout=found.get("timeout", sweeps.TIMEOUT_S),
+        yes=args.yes,
+    )
     done.save(args.out)
     failed = done.failures
-    kept = len(done.points) - done.computed - len(failed)
-    noun = "point" if len(done.points) == 1 else "points"
-    print(f"{len(done.points):,} {noun}: {done.computed:,} computed, {kept:,} from the store, {len(failed):,} failed: {args.out}")
+    print(f"{done.summary()}: {args.out}")
     if failed:
         print(f"tollgate: {failed[0][0]}: {failed[0][1]}", file=sys.stderr)
     return 1 if failed else 0
-
-
-def _client(address: str) -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingPackage("distributed", "dask") from error
-    try:
-        return distributed.Client(address, timeout=10)
-    except (OSError, TimeoutError, ValueError) as error:
-        why = str(error).partition("\n")[0]
-        raise UsageError(f"there is no scheduler at {address}: {why}; start one with 'dask scheduler'") from error
 
 
 def main() -> int:

@@ -29,7 +29,15 @@ def run(
     clock: Clock | None = None,
     progress: Show = None,
 ) -> Run:
-    """Measures the probes of these names, families or patterns (`"syscall/*"`); all of them when none is given."""
+    """Measures the probes of these names, families or patterns; the whole ladder when none is given.
+
+    `quick` takes seconds instead of a minute, `thorough` minutes. `cpu` is the measured CPU, `peer_cpu` that of the other side.
+    `seed` decides the order of the batches. `tollgate list` on the command line names all probes.
+
+    >>> run = tollgate.run("syscall/getppid", "syscall/read", quick=True)
+    >>> list(run.frame()["probe"])
+    ['syscall/getppid', 'syscall/read']
+    """
     options = {"quick": quick, "thorough": thorough, "cpu": cpu, "peer-cpu": peer_cpu, "seed": seed, "clock": clock}
     return measure(["run"], options, patterns, progress)
 
@@ -52,7 +60,14 @@ def ring(
     clock: Clock | None = None,
     progress: Show = None,
 ) -> Run:
-    """Context switches around a ring of tasks, over sizes and numbers of tasks, each taken apart."""
+    """Context switches around a ring of tasks, over sizes and numbers of tasks, each taken apart.
+
+    A size is what each task touches, in bytes or as text (`"64k"`). Lists give a table of all combinations.
+
+    >>> run = tollgate.ring(procs=[2, 4], size=0, quick=True)
+    >>> list(run.frame()["asked.procs"])
+    [2, 4]
+    """
     options = {
         **{"procs": procs, "size": size, "medium": medium, "tasks": tasks, "placement": placement, "walk": walk},
         **{"pages": pages, "watchdog": watchdog, "quick": quick, "thorough": thorough, "cpu": cpu},
@@ -72,7 +87,13 @@ def crossing(
     clock: Clock | None = None,
     progress: Show = None,
 ) -> Run:
-    """The crossing between user and kernel, taken apart: system call, page fault, signal."""
+    """The crossing between user and kernel, taken apart: system call, page fault, signal.
+
+    `no_guest` leaves out the guest that separates the hardware's part.
+
+    >>> bill = tollgate.crossing(quick=True)
+    >>> bill.phases()[["probe", "phase", "ns"]]  # doctest: +SKIP
+    """
     options = {"no-guest": no_guest, "quick": quick, "thorough": thorough, "cpu": cpu, "peer-cpu": peer_cpu}
     return measure(["crossing"], options | {"seed": seed, "clock": clock}, (), progress)
 
@@ -87,7 +108,11 @@ def fault_kinds(
     clock: Clock | None = None,
     progress: Show = None,
 ) -> Run:
-    """What each kind of page fault costs, with its proof, and the bill of a major one."""
+    """What each kind of page fault costs, with its proof, and the bill of a major one.
+
+    >>> kinds = tollgate.fault_kinds(quick=True)
+    >>> kinds.frame()[["probe", "estimate", "low", "high"]]  # doctest: +SKIP
+    """
     options = {"quick": quick, "thorough": thorough, "cpu": cpu, "peer-cpu": peer_cpu, "seed": seed, "clock": clock}
     return measure(["fault", "kinds"], options, (), progress)
 
@@ -104,6 +129,10 @@ def exec(  # noqa: A001, what the program calls it
     """What a program pays at boundaries, as one bill. Its output goes where that of this process goes.
 
     A status of the program other than 0 raises nothing; it is in the record.
+
+    >>> bill = tollgate.exec(["true"], count="none", price="none")
+    >>> bill.results[0].probe
+    'exec/total'
     """
     options = {"count": count, "price": price, "pid": pid, "for": for_, "stacks": stacks}
     with tempfile.TemporaryDirectory(prefix="tollgate-") as folder:
@@ -116,7 +145,12 @@ def exec(  # noqa: A001, what the program calls it
 
 
 def load(path: str | os.PathLike[str]) -> Run:
-    """A saved run: the path of a record, an id or the beginning of one, or `latest`. Older records are upgraded."""
+    """A saved run: the path of a record, an id or the beginning of one, or `latest`. Older records are upgraded.
+
+    >>> path = tollgate.riscv.trap(core="rocket", iterations=20).save("trap.json")
+    >>> tollgate.load("trap.json")
+    <tollgate.Run 'riscv trap --iterations=20 --core=rocket ...: 2 rows>
+    """
     return Run(read(_program.call(["show", str(path), "--json"], progress=False).check().stdout))
 
 
@@ -125,7 +159,11 @@ Runs = Run | str | os.PathLike[str] | Sequence["Run | str | os.PathLike[str]"]
 
 
 def compare(a: Runs, b: Runs, *, by_time: bool = False) -> Comparison:
-    """Compares b with a, either of which may be several runs: better, worse, same, or too noisy to tell."""
+    """Compares b with a, either of which may be several runs: better, worse, same, or too noisy to tell.
+
+    >>> before, after = (tollgate.riscv.trap(core=core, iterations=20) for core in ("rocket", "cva6"))
+    >>> tollgate.compare(before, after).frame()[["probe", "verdict", "ratio"]]  # doctest: +SKIP
+    """
     with tempfile.TemporaryDirectory(prefix="tollgate-") as folder:
 
         def names(side: str, runs: Runs) -> list[str]:

@@ -23,10 +23,34 @@ Progress = Callable[[float, str], None]
 GRACE_S = 3.0
 """How long a child that was asked to end may take before it is killed."""
 
-LIMITS: contextvars.ContextVar[tuple[float | None, tuple[int, ...]]] = contextvars.ContextVar("limits", default=(None, ()))
-"""How long a call may take here, and the descriptors that its child holds too."""
 
-_LIVE: set[subprocess.Popen[bytes]] = set()
+@dataclass(frozen=True)
+class Limits:
+    """What a sweep or a fleet asks of the calls that it makes."""
+
+    timeout: float | None = None
+    """How long a call may take, in seconds."""
+    keep_open: tuple[int, ...] = ()
+    """Descriptors that the child holds, too."""
+    is_beside_others: bool = False
+    """Whether other points are computed on this host at the same time, so that nothing here may measure it."""
+    owner: str = ""
+    """The sweep or the measurement of a fleet that it is for."""
+
+
+NONE = Limits()
+LIMITS: contextvars.ContextVar[Limits] = contextvars.ContextVar("limits", default=NONE)
+
+MEASURES_HOST = ("run", "ring", "crossing", "fault", "exec")
+"""The commands whose figures are those of this host."""
+
+PARENT = "TOLLGATE_PARENT"
+"""Names the process with which the program ends: a Python that is killed cannot end it."""
+
+_LIVE: dict[subprocess.Popen[bytes], str] = {}
+"""Each child with its owner."""
+_STOPPED: set[str] = set()
+"""Owners for which nothing more is started."""
 
 _BAR = re.compile(r"(\d+) %\s*(.*)")
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -94,28 +118,32 @@ def call(
 
     Without `output` its standard output is that of this process.
     """
+    limits = LIMITS.get()
+    if limits.is_beside_others and args[0] in MEASURES_HOST:
+        raise UsageError(f"'tollgate {args[0]}' measures the host while other points run on it: give the sweep on_host=True")
     show = shown(progress)
-    timeout, keep_open = LIMITS.get()
     reading, writing = os.openpty() if show else os.pipe()
     said: list[bytes] = []
-    environment = {**os.environ, "TERM": "xterm"} if show else None
+    environment = {**os.environ, PARENT: str(os.getpid()), **({"TERM": "xterm"} if show else {})}
     try:
-        with _start(args, writing, keep_open, output, environment) as child:
-            _LIVE.add(child)
+        with _start(args, writing, limits.keep_open, output, environment) as child:
+            _LIVE[child] = limits.owner
             try:
                 os.close(writing)
                 writing = -1
+                if limits.owner in _STOPPED:
+                    raise Error("it was interrupted")
                 thread = threading.Thread(target=_listen, args=(reading, said, show), daemon=True)
                 thread.start()
-                stdout, _ = child.communicate(timeout=timeout)
+                stdout, _ = child.communicate(timeout=limits.timeout)
             except subprocess.TimeoutExpired:
                 _end(child)
-                raise Error(f"it did not end within {timeout:g} s and was stopped") from None
+                raise Error(f"it did not end within {limits.timeout:g} s and was stopped") from None
             except BaseException:
                 _end(child)
                 raise
             finally:
-                _LIVE.discard(child)
+                del _LIVE[child]
             # A process that outlives the program may hold the other end open.
             thread.join(GRACE_S)
     finally:
@@ -129,7 +157,7 @@ def call(
 
 
 def _start(
-    args: Sequence[str], stderr: int, keep_open: Sequence[int], output: bool, environment: dict[str, str] | None
+    args: Sequence[str], stderr: int, keep_open: Sequence[int], output: bool, environment: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
@@ -155,9 +183,10 @@ def _end(child: subprocess.Popen[bytes]) -> None:
             return
 
 
-def end_all() -> None:
-    """Ends what other threads have started: their calls return with an error."""
-    for child in list(_LIVE):
+def stop(owner: str) -> None:
+    """Ends what other threads have started for an owner: their calls return with an error, as do all later ones."""
+    _STOPPED.add(owner)
+    for child in [it for it, whose in list(_LIVE.items()) if whose == owner]:
         _end(child)
 
 

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import contextvars
+import numbers
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from tollgate import _host, _program, _store
 from tollgate._errors import Error
 from tollgate._run import Run
-from tollgate._space import Point, arguments
+from tollgate._space import Point, apply, arguments
 
 Outcome = tuple[int, bytes | None, str | None]
 """The number of a point, and its rows as the store keeps them or why it has none."""
 
 
-def batch(
-    call: Callable[..., Any],
-    points: list[tuple[int, Point]],
-    tool: tuple[str, str],
-    timeout: float | None,
-    host: str | None,
-    patience: float,
-) -> tuple[list[Outcome], float]:
-    """Computes points, and the seconds that it took. With `host`, alone on that host."""
+@dataclass(frozen=True)
+class Order:
+    """What all points of a lane share."""
+
+    call: Callable[..., Any]
+    tool: tuple[str, str]
+    timeout: float | None
+    host: str | None
+    """The host on which the points are computed alone, if they measure it."""
+    patience: float
+    owner: str
+    """The sweep."""
+
+
+def batch(order: Order, points: list[tuple[int, Point]]) -> tuple[list[Outcome], float]:
+    """Computes points, and the seconds that it took."""
     begun = time.monotonic()
-    if _store.tool() != tuple(tool):
-        here, there = "-".join(_store.tool()), "-".join(tool)
+    if _store.tool() != tuple(order.tool):
+        here, there = "-".join(_store.tool()), "-".join(order.tool)
         return [(number, None, f"this worker has tollgate {here}, and {there} is wanted") for number, _ in points], 0.0
-    with _alone(host, patience) as keep:
-        outcomes = [one(call, number, point, timeout, keep) for number, point in points]
+    with _alone(order.host, order.patience) as keep:
+        limits = _program.Limits(order.timeout, keep, is_beside_others=order.host is None, owner=order.owner)
+        outcomes = [one(order.call, number, point, limits) for number, point in points]
     return outcomes, time.monotonic() - begun
 
 
@@ -44,13 +54,13 @@ def _alone(host: str | None, patience: float) -> Iterator[tuple[int, ...]]:
         yield (descriptor,)
 
 
-def one(call: Callable[..., Any], number: int, point: Point, timeout: float | None, keep: tuple[int, ...]) -> Outcome:
+def one(call: Callable[..., Any], number: int, point: Point, limits: _program.Limits) -> Outcome:
     """Computes one point. Whatever goes wrong with it is its reason."""
 
     def compute() -> Outcome:
-        _program.LIMITS.set((timeout, keep))
+        _program.LIMITS.set(limits)
         try:
-            return number, _store.text(rows(call(**arguments(point)))), None
+            return number, _store.text(rows(apply(call, arguments(point)))), None
         except Error as error:
             return number, None, str(error)
         except Exception as error:
@@ -67,7 +77,7 @@ def rows(result: Any) -> _store.Rows:
         return [result]
     if isinstance(result, list) and all(isinstance(it, dict) for it in result):
         return result
-    if isinstance(result, int | float):
+    if isinstance(result, numbers.Real):
         return [{"value": result}]
     raise TypeError(f"a point's function returns a Run, a mapping or a number, and not {type(result).__name__}")
 

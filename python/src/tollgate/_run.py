@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,12 @@ UNITS = ("ns", "cycles", "instructions")
 
 
 class Run:
-    """One call of the program and all that it found."""
+    """One call of the program and all that it found. In a notebook it shows its report.
+
+    >>> run = tollgate.riscv.trap(core="rocket", iterations=20)
+    >>> run.frame()[["probe", "unit", "asked.caches"]].to_dict("records")[0]
+    {'probe': 'riscv-trap/getpid', 'unit': 'cycles', 'asked.caches': 'warm'}
+    """
 
     def __init__(self, document: dict[str, Any]) -> None:
         """Takes the record as the program printed it."""
@@ -110,10 +116,21 @@ class Run:
         """The record as the program reads it."""
         return json.dumps(self.document, ensure_ascii=False)
 
-    def save(self, path: str | Path) -> Path:
-        """Writes the record to a file, which `load` and every command of the program read."""
-        target = Path(path)
-        target.write_text(self.to_json() + "\n")
+    def save(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Writes the record to a file, which `load` and every command of the program read.
+
+        Without a path it is written to where the program keeps its runs: `tollgate runs` lists it, and `load` reads it by its id.
+
+        >>> tollgate.riscv.trap(core="rocket", iterations=20).save("trap.json")
+        PosixPath('trap.json')
+        """
+        target = data_folder() / f"{self.id}.json" if path is None else Path(path)
+        if path is None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        # Whole or not at all.
+        unfinished = target.with_name(f"{target.name}.{os.getpid()}")
+        unfinished.write_text(self.to_json() + "\n")
+        unfinished.replace(target)
         return target
 
     def page(self) -> str:
@@ -172,6 +189,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self._text)}</pre>"
+
+
+def data_folder() -> Path:
+    """Where the program keeps its runs."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(data) if os.path.isabs(data) else Path.home() / ".local" / "share") / "tollgate"
 
 
 def frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:

@@ -6,8 +6,10 @@ import difflib
 import inspect
 import itertools
 import math
+import os
 import random as _random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 from tollgate._errors import UsageError
@@ -37,7 +39,11 @@ class Space:
 
 
 def grid(axes: Axes) -> Space:
-    """Every combination of the values of the axes."""
+    """Every combination of the values of the axes.
+
+    >>> list(tollgate.grid({"kernel": ["full", "caller"], "iterations": 100}))
+    [{'kernel': 'full', 'iterations': 100}, {'kernel': 'caller', 'iterations': 100}]
+    """
     values = {key: _values(key, it) for key, it in axes.items()}
     count = math.prod(len(it) for it in values.values())
     return Space(axes, count, lambda: (dict(zip(values, it, strict=True)) for it in itertools.product(*values.values())))
@@ -53,8 +59,13 @@ def points(several: Iterable[Mapping[str, Any]]) -> Space:
 
 
 def random(axes: Axes, count: int, seed: int) -> Space:
-    """So many points, each axis drawn by itself."""
-    _check_drawn(axes, count)
+    """So many points, each axis drawn by itself: from a list, or from a range `(low, high)`.
+
+    >>> points = tollgate.random({"core": "rocket", "core.memory.latency": (10, 200)}, 50, seed=1)
+    >>> len(points)
+    50
+    """
+    axes = _drawn(axes, count)
 
     def draw() -> Iterator[Point]:
         chance = _random.Random(seed)
@@ -65,8 +76,13 @@ def random(axes: Axes, count: int, seed: int) -> Space:
 
 
 def latin(axes: Axes, count: int, seed: int) -> Space:
-    """A Latin hypercube: on each axis every one of `count` equal slices has one point (McKay, Beckman, Conover 1979)."""
-    _check_drawn(axes, count)
+    """A Latin hypercube: on each axis every one of `count` equal slices has one point (McKay, Beckman, Conover 1979).
+
+    >>> points = tollgate.latin({"core": "rocket", "core.memory.latency": (1, 10)}, 10, seed=1)
+    >>> sorted(it["core.memory.latency"] for it in points)
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    """
+    axes = _drawn(axes, count)
 
     def draw() -> Iterator[Point]:
         chance = _random.Random(seed)
@@ -105,8 +121,19 @@ def keywords(call: Callable[..., Any]) -> list[str] | None:
     parameters = inspect.signature(call).parameters.values()
     if any(it.kind is it.VAR_KEYWORD for it in parameters):
         return None
-    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return [it.name for it in parameters if it.kind in kinds and it.name != "progress"]
+
+
+def apply(call: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Calls a function with the keywords of a point. What it takes as `*programs` is a key too: one value, or a list of them."""
+    parameters = inspect.signature(call).parameters.values()
+    several = next((it.name for it in parameters if it.kind is it.VAR_POSITIONAL and it.name in given), None)
+    if several is None:
+        return call(**given)
+    values = given[several]
+    listed = values if isinstance(values, list) else [values]
+    return call(*listed, **{key: it for key, it in given.items() if key != several})
 
 
 def arguments(point: Point) -> dict[str, Any]:
@@ -130,30 +157,29 @@ def arguments(point: Point) -> dict[str, Any]:
 def _values(key: str, values: Any) -> list[Any]:
     if isinstance(values, tuple):
         raise UsageError(f"'{key}' is a range, and a grid takes lists: give its values, or use random or latin")
-    listed = list(values) if isinstance(values, list | range) else [values]
+    is_one = isinstance(values, str | bytes | os.PathLike | Mapping) or not isinstance(values, Iterable)
+    listed = [values] if is_one else list(values)
     if not listed:
         raise UsageError(f"'{key}' has no values: give at least one")
     return listed
 
 
-def _check_drawn(axes: Axes, count: int) -> None:
-    """Refuses what no points can be drawn from."""
+def _drawn(axes: Axes, count: int) -> dict[str, Any]:
+    """Each axis as a range or a list. Refuses what no points can be drawn from."""
     if count < 1:
         raise UsageError(f"{count} points are not a space: give a 'count' of at least 1")
     for key, it in axes.items():
-        if not isinstance(it, tuple):
-            _values(key, it)
-        elif len(it) != 2 or not all(isinstance(end, int | float) and math.isfinite(end) for end in it) or it[0] > it[1]:
+        is_range = isinstance(it, tuple)
+        if is_range and (len(it) != 2 or not all(isinstance(end, Real) and math.isfinite(end) for end in it) or it[0] > it[1]):
             raise UsageError(f"'{key}' is not a range: give two numbers, the lower one first")
+    return {key: it if isinstance(it, tuple) else _values(key, it) for key, it in axes.items()}
 
 
 def _at(values: Any, share: float) -> Any:
     """The value at this share, from 0 to 1, of an axis."""
-    if isinstance(values, list | range):
+    if isinstance(values, list):
         return values[int(share * len(values))]
-    if isinstance(values, tuple):
-        low, high = values
-        if isinstance(low, int) and isinstance(high, int):
-            return low + int(share * (high - low + 1))
-        return low + share * (high - low)
-    return values
+    low, high = values
+    if isinstance(low, Integral) and isinstance(high, Integral):
+        return int(low) + int(share * (int(high) - int(low) + 1))
+    return low + share * (high - low)

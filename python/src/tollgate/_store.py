@@ -73,31 +73,65 @@ class Store:
 
 def text(rows: Rows) -> bytes:
     """Rows as the store keeps them."""
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"), default=plain).encode()
 
 
 def canonical(value: object) -> bytes:
     """One text for equal values."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=plain).encode()
 
 
-def key(call: Callable[..., Any], arguments: Mapping[str, Any], host: str | None) -> str:
+def plain(value: Any) -> Any:
+    """A number of numpy as one of Python, a path as text."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if callable(getattr(value, "item", None)) and getattr(value, "shape", None) == ():
+        return value.item()
+    raise TypeError(f"{value!r} is neither a number, nor text, nor a list or mapping of these")
+
+
+def key(function: str, arguments: Mapping[str, Any], host: str | None) -> str:
     """The name of a point: its function, its arguments with the bytes of files, the program, and the host if it matters."""
-    what = [identity(call), {name: _content(value) for name, value in arguments.items()}, tool(), host]
-    return hashlib.sha256(canonical(what)).hexdigest()
+    given = {name: _content(value) for name, value in arguments.items()}
+    return hashlib.sha256(canonical([function, given, tool(), _digest(_program.path()), host])).hexdigest()
 
 
-@functools.cache
 def identity(call: Callable[..., Any]) -> str:
-    """A function by its name, and one of the user's by its source too."""
-    name = f"{call.__module__}.{call.__qualname__}"
-    if call.__module__.partition(".")[0] == "tollgate":
+    """What decides a function's answers: its name; of the user's own the source, and the values and functions that it uses."""
+    return _identity(call, set())
+
+
+def _identity(call: Any, seen: set[int]) -> str:
+    if isinstance(call, functools.partial):
+        return f"{_identity(call.func, seen)} {[_used(it, seen) for it in (*call.args, *call.keywords.items())]}"
+    name = f"{getattr(call, '__module__', '')}.{getattr(call, '__qualname__', '')}"
+    if name.partition(".")[0] == "tollgate" or inspect.isbuiltin(call) or id(call) in seen:
         return name
+    seen.add(id(call))
+    if not inspect.isfunction(call):
+        # An object that can be called, or a method: what it holds decides, too.
+        function, holder = (call.__func__, call.__self__) if inspect.ismethod(call) else (type(call).__call__, call)
+        return f"{_identity(function, seen)} {[_used(it, seen) for it in sorted(getattr(holder, '__dict__', {}).items())]}"
     try:
-        return name + " " + hashlib.sha256(inspect.getsource(call).encode()).hexdigest()
+        source = inspect.getsource(call)
     except (OSError, TypeError):
-        code = getattr(call, "__code__", None)
-        return name + " " + hashlib.sha256(repr(code and (code.co_code, code.co_consts)).encode()).hexdigest()
+        source = repr((call.__code__.co_code, call.__code__.co_consts))
+    names = inspect.getclosurevars(call)
+    used = {name: _used(it, seen) for name, it in {**names.globals, **names.nonlocals}.items()}
+    given = [_used(it, seen) for it in (*(call.__defaults__ or ()), *sorted((call.__kwdefaults__ or {}).items()))]
+    return f"{name} {hashlib.sha256(canonical([source, used, given])).hexdigest()}"
+
+
+def _used(value: Any, seen: set[int]) -> str:
+    """A value that a function uses: a function by what decides its answers, a module or class by its name."""
+    if inspect.isroutine(value) or isinstance(value, functools.partial):
+        return _identity(value, seen)
+    if inspect.ismodule(value) or inspect.isclass(value):
+        return str(value.__name__)
+    try:
+        return canonical(_content(value)).decode()
+    except (TypeError, ValueError):
+        return type(value).__qualname__
 
 
 @functools.cache
@@ -112,15 +146,20 @@ def _content(value: Any) -> Any:
     """A file by its bytes, everything else by its value."""
     if isinstance(value, Mapping):
         return {name: _content(it) for name, it in value.items()}
+    if isinstance(value, list | tuple):
+        return [_content(it) for it in value]
     if isinstance(value, str | os.PathLike):
+        # The name stays, for a word that happens to be that of a file too, as `kernel="full"`.
         path = str(value)
-        if ("/" in path or path.endswith((".toml", ".c", ".elf"))) and Path(path).is_file():
-            stat = os.stat(path)
-            return ["file", _digest(path, stat.st_mtime_ns, stat.st_size)]
-        return path
+        return ["file", path, _digest(path)] if os.path.isfile(path) else path
     return value
 
 
+def _digest(path: str) -> str:
+    stat = os.stat(path)
+    return _digest_of(path, stat.st_mtime_ns, stat.st_size)
+
+
 @functools.lru_cache(maxsize=4096)
-def _digest(path: str, _modified: int, _size: int) -> str:
+def _digest_of(path: str, _modified: int, _size: int) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()

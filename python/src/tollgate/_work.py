@@ -6,6 +6,7 @@ import collections
 import contextlib
 import queue
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +53,8 @@ class Work:
     ) -> None:
         """Takes the points of all lanes: those of the first one first."""
         self.call, self.points, self.store, self.lanes, self.timeout = call, points, store, lanes, timeout
+        self.owner = uuid.uuid4().hex
+        self._function = _store.identity(call)
         self.outcomes: dict[int, tuple[bytes | None, str | None]] = {}
         self.computed, self.busy_s = 0, 0.0
         self._answers: queue.SimpleQueue[tuple[Lane, Any, bool]] = queue.SimpleQueue()
@@ -97,8 +100,8 @@ class Work:
         lane = self.lanes[number * len(self.lanes) // len(self.points)]
         try:
             given = arguments(self._given(lane, number))
-            key = self._keys[number] = _store.key(self.call, given, lane.host)
-        except UsageError as error:
+            key = self._keys[number] = _store.key(self._function, given, lane.host)
+        except (UsageError, TypeError) as error:
             self.outcomes[number] = (None, str(error))
             return
         same = self._same[key]
@@ -125,7 +128,8 @@ class Work:
 
     def _submit(self, lane: Lane, numbers: list[int], *, is_alone: bool = False) -> None:
         several = [(it, self._given(lane, it)) for it in numbers]
-        future = lane.submit(_remote.batch, self.call, several, _store.tool(), self.timeout, lane.host, PATIENCE_S)
+        order = _remote.Order(self.call, _store.tool(), self.timeout, lane.host, PATIENCE_S, self.owner)
+        future = lane.submit(_remote.batch, order, several)
         lane.flying[future] = numbers
         future.add_done_callback(lambda done: self._answers.put((lane, done, is_alone)))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import html
 import json
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -165,23 +167,53 @@ class FleetClient:
         self.hosts = hosts(client)
         self.allow_skew = allow_skew
 
-    def run(self, *patterns: str, call: Callable[..., Run] = _commands.run, timeout: float = 3600.0, **options: Any) -> Fleet:
-        """Measures on every host, all hosts at once: `call(*patterns, **options)`."""
+    def run(
+        self,
+        *patterns: str,
+        call: Callable[..., Run] = _commands.run,
+        timeout: float = 3600.0,
+        progress: _commands.Show = None,
+        **options: Any,
+    ) -> Fleet:
+        """Measures on every host, all hosts at once: `call(*patterns, **options)`.
+
+        A host whose measurement takes longer than `timeout` seconds is one of the failures. When this is interrupted, the
+        measurements end.
+
+        >>> fleet.run("syscall/*", quick=True).differences()  # doctest: +SKIP
+        """
         usable = [it for it in self.hosts if it.reason is None]
         check_skew(usable, self.allow_skew)
+        owner, show = uuid.uuid4().hex, _program.shown(progress)
         futures = {
             it.id: self.client.submit(
-                _measure, call, patterns, options, it.id, timeout, pure=False, workers=it.workers, retries=1
+                _measure, call, patterns, options, it.id, timeout, owner, pure=False, workers=it.workers, retries=1
             )
             for it in usable
         }
-        return Fleet([self._one(it, futures.get(it.id), timeout) for it in self.hosts])
 
-    def _one(self, host: Host, future: Any, timeout: float) -> Measured:
+        def tell() -> None:
+            done = sum(it.done() for it in futures.values())
+            if show:
+                show(done / max(1, len(futures)), f"{done} of {len(futures)} hosts")
+
+        try:
+            return Fleet([self._one(it, futures.get(it.id), timeout, tell) for it in self.hosts])
+        except BaseException:
+            for future in futures.values():
+                future.cancel()
+            stop(self.client, owner)
+            raise
+        finally:
+            if show:
+                show(1.0, "")
+
+    def _one(self, host: Host, future: Any, timeout: float, tell: Callable[[], None]) -> Measured:
         if future is None:
             return Measured(host, None, host.reason)
         end, gone = time.monotonic() + PATIENCE_S + timeout, 0.0
         while not future.done() and time.monotonic() < end:
+            tell()
             if set(self.client.scheduler_info(n_workers=-1)["workers"]) & set(host.workers):
                 gone = 0.0
             elif not gone:
@@ -201,9 +233,34 @@ class FleetClient:
         return Measured(host, run, found["reason"], found["begun"], found["ended"])
 
 
-def fleet(client: distributed.Client, *, allow_skew: bool = False) -> FleetClient:
-    """The hosts of a cluster: several workers of one host count once."""
-    return FleetClient(client, allow_skew=allow_skew)
+def fleet(client: distributed.Client | str, *, allow_skew: bool = False) -> FleetClient:
+    """The hosts of a cluster, by its client or by the address of its scheduler: several workers of one host count once.
+
+    >>> fleet = tollgate.fleet("tcp://scheduler-host:8786")  # doctest: +SKIP
+    >>> [host.name for host in fleet.hosts]  # doctest: +SKIP
+    ['north', 'south', 'west']
+    """
+    return FleetClient(connect(client) if isinstance(client, str) else client, allow_skew=allow_skew)
+
+
+def connect(address: str) -> distributed.Client:
+    """A client of the scheduler at this address."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise MissingPackage("distributed", "dask") from error
+    try:
+        return distributed.Client(address, timeout=10, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        why = str(error).partition("\n")[0]
+        raise UsageError(f"there is no scheduler at {address}: {why}; start one with 'dask scheduler'") from error
+
+
+def stop(client: distributed.Client, owner: str) -> None:
+    """Ends what workers do for an owner: a task that has begun is not ended by being canceled."""
+    if client.status == "running":
+        with contextlib.suppress(Exception):
+            client.run(_program.stop, owner, on_error="ignore")
 
 
 def hosts(client: distributed.Client) -> list[Host]:
@@ -255,19 +312,19 @@ def _host_of(identity: str, workers: list[tuple[str, dict[str, Any]]]) -> Host:
 
 
 def _measure(
-    call: Callable[..., Run], patterns: tuple[str, ...], options: dict[str, Any], host: str, timeout: float
+    call: Callable[..., Run], patterns: tuple[str, ...], options: dict[str, Any], host: str, timeout: float, owner: str
 ) -> dict[str, Any]:
     """Runs on a worker: measures alone on its host."""
     begun = ended = 0.0
     try:
         with _host.alone(host, PATIENCE_S) as descriptor:
-            _program.LIMITS.set((timeout, (descriptor,)))
+            _program.LIMITS.set(_program.Limits(timeout, (descriptor,), owner=owner))
             begun = time.time()
             try:
                 document, reason = call(*patterns, **options).to_json(), None
             finally:
                 ended = time.time()
-                _program.LIMITS.set((None, ()))
+                _program.LIMITS.set(_program.NONE)
     except (Error, OSError) as error:
         document, reason = None, str(error)
     return {"document": document, "reason": reason, "begun": begun, "ended": ended}

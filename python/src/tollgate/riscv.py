@@ -29,7 +29,14 @@ def trap(
     traps: int | None = None,
     progress: Show = None,
 ) -> Run:
-    """The bill of a trap: what a system call costs, and where."""
+    """The bill of a trap: what a system call costs, and where.
+
+    `core` is a preset, a file, or a preset with changed keys. Without it the figure is in instructions.
+
+    >>> slow = tollgate.riscv.trap(core={"base": "rocket", "memory": {"latency": 300}}, iterations=20)
+    >>> sorted(set(slow.phases()["asked.caches"]))
+    ['cold', 'warm']
+    """
     options = {
         **{"kernel": kernel, "calls": calls, "iterations": iterations, "engine": engine, "workload": workload},
         **{"every": every, "set": set, "kernel-touch": kernel_touch, "traps": traps},
@@ -51,7 +58,11 @@ def icache(
     max_instructions: int | None = None,
     progress: Show = None,
 ) -> Run:
-    """What the C extension does for the instruction cache, on any program and cache."""
+    """What the C extension does for the instruction cache, on any program and cache.
+
+    >>> shapes = tollgate.riscv.icache(icache=["16:1:32", "64:2:32"])
+    >>> shapes.frame()[["asked.isa", "estimate"]]  # doctest: +SKIP
+    """
     options = {
         **{"isa": isa, "icache": icache, "policy": policy, "seed": seed, "count": count, "sweep": sweep},
         **{"miss-latency": miss_latency, "alignments": alignments, "opt-level": opt_level},
@@ -74,7 +85,10 @@ def pipeline(
     max_instructions: int | None = None,
     progress: Show = None,
 ) -> Run:
-    """The stage diagram of a stretch of a run: hazards, traps, interrupts."""
+    """The stage diagram of a stretch of a run: hazards, traps, interrupts.
+
+    >>> print(tollgate.riscv.pipeline(around="trap", count=8).text())  # doctest: +SKIP
+    """
     options = {
         **{"from": from_, "around": around, "nth": nth, "count": count, "isa": isa, "pk": pk},
         **{"machine": machine, "max-instructions": max_instructions},

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
+import contextlib
+import html
 import importlib.util
 import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tollgate import _commands, _host, _program, _space, _store, _work, riscv
+from tollgate import _commands, _host, _program, _space, _store, _work, fleets, riscv
 from tollgate._errors import MissingPackage, UsageError
-from tollgate._run import frame
+from tollgate._run import data_folder, frame
 from tollgate._space import Point, Space
 from tollgate._work import Lane, Work
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 600.0
 """How long a point may take."""
 
-ON_HOST = (_commands.run, _commands.ring, _commands.crossing, _commands.fault_kinds)
+ON_HOST = (_commands.run, _commands.ring, _commands.crossing, _commands.fault_kinds, _commands.exec)
 """Functions that measure the host: one at a time on each."""
 BY_NAME: dict[str, Callable[..., Any]] = {
     **{it.__name__: it for it in ON_HOST},
@@ -38,12 +41,12 @@ class SweepWarning(UserWarning):
     """Something about a sweep that its frame does not show."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
-    """The points of a sweep, and what became of each."""
+    """The points of a sweep, and what became of each. In a notebook it shows its frame."""
 
     points: list[Point]
-    outcomes: list[tuple[bytes | None, str | None]] = field(repr=False)
+    outcomes: list[tuple[bytes | None, str | None]]
     """For each point its rows as JSON, or why it has none."""
     computed: int
     """How many points were computed now; the others were in the store."""
@@ -63,8 +66,32 @@ class Sweep:
                 rows.append(point | row)
         return frame(rows)
 
+    def __repr__(self) -> str:
+        """How many points there are, and what became of them."""
+        return f"<tollgate.Sweep: {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            table = str(self.frame()._repr_html_())  # type: ignore[operator]
+        except MissingPackage:
+            table = ""
+        reasons = collections.Counter(why for _, why in self.failures)
+        lines = [self.summary(), *(f"{count:,} failed: {why}" for why, count in reasons.most_common(5))]
+        return "".join(f"<p>{html.escape(it)}</p>" for it in lines) + table
+
+    def summary(self) -> str:
+        """How many points were computed, taken from the store, and failed."""
+        total, failed = len(self.points), len(self.failures)
+        kept = total - self.computed - failed
+        noun = "point" if total == 1 else "points"
+        return f"{total:,} {noun}: {self.computed:,} computed, {kept:,} from the store, {failed:,} failed"
+
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the frame: as Parquet, or as CSV if the name ends so."""
+        """Writes the frame: as Parquet, or as CSV if the name ends so.
+
+        >>> tollgate.sweep({"core": "rocket", "iterations": [20, 40]}, store="designs").save("designs.parquet")
+        PosixPath('designs.parquet')
+        """
         target = Path(path)
         if target.suffix == ".csv":
             self.frame().to_csv(target, index=False)
@@ -77,19 +104,28 @@ class Sweep:
         return target
 
     def main_effects(self, y: str = "estimate") -> matplotlib.axes.Axes:
-        """For each axis the mean of `y` over its values."""
+        """For each axis the mean of `y` over its values.
+
+        >>> sweep.main_effects().figure.savefig("effects.svg")  # doctest: +SKIP
+        """
         from tollgate import _plots
 
         return _plots.main_effects(self.frame(), list(self.points[0]), y)
 
     def heat_map(self, x: str, y: str, z: str = "estimate") -> matplotlib.axes.Axes:
-        """The mean of `z` over two axes."""
+        """The mean of `z` over two axes.
+
+        >>> sweep.heat_map("core.memory.latency", "core.l1i.geometry")  # doctest: +SKIP
+        """
         from tollgate import _plots
 
         return _plots.heat_map(self.frame(), x, y, z)
 
     def pareto(self, x: str, y: str) -> matplotlib.axes.Axes:
-        """All points, and those that no other one undercuts in both `x` and `y`."""
+        """All points, and those that no other one undercuts in both `x` and `y`.
+
+        >>> sweep.pareto("core.memory.latency", "estimate")  # doctest: +SKIP
+        """
         from tollgate import _plots
 
         return _plots.pareto(self.frame(), x, y)
@@ -98,20 +134,31 @@ class Sweep:
 def sweep(
     space: Space | _space.Axes | Iterable[Mapping[str, Any]],
     run: Callable[..., Any] | str = riscv.trap,
-    client: distributed.Client | None = None,
+    client: distributed.Client | str | None = None,
     *,
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     timeout: float = TIMEOUT_S,
+    on_host: bool | None = None,
     yes: bool = False,
     progress: bool | None = None,
 ) -> Sweep:
     """Computes `run` at every point of the space that the store does not have.
 
     A mapping is a grid; `tollgate.random` and `tollgate.latin` draw points; a list is its points. `run` is a function of
-    this package, or one that takes the keys of a point and returns a `Run`, a mapping or a number. Functions that measure
-    the host run one at a time, with a client once on each of its hosts; all others side by side. `timeout` is that of one
-    point in seconds.
+    this package, or one that takes the keys of a point and returns a `Run`, a mapping or a number. What a function takes as
+    `*programs` is the key `programs`, with a list for several at once. `client` is that of a Dask cluster, or the address of
+    its scheduler. `timeout` is that of one point in seconds.
+
+    Functions that measure the host run one at a time, with a client once on each of its hosts; all others side by side.
+    `on_host=True` says that a function of yours measures the host.
+
+    >>> space = {"core": "rocket", "core.memory.latency": [20, 60, 150], "iterations": 20}
+    >>> sweep = tollgate.sweep(space, store="designs")
+    >>> sweep
+    <tollgate.Sweep: 3 points: 3 computed, 0 from the store, 0 failed>
+    >>> sweep.frame().groupby("core.memory.latency")["estimate"].max().is_monotonic_increasing
+    True
     """
     call = BY_NAME.get(run) if isinstance(run, str) else run
     if not callable(call):
@@ -128,34 +175,39 @@ def sweep(
         _space.check(asked, known)
     kept = _store.Store(store if store is not None else default_store())
     points = list(asked)
-    lanes = _local(jobs, call) if client is None else _cluster(client, call)
-    if len(lanes) > 1 or (lanes and lanes[0].host):
-        points = [{"host": lane.name, **point} for lane in lanes for point in points]
-    work = Work(call, points, kept, lanes, timeout)
-
-    def wrong() -> str | None:
-        if client is None:
-            return None
-        if client.status != "running":
-            return _work.GONE
-        try:
-            return None if client.scheduler_info(n_workers=1)["workers"] else _work.DESERTED
-        except (OSError, TimeoutError):
-            return _work.GONE
-
-    try:
-        work.run(_program.shown(progress), wrong)
-    except BaseException:
-        if client is None:
-            _program.end_all()
-        raise
-    finally:
+    measures = call in ON_HOST if on_host is None else on_host
+    with contextlib.ExitStack() as stack:
+        connected = stack.enter_context(fleets.connect(client)) if isinstance(client, str) else client
+        lanes = _local(jobs, measures) if connected is None else _cluster(connected, measures)
         for lane in lanes:
-            lane.close()
-        if kept.damaged:
-            text = f"damaged entries of the store were computed again ({len(kept.damaged):,}), as {kept.damaged[0]}"
-            warnings.warn(text, SweepWarning, stacklevel=2)
+            stack.callback(lane.close)
+        if len(lanes) > 1 or (lanes and lanes[0].host):
+            points = [{"host": lane.name, **point} for lane in lanes for point in points]
+        work = Work(call, points, kept, lanes, timeout)
+        try:
+            work.run(_program.shown(progress), lambda: _wrong(connected))
+        except BaseException:
+            _program.stop(work.owner)
+            if connected is not None:
+                fleets.stop(connected, work.owner)
+            raise
+        finally:
+            if kept.damaged:
+                text = f"damaged entries of the store were computed again ({len(kept.damaged):,}), as {kept.damaged[0]}"
+                warnings.warn(text, SweepWarning, stacklevel=2)
     return Sweep(points, [work.outcomes[number] for number in range(len(points))], work.computed, work.busy_s)
+
+
+def _wrong(client: distributed.Client | None) -> str | None:
+    """Why nothing can be computed at present."""
+    if client is None:
+        return None
+    if client.status != "running":
+        return _work.GONE
+    try:
+        return None if client.scheduler_info(n_workers=1)["workers"] else _work.DESERTED
+    except (OSError, TimeoutError):
+        return _work.GONE
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
@@ -172,24 +224,21 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 def default_store() -> Path:
     """The store that is used if none is named."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "tollgate" / "sweeps"
+    return data_folder() / "sweeps"
 
 
-def _local(jobs: int | None, call: Callable[..., Any]) -> list[Lane]:
-    host = str(_host.facts()["host"]) if call in ON_HOST else None
+def _local(jobs: int | None, measures: bool) -> list[Lane]:
+    host = str(_host.facts()["host"]) if measures else None
     width = 1 if host else jobs or len(os.sched_getaffinity(0))
     pool = concurrent.futures.ThreadPoolExecutor(width)
     name = os.uname().nodename if host else ""
     return [Lane(pool.submit, width, name, host, lambda: pool.shutdown(cancel_futures=True))]
 
 
-def _cluster(client: distributed.Client, call: Callable[..., Any]) -> list[Lane]:
-    from tollgate import fleets
-
+def _cluster(client: distributed.Client, measures: bool) -> list[Lane]:
     hosts = fleets.hosts(client)
     fleets.check(hosts)
-    if call not in ON_HOST:
+    if not measures:
         width = 2 * sum(client.nthreads().values())
 
         def submit(*args: Any) -> Any:
