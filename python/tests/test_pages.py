@@ -65,16 +65,19 @@ def test_an_interrupted_cell_has_shown_progress_and_leaves_nothing() -> None:
 
     def run(code: str, *, until: str) -> tuple[str, dict[str, Any]]:
         """What a cell prints, and how it ends; it is interrupted when it has printed this."""
-        client.execute(code)
-        text = ""
+        cell, text = client.execute(code), ""
         while True:
             message = client.get_iopub_msg(timeout=120)
+            # What the kernel says of its start is in the same channels.
+            if message["parent_header"].get("msg_id") != cell:
+                continue
             if message["msg_type"] == "stream":
                 before, text = text, text + message["content"]["text"]
                 if until in text and until not in before:
                     manager.interrupt_kernel()
             if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
-                return text, client.get_shell_msg(timeout=120)["content"]
+                replies = iter(lambda: client.get_shell_msg(timeout=120), None)
+                return text, next(it["content"] for it in replies if it["parent_header"]["msg_id"] == cell)
 
     try:
         said, ended = run("import tollgate; tollgate.run(thorough=True)", until="%")

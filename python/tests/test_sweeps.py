@@ -364,6 +364,16 @@ def test_plots_show_what_the_frame_has(tmp_path: Path) -> None:
     assert done.pareto("core.memory.latency", "estimate").get_legend() is not None
     with pytest.raises(tollgate.UsageError, match="no column 'latency'"):
         done.pareto("latency", "estimate")
+    cold = done.heat_map("core.memory.latency", "core.l1i.geometry", where={"asked.caches": "cold"})
+    image = cold.get_images()[0].get_array()
+    assert image is not None
+    rows = frame[(frame["core.memory.latency"] == 20) & (frame["core.l1i.geometry"] == "16:2:64")]
+    assert image[0][0] == rows[rows["asked.caches"] == "cold"]["estimate"].item()
+    assert done.main_effects().get_ylabel() == "mean estimate (cycles)"
+    with pytest.raises(tollgate.UsageError, match=r"no row has asked\.caches = 'hot'"):
+        done.main_effects(where={"asked.caches": "hot"})
+    with pytest.raises(tollgate.UsageError, match="no column 'caches'"):
+        done.main_effects(where={"caches": "hot"})
 
 
 def test_the_front_is_what_no_other_point_undercuts() -> None:

@@ -1,8 +1,8 @@
 """What it costs to cross an execution boundary: measured, explained, swept over designs and fleets.
 
-Measure this host: `run`, `ring`, `crossing`, `fault_kinds`, `exec`. The RISC-V machine, in which every cycle is known: `riscv.trap`,
-`riscv.icache`, `riscv.pipeline`. Each gives a `Run` with `frame()`, `phases()`, `host`, `warnings` and `save()`; in a notebook it
-shows its report. `load` reads a saved one, `compare` tells two apart.
+Measure this host: `run`, `ring`, `crossing`, `fault_kinds`, `exec`. The RISC-V machine, in which every cycle is known:
+`riscv.trap`, `riscv.icache`, `riscv.pipeline`. Each gives a `Run` with `frame()`, `phases()`, `host`, `warnings` and `save()`;
+in a notebook it shows its report. `load` reads a saved one, `compare` tells two apart.
 
 >>> run = tollgate.run("syscall/getppid", quick=True)
 >>> run.results[0].status

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tollgate._errors import MissingPackage, UsageError
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def main_effects(frame: pandas.DataFrame, axes: list[str], y: str) -> matplotlib.axes.Axes:
-    """For each axis the mean of `y` over its values, as a share of the mean of all."""
+    """For each axis the mean of `y` over its values."""
     plot = _axes()
     measured = _measured(frame, [*axes, y])
     for axis in axes:
@@ -22,21 +23,22 @@ def main_effects(frame: pandas.DataFrame, axes: list[str], y: str) -> matplotlib
             plot.plot(places, means.to_numpy(), marker="o", label=f"{axis}: {means.index[0]} to {means.index[-1]}")
     plot.set_xticks([])
     plot.set_xlabel("values of each axis, from the first to the last")
-    plot.set_ylabel(f"mean {y}")
+    plot.set_ylabel(f"mean {_labeled(measured, y)}")
     plot.legend()
     return plot
 
 
 def heat_map(frame: pandas.DataFrame, x: str, y: str, z: str) -> matplotlib.axes.Axes:
     """The mean of `z` over two axes."""
-    table = _measured(frame, [x, y, z]).pivot_table(index=y, columns=x, values=z, aggfunc="mean")
+    measured = _measured(frame, [x, y, z])
+    table = measured.pivot_table(index=y, columns=x, values=z, aggfunc="mean")
     plot = _axes()
     image = plot.imshow(table.to_numpy(), origin="lower", aspect="auto")
     plot.set_xticks(range(len(table.columns)), [str(it) for it in table.columns])
     plot.set_yticks(range(len(table.index)), [str(it) for it in table.index])
     plot.set_xlabel(x)
     plot.set_ylabel(y)
-    plot.figure.colorbar(image, ax=plot, label=z)
+    plot.figure.colorbar(image, ax=plot, label=f"mean {_labeled(measured, z)}")
     return plot
 
 
@@ -46,11 +48,27 @@ def pareto(frame: pandas.DataFrame, x: str, y: str) -> matplotlib.axes.Axes:
     plot = _axes()
     plot.scatter(measured[x], measured[y], s=12, alpha=0.5)
     best = front(list(zip(measured[x], measured[y], strict=True)))
-    plot.step([it[0] for it in best], [it[1] for it in best], where="post", color="tab:red", label="Pareto front")
-    plot.set_xlabel(x)
-    plot.set_ylabel(y)
+    plot.step([it[0] for it in best], [it[1] for it in best], where="post", marker="o", color="tab:red", label="Pareto front")
+    plot.set_xlabel(_labeled(measured, x))
+    plot.set_ylabel(_labeled(measured, y))
     plot.legend()
     return plot
+
+
+def chosen(frame: pandas.DataFrame, where: Mapping[str, Any] | None) -> pandas.DataFrame:
+    """The rows whose columns have these values."""
+    for column, value in (where or {}).items():
+        frame = frame[_measured(frame, [column])[column].reindex(frame.index) == value]
+        if frame.empty:
+            raise UsageError(f"no row has {column} = {value!r}")
+    return frame
+
+
+def _labeled(frame: pandas.DataFrame, column: str) -> str:
+    """A column with its unit, if all its figures have the same."""
+    is_figure = column in ("estimate", "low", "high", "min", "p50", "p99") or column.startswith("phase.")
+    units: list[str] = list(frame["unit"].dropna().unique()) if is_figure and "unit" in frame else []
+    return f"{column} ({units[0]})" if len(units) == 1 else column
 
 
 def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:

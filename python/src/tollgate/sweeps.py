@@ -103,32 +103,34 @@ class Sweep:
             made.to_parquet(target, index=False)
         return target
 
-    def main_effects(self, y: str = "estimate") -> matplotlib.axes.Axes:
+    def main_effects(self, y: str = "estimate", *, where: Mapping[str, Any] | None = None) -> matplotlib.axes.Axes:
         """For each axis the mean of `y` over its values.
 
-        >>> sweep.main_effects().figure.savefig("effects.svg")  # doctest: +SKIP
+        `where` chooses rows by their columns: a bill has a warm and a cold one, whose mean says little.
+
+        >>> sweep.main_effects(where={"asked.caches": "cold"}).figure.savefig("effects.svg")  # doctest: +SKIP
         """
         from tollgate import _plots
 
-        return _plots.main_effects(self.frame(), list(self.points[0]), y)
+        return _plots.main_effects(_plots.chosen(self.frame(), where), list(self.points[0]), y)
 
-    def heat_map(self, x: str, y: str, z: str = "estimate") -> matplotlib.axes.Axes:
-        """The mean of `z` over two axes.
+    def heat_map(self, x: str, y: str, z: str = "estimate", *, where: Mapping[str, Any] | None = None) -> matplotlib.axes.Axes:
+        """The mean of `z` over two axes, of the rows that `where` chooses.
 
         >>> sweep.heat_map("core.memory.latency", "core.l1i.geometry")  # doctest: +SKIP
         """
         from tollgate import _plots
 
-        return _plots.heat_map(self.frame(), x, y, z)
+        return _plots.heat_map(_plots.chosen(self.frame(), where), x, y, z)
 
-    def pareto(self, x: str, y: str) -> matplotlib.axes.Axes:
-        """All points, and those that no other one undercuts in both `x` and `y`.
+    def pareto(self, x: str, y: str, *, where: Mapping[str, Any] | None = None) -> matplotlib.axes.Axes:
+        """All points that `where` chooses, and those that no other one undercuts in both `x` and `y`.
 
         >>> sweep.pareto("core.memory.latency", "estimate")  # doctest: +SKIP
         """
         from tollgate import _plots
 
-        return _plots.pareto(self.frame(), x, y)
+        return _plots.pareto(_plots.chosen(self.frame(), where), x, y)
 
 
 def sweep(
