@@ -94,7 +94,9 @@ fn names() -> Vec<&'static str> {
 
 /// `exec` of `exec-time`, `fleet` of `fleet-hosts`; any other is its own group.
 fn group(name: &str) -> &str {
-    name.split_once('-').filter(|(group, _)| ["exec", "fleet"].contains(group)).map_or(name, |(group, _)| group)
+    name.split_once('-')
+        .filter(|(group, _)| ["exec", "fleet"].contains(group))
+        .map_or(name, |(group, _)| group)
 }
 
 /// How long a user waits, alone and beside each kind of neighbor on the other CPU.
