@@ -193,6 +193,10 @@ names! {
     /// Phases: the named parts of a crossing.
     phase::PhaseName:
     ADDRESS_SPACE = "address-space", "Change of the address space.";
+    ATTACH = "attach", "Attaching a thread to a virtual machine and detaching it.";
+    CALL = "call", "The call and its return, without what the other part names.";
+    CANONICAL_ABI = "canonical ABI", "Converting and checking values by the component model's canonical ABI.";
+    COPY = "copy", "The copy of a text for the other language.";
     COUNTING = "counting", "What counting the crossings itself took.";
     DELIVERY = "delivery", "From the kernel's entry to the signal handler's first instruction.";
     DEVICE_WAIT = "device wait", "Off the CPU until the device has delivered the page.";
@@ -214,6 +218,8 @@ names! {
     INTERRUPTS = "interrupts", "Interrupts that arrived while the program was on the CPU.";
     KERNEL_WORK = "kernel work", "What the kernel does behind a crossing.";
     KILL_TO_HANDLER = "kill to handler", "From the sender's call to the signal handler's first instruction.";
+    LOCK = "lock", "A language's lock, released and taken again.";
+    LOCK_AND_THREAD_STATE = "lock and thread state", "A language's lock and the state of the thread in it.";
     LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and asking the device for it.";
     MAPPING = "mapping", "Entering further pages into the page table.";
     OTHER = "other", "Kernel code that belongs to no crossing; zero unless something is wrong.";
@@ -221,23 +227,28 @@ names! {
     PAGE_TABLE = "page-table", "Entering pages into the page table.";
     PAGE_AND_MAPPING = "page and mapping", "Finding a page, clearing it and mapping it.";
     PLAIN = "plain", "The same crossing with nothing in its way.";
+    RECEIVERS_RETURN = "receiver's return", "From the switch to the receiver until it has the message.";
     REFILL = "refill", "Fetching again what others replaced in the caches and TLBs.";
     REGISTER_RESTORE = "register-restore", "Registers from memory.";
     REGISTER_SAVE = "register-save", "Registers to memory.";
     RETURN = "return", "From the kernel's last stamp to user mode.";
     RUN_QUEUE = "run queue", "What more tasks in the run queue add to a switch.";
     SCHEDULE = "schedule", "Choosing the next task.";
+    SENDERS_CALL = "sender's call", "From before the sender's call until the kernel begins to wake the receiver.";
     SIGNAL_FRAME = "signal-frame", "Choosing the signal, writing the frame of its handler and reading it again.";
     SIGRETURN = "sigreturn", "From the signal handler's first instruction to the end of the touch that caused the signal.";
+    STACK_SWITCH_AND_SCHEDULER = "stack switch and scheduler", "To the thread's own stack and back, and telling the language's scheduler.";
     STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
     SYSTEM = "system", "CPU time in the kernel.";
     TASK_SWITCH = "task-switch", "Registers and stack of the next task.";
     TAX = "tax", "What the interposition adds to a crossing: with it minus without.";
+    THREAD_STATE = "thread state", "Changing the state of the thread in its virtual machine.";
     TOLL = "toll", "The way into the kernel and back out, without the work behind it.";
     UNATTRIBUTED = "unattributed", "What the named parts leave of the total.";
     USER = "user", "CPU time in user mode.";
     USER_STUB = "user-stub", "The program's own instructions around the trap.";
     WAKE_UP = "wake-up", "Finding who waits, and making it ready to run.";
+    WAKE_UP_TO_RUNNING = "wake-up to running", "From the beginning of the wake-up until a CPU switches to the receiver.";
     WAITING = "waiting", "Time off the CPU.";
 }
 
