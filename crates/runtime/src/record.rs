@@ -1,6 +1,7 @@
 //! From the transcripts of the programs to the run's record, with the same statistics as every other measurement.
 
 use crate::session::{Row, Session, State};
+use crate::table::{BORDERS, NamedPart};
 use crate::transcript::{Sample, Transcript};
 use std::collections::BTreeMap;
 use tollgate_measure::clock::{Scale, Source};
@@ -9,7 +10,9 @@ use tollgate_measure::stats::median;
 use tollgate_measure::summary::{self, Units};
 use tollgate_measure::{Claim, Meta, Placement};
 use tollgate_record::family::{RuntimeAsked, RuntimeFound};
-use tollgate_record::{Asked, Found, Measurement, Per, Run, Series, Status, Warning, warning};
+use tollgate_record::{
+    Asked, Estimate, Evidence, Found, Measurement, Per, Phase, Run, Series, Status, Warning, phase, warning,
+};
 
 /// Programs print nanoseconds with a fraction, but the statistics count whole ticks: a tick is a picosecond here.
 const PICOSECONDS: Scale = Scale { hz: 1e12 };
@@ -38,6 +41,8 @@ pub fn record(run: &mut Run, session: &Session, source: Source) {
     let begun = |row: &&Row| row.state != State::Active || !row.epochs.is_empty();
     run.results = session.rows.iter().filter(begun).map(|row| measurement(row, &units)).collect();
     run.complete = session.samples.complete;
+    let named = session.rows.iter().filter(begun).map(|row| row.mechanism.part.as_ref());
+    parts(&mut run.results, &named.collect::<Vec<_>>(), &units);
     curves(&mut run.results);
 }
 
@@ -116,6 +121,28 @@ fn proof(row: &Row, result: &mut Measurement) {
     }
 }
 
+/// The bills of rows with a named part, of those whose other row was measured as well.
+fn parts(results: &mut [Measurement], named: &[Option<&NamedPart>], units: &Units) {
+    let headline = |probe: &str| results.iter().find(|result| result.probe == probe)?.ns;
+    let bill = |(result, part): (&Measurement, &Option<&NamedPart>)| {
+        let part = (*part)?;
+        let (whole, without) = (result.ns?, headline(&format!("{BORDERS}/{}", part.without))?);
+        let phase = |name: &str, evidence, ns: Estimate| Phase {
+            ns: Some(ns),
+            cycles: units.cycles_per_ns().map(|cycles| ns.scaled(cycles)),
+            ..Phase::new(name, evidence)
+        };
+        Some(vec![
+            phase(phase::CALL.name, Evidence::Measured, without),
+            phase(&part.name, Evidence::Difference, whole.minus(&without)),
+        ])
+    };
+    let bills: Vec<_> = results.iter().zip(named).map(bill).collect();
+    for (result, bill) in results.iter_mut().zip(bills) {
+        result.phases.extend(bill.into_iter().flatten());
+    }
+}
+
 /// The input of the statistics.
 fn samples(row: &Row) -> ProbeSamples {
     let ticks = |ns: f64| (ns * 1e3).round() as u64;
@@ -178,6 +205,44 @@ mod tests {
         )
     }
 
+    const UNITS: Units = Units { scale: PICOSECONDS, ticks: false, core: None, core_spread: 0.0 };
+
+    #[test]
+    fn a_named_part_is_the_difference_of_two_rows_and_both_are_the_whole() {
+        let row = |probe: &str, ns: f64| Measurement {
+            ns: Some(Estimate::within(ns, [ns - 3.0, ns + 4.0])),
+            ..Measurement::empty(probe, "host", Per::Call, Status::Measured)
+        };
+        let part = NamedPart { name: phase::LOCK.name.into(), without: "ctypes/down-held".into() };
+        let mut results = vec![row("ffi/ctypes/down", 67.0), row("ffi/ctypes/down-held", 47.0)];
+        parts(&mut results, &[Some(&part), None], &UNITS);
+        let ns = |name| results[0].phase(name).and_then(|phase| phase.ns).map(|ns| (ns.estimate, ns.ci));
+        assert_eq!(ns(phase::CALL), Some((47.0, [44.0, 51.0])));
+        // The half widths of independent figures add by their squares: 3 and 4, 4 and 3.
+        assert_eq!(ns(phase::LOCK), Some((20.0, [15.0, 25.0])));
+        assert!(results[1].phases.is_empty());
+        // The other row was not asked for.
+        let mut alone = vec![row("ffi/ctypes/down", 67.0)];
+        parts(&mut alone, &[Some(&part)], &UNITS);
+        assert!(alone[0].phases.is_empty());
+    }
+
+    #[test]
+    fn every_named_part_is_a_phase_and_has_its_row() {
+        let borders = choice::borders(&Sources::Embedded).unwrap();
+        let rows: Vec<String> = borders
+            .iter()
+            .map(|(runtime, mechanism, _)| format!("{}/{}", runtime.id, mechanism.id))
+            .collect();
+        let named: Vec<&NamedPart> =
+            borders.iter().filter_map(|(_, mechanism, _)| mechanism.part.as_ref()).collect();
+        assert!(named.len() >= 11, "{named:?}");
+        for part in named {
+            assert!(phase::ALL.iter().any(|it| it.name == part.name), "{part:?} is in the vocabulary");
+            assert!(rows.contains(&part.without), "{part:?}");
+        }
+    }
+
     #[test]
     fn a_border_is_a_call_with_the_counts_of_both_sides() {
         let asked = transcript::Asked { tasks: 1, batches: 2, batch: 50, singles: 0, tolerance: 0.0 };
@@ -189,8 +254,7 @@ mod tests {
         let mut row = Row::new(runtime, mechanism, 1, Room { bytes: 1 << 30, bound: "--memory" });
         assert_eq!(row.state, State::Active);
         row.epochs.push(transcript::read(said(100).as_bytes(), &asked).unwrap());
-        let units = Units { scale: PICOSECONDS, ticks: false, core: None, core_spread: 0.0 };
-        let result = measurement(&row, &units);
+        let result = measurement(&row, &UNITS);
         assert_eq!((result.probe.as_str(), result.per), ("ffi/cgo/down", Per::Call));
         assert_eq!(result.ns.unwrap().mean, 10.0, "1,000 ns for 100 calls");
         assert_eq!(result.proof["entered_per_call"], 1.0);

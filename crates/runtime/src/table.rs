@@ -78,6 +78,18 @@ pub struct Mechanism {
     /// Whether it is measured if no runtime is named.
     #[serde(default = "yes")]
     pub default: bool,
+    /// A part of it that another row does not have.
+    pub part: Option<NamedPart>,
+}
+
+/// What one row has and another has not: their difference.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedPart {
+    /// Its name, one of the record's phases.
+    pub name: String,
+    /// The row without it: `cpython/down`.
+    pub without: String,
 }
 
 /// The largest number of tasks in any request.
