@@ -4,6 +4,7 @@
 
 mod descriptor;
 mod idle;
+mod parts;
 mod queue;
 mod readiness;
 mod row;
@@ -161,15 +162,50 @@ pub(crate) const ROWS: &[&dyn Probe] = &[
     &Wake::<word::Spin>::apart(
         "wake/spin-core",
         "the other core spins on the word; it would sleep after 20,000 looks",
-    ),
+    )
+    .awake(),
     &Wake::<word::SpinPause>::apart(
         "wake/spin-pause-core",
         "the other core spins with pause instructions; it would sleep after 1,000 looks",
-    ),
+    )
+    .awake(),
     &Wake::<word::Umwait>::apart(
         "wake/umwait-core",
         "the other core waits for a write by UMWAIT; it would sleep after 16 waits",
+    )
+    .awake(),
+    &Wake::<Futex>::sibling(
+        "wake/futex-sibling",
+        "a futex wakes a thread on the core's other hardware thread",
     ),
+    &Wake::<Eventfd>::sibling(
+        "wake/eventfd-sibling",
+        "blocking read of an eventfd, the core's other hardware thread",
+    ),
+    &Wake::<Pipe>::sibling("wake/pipe-sibling", "blocking read of a pipe, the core's other hardware thread"),
+    &Wake::<EventfdLevel>::sibling(
+        "wake/epoll-sibling",
+        "level-triggered epoll of an eventfd, then its read, the core's other hardware thread",
+    ),
+    &Wake::<Through<descriptor::Count, Read>>::sibling(
+        "wake/io_uring-read-sibling",
+        "io_uring reads an eventfd, the core's other hardware thread",
+    ),
+    &Wake::<word::Spin>::sibling(
+        "wake/spin-sibling",
+        "the core's other hardware thread spins on the word; it would sleep after 20,000 looks",
+    )
+    .awake(),
+    &Wake::<word::SpinPause>::sibling(
+        "wake/spin-pause-sibling",
+        "the core's other hardware thread spins with pause instructions; it would sleep after 1,000 looks",
+    )
+    .awake(),
+    &Wake::<word::Umwait>::sibling(
+        "wake/umwait-sibling",
+        "the core's other hardware thread waits for a write by UMWAIT; it would sleep after 16 waits",
+    )
+    .awake(),
     &IdleWake::<Futex>::row(
         "wake/futex-idle-0",
         "a futex wakes a thread on another core that has just answered",

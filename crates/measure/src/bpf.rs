@@ -194,7 +194,7 @@ fn refusal(tracepoint: &CStr, error: &io::Error) -> Refusal {
             &format!("this kernel has no tracepoint {}", tracepoint.to_string_lossy()),
             "a kernel for x86-64 or riscv64 with CONFIG_TRACEPOINTS",
         ),
-        Some(libc::EINVAL | libc::E2BIG) => why("this kernel's BPF is too old", "Linux 5.5 or newer"),
+        Some(libc::EINVAL | libc::E2BIG) => why("this kernel's BPF is too old", "Linux 5.12 or newer"),
         Some(libc::EMFILE | libc::ENFILE) => {
             why("no more files may be opened", "raise the limit on open files with `ulimit -n`")
         }
@@ -216,7 +216,7 @@ mod tests {
             (libc::EACCES, "CAP_PERFMON"),
             (libc::ENOSYS, "CONFIG_BPF_SYSCALL"),
             (libc::ENOENT, "CONFIG_TRACEPOINTS"),
-            (libc::EINVAL, "5.5"),
+            (libc::EINVAL, "5.12"),
             (libc::EMFILE, "ulimit -n"),
             (libc::ENOMEM, "ulimit -l"),
         ] {

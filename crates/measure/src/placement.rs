@@ -2,7 +2,7 @@
 
 mod choose;
 
-use std::{io, mem};
+use std::{fs, io, mem, thread};
 
 pub(crate) use choose::list;
 pub use choose::{PlacementError, choose};
@@ -103,6 +103,21 @@ pub fn relation_in(cores: &[Vec<usize>], cpu: usize, other: usize) -> Relation {
         Some(_) => Relation::OtherCore,
         None => Relation::Unknown,
     }
+}
+
+/// Another hardware thread of the CPU's core that this process may use. The calling thread may be pinned already, so a new
+/// one tries.
+pub fn sibling(cpu: usize) -> Option<usize> {
+    let file = |name| format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}");
+    let texts = ["core_cpus_list", "thread_siblings_list"].map(|name| fs::read_to_string(file(name)).ok());
+    let others =
+        parse_cpu_list(&texts.into_iter().flatten().next()?).into_iter().filter(|other| *other != cpu);
+    let may_be_used = |other: &usize| {
+        let other = *other;
+        let tried = thread::Builder::new().stack_size(64 << 10).spawn(move || pin(other).is_ok());
+        tried.is_ok_and(|thread| thread.join().unwrap_or(false))
+    };
+    others.into_iter().find(may_be_used)
 }
 
 /// Reads the kernel's list format, `0-3,8`. Invalid parts are left out.

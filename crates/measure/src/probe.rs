@@ -36,6 +36,8 @@ pub enum Placement {
     One,
     /// The other side runs on the peer CPU.
     Pair,
+    /// The other side runs on another hardware thread of the measured CPU's core.
+    Sibling,
 }
 
 /// One count that shows that the crossing happened.

@@ -12,7 +12,7 @@ mod tracepoint;
 
 pub use event::{KernelEvent, KernelEvents};
 pub use ring::{KernelStamp, Taken, parse};
-pub use tracepoint::Tracepoint;
+pub use tracepoint::{TracedEvent, Tracepoint};
 
 use crate::clock::{Now, monotonic_raw_ns};
 use crate::refusal::Refusal;

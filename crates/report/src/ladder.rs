@@ -64,7 +64,7 @@ fn columns(extras: &[usize], style: &Style) -> TextTable {
         Column::right(style.plus_minus()),
         Column::right("p99").rank(2),
     ];
-    let extras = extras.iter().map(|&at| Column::right(EXTRAS[at].title));
+    let extras = extras.iter().map(|&at| Column::right(EXTRAS[at].title).rank(EXTRAS[at].rank));
     let last = [
         Column::left(axis).most(bar::LONGEST + 2).least(bar::SHORTEST + 2).rank(3),
         Column::left("proof").most(style.columns() * 2 / 7).least(PROOF),

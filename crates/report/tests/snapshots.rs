@@ -138,6 +138,10 @@ fn a_ladder_has_the_columns_that_its_rows_have() {
     };
     let mut woken = row("wake/x");
     woken.count(counter::CPU_TIME, 1234.0);
+    woken.phases =
+        [(phase::SENDERS_CALL, 61.0), (phase::WAKE_UP_TO_RUNNING, 172.0), (phase::RECEIVERS_RETURN, 67.0)]
+            .map(|(name, ns)| Phase { ns: figure(ns), ..Phase::new(name, Evidence::KernelTimestamp) })
+            .into();
     let of = |rows: Vec<Measurement>| view(&fixture::run(rows), &ASCII);
     let plain = of(vec![row("syscall/x")]);
     assert!(!plain.contains("tax") && !plain.contains("CPU ns"), "{plain}");
@@ -148,4 +152,5 @@ fn a_ladder_has_the_columns_that_its_rows_have() {
     assert!(of(vec![taxed(1.0)]).contains("<= 5"), "a tax that may be zero is a bound");
     let woken = of(vec![woken]);
     assert!(woken.contains("CPU ns") && woken.contains("1,234") && !woken.contains("tax"), "{woken}");
+    assert!(woken.contains("wake-up") && woken.contains(" 61.0") && woken.contains(" 172"), "{woken}");
 }

@@ -9,7 +9,7 @@ use crate::mechanism::{Apart, Cuts, Mechanism, Opened};
 use std::ptr;
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
-use tollgate_measure::stamps::{Span, Stamper, Tracepoint};
+use tollgate_measure::stamps::{Span, Stamper, TracedEvent, Tracepoint};
 use tollgate_measure::{Meta, Refusal};
 use tollgate_record::{Evidence, phase};
 
@@ -72,7 +72,10 @@ fn open<P: SteadyPages + 'static>(meta: &Meta, pages: Result<P, Refusal>, by: Fa
     let pages = pages?;
     let tracepoint = match by {
         FaultStamp::Event => None,
-        FaultStamp::Tracepoint => Some(Tracepoint::open(pages.first().addr(), pages.most() * pages.step())?),
+        FaultStamp::Tracepoint => {
+            let bytes = pages.most() * pages.step();
+            Some(Tracepoint::open(TracedEvent::Fault, pages.first().addr(), bytes)?)
+        }
     };
     let plain = Box::new(Counted::new(pages, meta.proof)?);
     let cuts = FaultCuts { events: Events::open(), tracepoint, occasional: Occasional::default() };

@@ -7,7 +7,7 @@ use super::touch::touch;
 use crate::mechanism::{Apart, Cuts, Mechanism, Opened};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
-use tollgate_measure::stamps::{KernelEvent, KernelEvents, Span, Stamper, Tracepoint};
+use tollgate_measure::stamps::{KernelEvent, KernelEvents, Span, Stamper, TracedEvent, Tracepoint};
 use tollgate_measure::{Crossing, Meta, Refusal};
 use tollgate_record::{Evidence, phase};
 
@@ -27,7 +27,9 @@ fn open(by: FaultStamp) -> Opened {
     let plain = Box::new(ProtectedPage::new()?);
     let stamper: Result<Box<dyn Stamper>, Refusal> = match by {
         FaultStamp::Event => KernelEvents::open(KernelEvent::Fault).map(|it| Box::new(it) as _),
-        FaultStamp::Tracepoint => Ok(Box::new(Tracepoint::open(plain.plan.bad.addr(), WITHIN)?)),
+        FaultStamp::Tracepoint => {
+            Ok(Box::new(Tracepoint::open(TracedEvent::Fault, plain.plan.bad.addr(), WITHIN)?))
+        }
     };
     Ok(Box::new(Apart { plain, cuts: ProtectionCuts { by, stamper, occasional: Occasional::default() } }))
 }

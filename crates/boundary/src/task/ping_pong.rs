@@ -5,9 +5,11 @@ use super::{
     on_call::give_way,
     ring::Ring,
     switches::Switches,
+    work::Work,
 };
+use crate::mechanism::Opened;
 use std::marker::PhantomData;
-use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
+use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site, placement};
 
 /// A row of the list: tokens there and back over the medium `M`.
 pub(crate) struct PingPong<M> {
@@ -60,19 +62,37 @@ impl<M: Medium> Probe for PingPong<M> {
         &self.meta
     }
 
-    fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
+    fn open(&self, site: &Site) -> Opened {
+        self.open_with(site, || ())
+    }
+}
+
+impl<M: Medium> PingPong<M> {
+    /// Opens it; the peer does `work` each time it holds the token.
+    pub(crate) fn open_with(&self, site: &Site, work: impl Work + Clone) -> Opened {
         let cpu = match self.meta.placement {
             Placement::One => site.cpu,
             Placement::Pair => site.peer.ok_or_else(no_peer_cpu)?,
+            Placement::Sibling => sibling(site.cpu)?,
         };
-        let ring = Ring::<M>::open(self.tasks, &[cpu], |_| || ())?;
+        let ring = Ring::<M>::open(self.tasks, &[cpu], |_| work.clone())?;
         let (switches, served) = (ring.switches(), ring.served());
-        let is_apart = self.meta.placement == Placement::Pair;
+        let is_apart = self.meta.placement != Placement::One;
         let mut open =
             OpenPingPong { ring, switches, proof: self.proof, passes: 0, is_apart, unsettled: true, served };
         open.settle();
         Ok(Box::new(open))
     }
+}
+
+/// Another hardware thread of the core that this process may use.
+fn sibling(cpu: usize) -> Result<usize, Refusal> {
+    placement::sibling(cpu).ok_or_else(|| {
+        Refusal::skip(
+            format!("cpu {cpu} shares its core with no other CPU that may be used"),
+            "a processor with simultaneous multithreading that is switched on, and both CPUs of a core allowed",
+        )
+    })
 }
 
 /// The refusal of a probe that needs a second CPU.

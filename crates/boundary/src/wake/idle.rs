@@ -1,5 +1,6 @@
 //! One message, one way, to a thread on another core that was idle for a given time.
 
+use super::parts::{self, Parts, PeerStamp, Ways};
 use crate::mechanism::ROW;
 use crate::task::media::Medium;
 use crate::task::{Ring, Tasks, no_peer_cpu};
@@ -7,6 +8,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::Dissection;
+use tollgate_measure::stamps::Span;
 use tollgate_measure::{Claim, Crossing, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::Per;
 
@@ -37,20 +41,32 @@ impl<M: Medium> Probe for IdleWake<M> {
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
         let peer = site.peer.ok_or_else(no_peer_cpu)?;
-        let taken = Arc::<Taken>::default();
+        let (taken, peer_stamp) = (Arc::<Taken>::default(), Arc::<PeerStamp>::default());
         let work = |_| {
-            let theirs = Arc::clone(&taken);
+            let (theirs, stamp) = (Arc::clone(&taken), Arc::clone(&peer_stamp));
             move || {
+                stamp.stamp();
                 theirs.0.fetch_add(1, Ordering::Release);
             }
         };
         let ring = Ring::<M>::open(Tasks::Threads, &[peer], work)?;
         let before = taken.0.load(Ordering::Acquire);
-        Ok(Box::new(OpenIdle { ring, taken, idle: self.idle, sent: before, proved: before, is_out: false }))
+        let (idle, parts) = (self.idle, Parts::default());
+        Ok(Box::new(OpenIdle {
+            messages: Messages { ring, taken, idle, sent: before, proved: before, is_out: false },
+            peer: peer_stamp,
+            parts,
+        }))
     }
 }
 
 struct OpenIdle<M: Medium> {
+    messages: Messages<M>,
+    peer: Arc<PeerStamp>,
+    parts: Parts,
+}
+
+struct Messages<M: Medium> {
     ring: Ring<M>,
     taken: Arc<Taken>,
     idle: Duration,
@@ -60,14 +76,14 @@ struct OpenIdle<M: Medium> {
     is_out: bool,
 }
 
-impl<M: Medium> OpenIdle<M> {
+impl<M: Medium> Messages<M> {
     /// Takes the token back, outside the clock.
     fn settle(&mut self) -> Result<(), Refusal> {
         if std::mem::take(&mut self.is_out) { self.ring.receive() } else { Ok(()) }
     }
 }
 
-impl<M: Medium> Crossing for OpenIdle<M> {
+impl<M: Medium> Crossing for Messages<M> {
     /// The receiver sleeps, and its CPU is idle; this one stays awake, so that only the receiver's state matters.
     fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
         self.settle()?;
@@ -105,7 +121,33 @@ impl<M: Medium> Crossing for OpenIdle<M> {
     }
 }
 
-impl<M: Medium> Drop for OpenIdle<M> {
+impl<M: Medium> Crossing for OpenIdle<M> {
+    fn prepare(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.messages.prepare(passes)
+    }
+
+    fn cross(&mut self, passes: u64) -> Result<(), Refusal> {
+        self.messages.cross(passes)
+    }
+
+    fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
+        self.messages.prove(counts)
+    }
+
+    fn most_passes(&self) -> u64 {
+        self.messages.most_passes()
+    }
+
+    fn dissection(&self) -> Option<Dissection> {
+        Some(parts::dissection())
+    }
+
+    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        self.parts.dissect((&mut self.messages, 1), (&self.peer, Ways::There), (count, now), lanes)
+    }
+}
+
+impl<M: Medium> Drop for Messages<M> {
     fn drop(&mut self) {
         // The ring ends its tasks by a token that it must hold.
         let _ = self.settle();

@@ -1,44 +1,72 @@
 //! A row: a message there and one back, and the CPU time that both sides use for one.
 
+use super::parts::{self, Parts, PeerStamp, Ways};
 use crate::mechanism::ROW;
 use crate::task::{PingPong, Proof, Tasks, media::Medium};
 use std::mem;
+use std::sync::Arc;
+use tollgate_measure::clock::Now;
+use tollgate_measure::dissection::Dissection;
+use tollgate_measure::stamps::Span;
 use tollgate_measure::{CounterReading, Crossing, Facts, Meta, Placement, Probe, Refusal, Site};
 use tollgate_record::{Per, counter};
 
 /// A message over the medium `M`, and one back.
-pub(super) struct Wake<M>(PingPong<M>);
+pub(super) struct Wake<M> {
+    row: PingPong<M>,
+    /// Whether the receiver sleeps, so that the kernel wakes it.
+    sleeps: bool,
+}
 
 impl<M: Medium> Wake<M> {
     /// Both threads on the measured CPU.
     pub(super) const fn here(id: &'static str, what: &'static str) -> Self {
         let meta = Meta { id, what, per: Per::Message, ..ROW };
-        Self(PingPong::new(meta, Tasks::Threads, Proof::MessagesAndSwitches))
+        Self { row: PingPong::new(meta, Tasks::Threads, Proof::MessagesAndSwitches), sleeps: true }
     }
 
     /// The other thread on the peer CPU.
     pub(super) const fn apart(id: &'static str, what: &'static str) -> Self {
-        let meta = Meta { id, what, per: Per::Message, placement: Placement::Pair, ..ROW };
-        Self(PingPong::new(meta, Tasks::Threads, Proof::Messages))
+        Self::on(Placement::Pair, id, what)
+    }
+
+    /// The other thread on another hardware thread of the measured CPU's core.
+    pub(super) const fn sibling(id: &'static str, what: &'static str) -> Self {
+        Self::on(Placement::Sibling, id, what)
+    }
+
+    const fn on(placement: Placement, id: &'static str, what: &'static str) -> Self {
+        let meta = Meta { id, what, per: Per::Message, placement, ..ROW };
+        Self { row: PingPong::new(meta, Tasks::Threads, Proof::Messages), sleeps: true }
+    }
+
+    /// The receiver does not sleep.
+    pub(super) const fn awake(self) -> Self {
+        Self { sleeps: false, ..self }
     }
 }
 
 impl<M: Medium> Probe for Wake<M> {
     fn meta(&self) -> &Meta {
-        self.0.meta()
+        self.row.meta()
     }
 
     fn open(&self, site: &Site) -> Result<Box<dyn Crossing>, Refusal> {
-        let mut open = self.0.open(site)?;
+        let peer = Arc::<PeerStamp>::default();
+        let theirs = Arc::clone(&peer);
+        let mut open = self.row.open_with(site, move || theirs.stamp())?;
         let messages = PASSES * u64::from(self.meta().crossings_per_pass);
         let used = used(open.as_mut())?.map(|ns| ns as f64 / messages as f64);
         // What was passed so far belongs to no batch.
-        open.prove(&mut vec![None; self.meta().proof.len()])?;
+        let claims = self.meta().proof.len();
+        open.prove(&mut vec![None; claims])?;
         let reading = CounterReading {
             name: counter::CPU_TIME.into(),
             per_crossing: used.ok_or_else(|| "the system shows no CPU time of threads".to_owned()),
         };
-        Ok(Box::new(OpenWake { open, facts: Facts { counted: vec![reading], ..Facts::default() } }))
+        let facts = Facts { counted: vec![reading], ..Facts::default() };
+        let parts = self.sleeps.then(Parts::default);
+        Ok(Box::new(OpenWake { open, claims, facts, peer, parts }))
     }
 }
 
@@ -76,7 +104,10 @@ fn cpu_ns(clock: libc::clockid_t) -> Option<u64> {
 
 struct OpenWake {
     open: Box<dyn Crossing>,
+    claims: usize,
     facts: Facts,
+    peer: Arc<PeerStamp>,
+    parts: Option<Parts>,
 }
 
 impl Crossing for OpenWake {
@@ -93,6 +124,16 @@ impl Crossing for OpenWake {
         self.open.prove(counts)
     }
 
+    fn dissection(&self) -> Option<Dissection> {
+        self.parts.as_ref().map(|_| parts::dissection())
+    }
+
+    fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
+        let Some(parts) = &mut self.parts else { return Ok(()) };
+        let (open, claims) = (self.open.as_mut(), self.claims);
+        parts.dissect((open, claims), (&self.peer, Ways::ThereAndBack), (count, now), lanes)
+    }
+
     fn facts(&self) -> Facts {
         self.facts.clone()
     }
@@ -101,7 +142,9 @@ impl Crossing for OpenWake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_measure::Claim;
+    use tollgate_measure::clock::{Clock, Os};
+    use tollgate_measure::stamps::Stamp;
+    use tollgate_measure::{Claim, placement};
 
     /// Uses the CPU for as long as the clock says, and sleeps as long.
     struct Burn(u64);
@@ -124,6 +167,60 @@ mod tests {
         let used = used(&mut Burn(3_000_000)).unwrap().unwrap();
         assert!(used >= 3_000_000, "{used}");
         // Other tests of this process may use the CPU meanwhile, so there is no upper bound here.
+    }
+
+    /// The stamps of one row, or `None` where the kernel refuses BPF programs.
+    fn taken_apart(row: &dyn Probe, site: Site) -> Option<Vec<Vec<Span>>> {
+        let mut open = match row.open(&site) {
+            Ok(open) => open,
+            Err(Refusal::Skip { .. }) => return None,
+            Err(refusal) => panic!("{}: {refusal:?}", row.meta().id),
+        };
+        let mut lanes = vec![Vec::new(); open.dissection().unwrap().lanes];
+        // Those of another row may have ended a moment ago.
+        while lanes.iter().all(Vec::is_empty) {
+            match open.dissect(80, Os.stamper().unwrap(), &mut lanes) {
+                Ok(()) => std::thread::sleep(std::time::Duration::from_millis(5)),
+                Err(Refusal::Skip { .. }) => return None,
+                Err(refusal) => panic!("{}: {refusal:?}", row.meta().id),
+            }
+        }
+        let (mut counts, before) = (vec![None; row.meta().proof.len()], lanes.clone());
+        open.prove(&mut counts).unwrap();
+        assert_eq!(counts[0], Some(0), "what was taken apart belongs to no batch");
+        open.dissect(80, Os.stamper().unwrap(), &mut lanes).unwrap();
+        assert_eq!(lanes, before, "once in each process");
+        Some(lanes)
+    }
+
+    #[test]
+    fn messages_are_taken_apart_where_the_kernel_allows_it() {
+        use super::super::{idle::IdleWake, uring::Read};
+        use crate::task::media::{Eventfd, Futex};
+        use crate::wake::descriptor::{Count, Through};
+        let here = Wake::<Futex>::here("here", "");
+        let apart = Wake::<Eventfd>::apart("apart", "");
+        let ring = Wake::<Through<Count, Read>>::apart("ring", "");
+        let idle = IdleWake::<Futex>::row("idle", "", std::time::Duration::from_millis(1));
+        let allowed = placement::allowed().unwrap();
+        placement::pin(allowed[0]).unwrap();
+        let site = Site { cpu: allowed[0], peer: allowed.get(1).copied() };
+        let rows: [(&dyn Probe, usize); 4] = [(&here, 20), (&apart, 20), (&ring, 20), (&idle, 10)];
+        for (row, made) in rows {
+            let Some(lanes) = taken_apart(row, site) else { continue };
+            let counts: Vec<usize> = lanes.iter().map(Vec::len).collect();
+            assert_eq!(counts[3..], [made, made, 2 * made], "{}: {counts:?}", row.meta().id);
+            // A receiver that another task, or the sender's own wake-up, keeps from its sleep is not woken.
+            assert!(counts[0] > 0 && counts[0] <= made, "{}: {counts:?}", row.meta().id);
+            assert_eq!(counts[..3], [counts[0]; 3], "{}", row.meta().id);
+            for span in &lanes[1] {
+                assert!(
+                    matches!((span.from, span.to), (Stamp::Kernel(waking), Stamp::Kernel(running)) if waking <= running)
+                );
+            }
+        }
+        let awake = Wake::<Futex>::here("awake", "").awake();
+        assert!(awake.open(&site).is_ok_and(|open| open.dissection().is_none()));
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub(crate) const SHIFT_LEFT: u8 = 0x67; // BPF_ALU64 | BPF_LSH | BPF_K
 pub(crate) const IF_EQUAL: u8 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
 pub(crate) const IF_NOT_EQUAL: u8 = 0x55; // BPF_JMP | BPF_JNE | BPF_K
 pub(crate) const ATOMIC: u8 = 0xdb; // BPF_STX | BPF_ATOMIC | BPF_DW; an immediate of 0 is an addition
+/// Immediate of [`ATOMIC`]: an addition that leaves the value before it in the register (Linux 5.12).
+pub(crate) const FETCH_ADD: i32 = 0x01;
 pub(crate) const SUBTRACT_REGISTER: u8 = 0x1f; // BPF_ALU64 | BPF_SUB | BPF_X
 pub(crate) const IF_NOT_BELOW_REGISTER: u8 = 0x3d; // BPF_JMP | BPF_JGE | BPF_X
 pub(crate) const IF_NOT_BELOW: u8 = 0x35; // BPF_JMP | BPF_JGE | BPF_K

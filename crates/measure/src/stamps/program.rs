@@ -1,28 +1,29 @@
-//! A BPF program that stamps page faults: a dozen instructions (the context of a raw tracepoint: linux/bpf.h).
+//! A BPF program that stamps events: two dozen instructions (the context of a raw tracepoint: linux/bpf.h).
 
 use crate::bpf::code::{
-    ADD, ADD_REGISTER, CALL, EXIT, IF_EQUAL, IF_NOT_BELOW, IF_NOT_BELOW_REGISTER, Instruction, KTIME_GET_NS,
-    LOAD, LOAD_MAP, MAP_FD, MAP_LOOKUP_ELEM, MOVE, R0, R1, R2, R6, R7, R8, R9, R10, SET, SHIFT_LEFT, STORE,
-    STORE_WORD, SUBTRACT_REGISTER, op,
+    ADD, ADD_REGISTER, ATOMIC, CALL, EXIT, FETCH_ADD, IF_EQUAL, IF_NOT_BELOW, IF_NOT_BELOW_REGISTER,
+    Instruction, KTIME_GET_NS, LOAD, LOAD_MAP, MAP_FD, MAP_LOOKUP_ELEM, MOVE, R0, R1, R2, R6, R7, R8, R9,
+    R10, SET, SHIFT_LEFT, STORE, STORE_WORD, SUBTRACT_REGISTER, op,
 };
 
 /// Bytes of a stamp in the map: nanoseconds of CLOCK_MONOTONIC, then the address.
 pub(super) const STAMP: usize = 16;
-/// Bytes of the map before the first stamp: how many faults were seen, then where the watched
+/// Bytes of the map before the first stamp: how many events were seen, then where the watched
 /// memory begins and how long it is.
 pub(super) const HEAD: usize = 24;
 
-/// Stamps faults in the memory whose bounds are in the map, up to `room` of them. The context's first
-/// argument is the address that faulted. The clock is read first, so that what follows is not in the stamp.
+/// Stamps events whose address, the tracepoint's argument of this number, is within the bounds in the map, up to `room`
+/// of them. The clock is read first, so that what follows is not in the stamp.
 ///
-/// Memory is watched and not a thread, because a thread has another number in each namespace; whose fault it
-/// was is settled by the windows that stamps are matched with.
-pub(super) fn stamp_faults(map: i32, room: i32) -> Vec<Instruction> {
+/// Addresses are watched and not threads, because a thread has another number in each namespace; whose event it
+/// was is settled by the windows that stamps are matched with. Several CPUs may stamp at once, so each takes its place
+/// by an atomic addition.
+pub(super) fn stamp_events(map: i32, argument: i16, room: i32) -> Vec<Instruction> {
     let mut code = vec![
         op(MOVE, R6, R1, 0, 0),
         op(CALL, 0, 0, 0, KTIME_GET_NS),
         op(MOVE, R8, R0, 0, 0),
-        op(LOAD, R9, R6, 0, 0),
+        op(LOAD, R9, R6, 8 * argument, 0),
         // The map's only element, number 0.
         op(STORE_WORD, R10, 0, -4, 0),
         op(MOVE, R2, R10, 0, 0),
@@ -39,11 +40,9 @@ pub(super) fn stamp_faults(map: i32, room: i32) -> Vec<Instruction> {
         op(LOAD, R1, R7, 16, 0),
     ];
     let keep = [
-        op(LOAD, R1, R7, 0, 0),
-        op(MOVE, R2, R1, 0, 0),
         // Counted also when there is no room, so lost stamps are known.
-        op(ADD, R2, 0, 0, 1),
-        op(STORE, R7, R2, 0, 0),
+        op(SET, R1, 0, 0, 1),
+        op(ATOMIC, R7, R1, 0, FETCH_ADD),
     ];
     let write = [
         op(SHIFT_LEFT, R1, 0, 0, STAMP.trailing_zeros() as i32),
@@ -69,7 +68,7 @@ mod tests {
 
     #[test]
     fn every_jump_ends_at_the_common_end() {
-        let code = stamp_faults(3, 1024);
+        let code = stamp_events(3, 2, 1024);
         let end = code.len() - 2;
         let jumps: Vec<usize> = (0..code.len())
             .filter(|&at| [IF_EQUAL, IF_NOT_BELOW_REGISTER, IF_NOT_BELOW].contains(&code[at][0]))
@@ -77,5 +76,6 @@ mod tests {
             .collect();
         assert_eq!(jumps, [end, end, end]);
         assert_eq!(code[end + 1][0], EXIT);
+        assert_eq!(code[3], op(LOAD, R9, R6, 16, 0), "the third argument");
     }
 }

@@ -1,8 +1,8 @@
-//! Page faults stamped where the kernel is entered, by a BPF program on its own tracepoint: earlier and with less
-//! added than a software event, for processes that may load one (CAP_BPF and CAP_PERFMON).
+//! Events of the kernel stamped by a BPF program on their own tracepoint, for processes that may load one (CAP_BPF and
+//! CAP_PERFMON).
 
 use super::event::ahead;
-use super::program::{HEAD, STAMP, stamp_faults};
+use super::program::{HEAD, STAMP, stamp_events};
 use super::{Anchor, KernelStamp, Mapping, Stamper, Taken};
 use crate::bpf::RawTracepoint;
 use crate::clock::monotonic_ns;
@@ -13,11 +13,32 @@ use std::sync::atomic::Ordering;
 /// Stamps that fit between two calls of [`Stamper::take`].
 const ROOM: usize = 1024;
 const BYTES: usize = HEAD + ROOM * STAMP;
-/// Just after the entry, with the address first (arch/x86/include/asm/trace/exceptions.h).
-const TRACEPOINT: &CStr = c"page_fault_user";
 
-/// Faults in a stretch of memory, stamped while it is on. Attaching waits for the kernel's readers, some ten
-/// milliseconds, so switch it on seldom.
+/// Which event is stamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TracedEvent {
+    /// A page fault of user mode just after the entry, earlier and with less added than a software event; its address is
+    /// that which faulted (arch/x86/include/asm/trace/exceptions.h).
+    Fault,
+    /// A task is about to be woken; its address is the task's in the kernel (include/trace/events/sched.h).
+    Waking,
+    /// A CPU switches to another task; its address is that task's in the kernel (include/trace/events/sched.h).
+    Switch,
+}
+
+impl TracedEvent {
+    /// The tracepoint, and which of its arguments is the address.
+    fn place(self) -> (&'static CStr, i16) {
+        match self {
+            Self::Fault => (c"page_fault_user", 0),
+            Self::Waking => (c"sched_waking", 0),
+            Self::Switch => (c"sched_switch", 2),
+        }
+    }
+}
+
+/// Events with an address in a range, on all CPUs, stamped while it is on. Attaching waits for the kernel's readers, up to
+/// fifteen milliseconds, so switch it on seldom.
 pub struct Tracepoint {
     point: RawTracepoint,
     /// The kernel stamps with CLOCK_MONOTONIC: a moment known on both of its clocks, when it was switched on.
@@ -28,12 +49,13 @@ pub struct Tracepoint {
 }
 
 impl Tracepoint {
-    /// Loads the program for `bytes` bytes at `start`, switched off.
+    /// Loads the program for addresses from `start` on, `bytes` of them, switched off.
     ///
     /// # Errors
     /// A skip where the kernel refuses it.
-    pub fn open(start: usize, bytes: usize) -> Result<Self, Refusal> {
-        let point = RawTracepoint::load(TRACEPOINT, BYTES, |map| stamp_faults(map, ROOM as i32))?;
+    pub fn open(event: TracedEvent, start: usize, bytes: usize) -> Result<Self, Refusal> {
+        let (name, argument) = event.place();
+        let point = RawTracepoint::load(name, BYTES, |map| stamp_events(map, argument, ROOM as i32))?;
         point.word(1).store(start as u64, Ordering::Relaxed);
         point.word(2).store(bytes as u64, Ordering::Relaxed);
         Ok(Self { point, since: None, mapping: None, ahead: ahead() })

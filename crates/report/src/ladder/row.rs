@@ -16,11 +16,23 @@ const PROOF: [WarningKind; 2] = [warning::PROOF_DISAGREES, warning::PER_COUNTED]
 const MOST_PROOF: usize = 30;
 
 /// What only some families have; a table has the columns of those that its rows have.
-pub(super) static EXTRAS: [Extra; 3] = [
-    Extra { title: "plain", of: |result, style| part(result, phase::PLAIN, style) },
-    Extra { title: "tax", of: |result, style| part(result, phase::TAX, style) },
+pub(super) static EXTRAS: [Extra; 6] = [
+    Extra { title: "plain", rank: 0, of: |result, style| part(result, phase::PLAIN, style) },
+    Extra { title: "tax", rank: 0, of: |result, style| part(result, phase::TAX, style) },
+    Extra { title: "call", rank: 1, of: |result, style| short_part(result, phase::SENDERS_CALL, style) },
+    Extra {
+        title: "wake-up",
+        rank: 1,
+        of: |result, style| short_part(result, phase::WAKE_UP_TO_RUNNING, style),
+    },
+    Extra {
+        title: "return",
+        rank: 1,
+        of: |result, style| short_part(result, phase::RECEIVERS_RETURN, style),
+    },
     Extra {
         title: "CPU ns",
+        rank: 0,
         of: |result, style| Some(number::fit(result.counter(counter::CPU_TIME)?, digits(style))),
     },
 ];
@@ -28,6 +40,8 @@ pub(super) static EXTRAS: [Extra; 3] = [
 /// A column for what only some families have.
 pub(super) struct Extra {
     pub(super) title: &'static str,
+    /// Of the column: 0 stays in a narrow terminal.
+    pub(super) rank: usize,
     pub(super) of: fn(&Measurement, &Style) -> Option<String>,
 }
 
@@ -42,6 +56,11 @@ fn part(result: &Measurement, name: PhaseName, style: &Style) -> Option<String> 
     Some(format!("{text} {}{}", style.plus_minus(), number::fit(half, number::SHORT)))
 }
 
+/// The same without the interval.
+fn short_part(result: &Measurement, name: PhaseName, style: &Style) -> Option<String> {
+    Some(headline(Some(&result.phase(name)?.ns?), style).0)
+}
+
 pub(crate) struct Rung {
     /// What the rows are sorted by: the headline in nanoseconds, failed rows after all others.
     pub(crate) order: f64,
@@ -51,7 +70,7 @@ pub(crate) struct Rung {
     /// ns, cycles, half interval, p99.
     pub(crate) figures: [String; 4],
     /// Those of [`EXTRAS`], empty where it has none.
-    pub(crate) extras: [String; 3],
+    pub(crate) extras: [String; 6],
     pub(crate) bar: Bar,
     pub(crate) proof: String,
     /// Whether the proof disagrees with the claim.
