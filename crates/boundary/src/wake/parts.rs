@@ -42,6 +42,16 @@ pub(super) enum Ways {
     ThereAndBack,
 }
 
+impl Ways {
+    /// The fewest passes of one run: a message one way comes after an idle time of up to 10 ms.
+    fn fewest_passes(self) -> u32 {
+        match self {
+            Self::There => 1,
+            Self::ThereAndBack => 8,
+        }
+    }
+}
+
 /// A message as user mode saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Message {
@@ -138,7 +148,7 @@ impl Parts {
             self.is_done = true;
             let _ = peer.clock.set(now);
             peer.is_wanted.store(true, Ordering::Relaxed);
-            let passes = (count / 8).clamp(1, MOST_PASSES);
+            let passes = (count / 8).clamp(ways.fewest_passes(), MOST_PASSES);
             let mut run = || messages(open, (peer, ways), (passes, now));
             let stamped = stamped(points, now, &mut run, lanes);
             points.detached = Some(Instant::now());
