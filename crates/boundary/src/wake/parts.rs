@@ -167,8 +167,14 @@ fn messages(
     (passes, now): (u32, Now),
 ) -> Result<Vec<Message>, Refusal> {
     let mut messages = Vec::with_capacity(2 * passes as usize);
+    if ways == Ways::ThereAndBack {
+        // Once, as before a batch: it lets the peer go to sleep, after which a message takes longer.
+        open.prepare(passes.into())?;
+    }
     for _ in 0..passes {
-        open.prepare(1)?;
+        if ways == Ways::There {
+            open.prepare(1)?;
+        }
         let sent = now();
         open.cross(1)?;
         let back = now();
