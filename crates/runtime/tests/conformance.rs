@@ -129,6 +129,7 @@ fn row(folder: &Path, script: &str) -> Row {
         min_tasks: 2,
         tolerance: 0.0,
         default: true,
+        part: None,
     };
     let runtime = Runtime {
         id: "hostile".into(),
