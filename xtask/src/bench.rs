@@ -40,7 +40,7 @@ static BENCHES: &[Bench] = &[
     ("harness", harness),
     ("proof", proof),
     ("same-cpu", on_spinner),
-    ("riscv", |_, _| riscv::speed()),
+    ("riscv", |tool, _| riscv::speed(tool)),
     ("boot", |tool, _| boot::boot(tool)),
     ("fault", |tool, _| families::fault(tool)),
     ("export", |tool, _| page::export(tool)),

@@ -1,5 +1,5 @@
 //! `cargo xtask fuzz`: runs the tests that use random input for a given time. They compare random programs on the RISC-V
-//! machine with QEMU, with the reference interpreter and as translated code, and try random memory, invalid files, invalid results of the
+//! machine with QEMU, with the reference interpreter and as translated code, counted too, and try random memory, invalid files, invalid results of the
 //! x86-64 guest, hostile records on the page, and random runs and files in exporters and importers.
 
 use anyhow::{Result, ensure};
@@ -8,11 +8,12 @@ use std::process::Command;
 use tollgate_testkit::workspace;
 
 /// The tests that run for a given time: crate and test.
-const TIMED: [(&str, &str); 7] = [
+const TIMED: [(&str, &str); 8] = [
     ("riscv", "qemu"),
     ("riscv", "engines"),
     ("riscv", "hostile"),
     ("translate", "equal"),
+    ("translate", "counting"),
     ("microvm", "table"),
     ("report", "html_hostile"),
     ("report", "any_run"),
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_time_is_divided_among_the_timed_tests() {
-        let command = command(Path::new("/"), 175);
+        let command = command(Path::new("/"), 200);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
         assert_eq!(seconds.and_then(|(_, value)| value), Some("25".as_ref()));
     }

@@ -1,11 +1,11 @@
-//! Instructions per microsecond of processor time with and without translations, in turns: of a machine alone, and of one whose
-//! caches and translation buffers are counted.
+//! Instructions per microsecond of processor time with and without translations, in turns: of a machine alone, of one whose
+//! caches and translation buffers are counted, and of one with five stages, caches, translation buffers and the whole ledger.
 //!
 //! `cargo run --release -p tollgate-translate --example tiers [ROUNDS] [STEPS] [FILE.elf]`
 #![allow(clippy::print_stdout)]
 
 use tollgate_riscv::tier::SAMPLE;
-use tollgate_riscv::timing::{Core, Fast, TimingCounts};
+use tollgate_riscv::timing::{Core, Fast, Ledger, TimingCounts};
 use tollgate_riscv::{Config, Elf, Machine};
 use tollgate_translate::Translations;
 
@@ -15,22 +15,41 @@ fn cpu_ns() -> u64 {
     text.split(' ').next().and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
-/// The speed of a run, and its end: a sum of the registers, and the counts of a core that is attached.
-fn speed(elf: &Elf, steps: u64, translates: bool, core: Option<&Core>) -> (f64, (u64, Option<TimingCounts>)) {
+/// What is attached to the machine.
+#[derive(Clone, Copy)]
+enum Design {
+    Alone,
+    Counted,
+    Timed,
+}
+
+/// How a run ended: a sum of the registers, what a core counted, and its ledger.
+type End = (u64, Option<TimingCounts>, Option<Ledger>);
+
+/// The speed of a run, and its end.
+fn speed(elf: &Elf, steps: u64, translates: bool, design: Design) -> (f64, u64, End) {
+    let core = Core::from_toml(include_str!("../../riscv/examples/bench.toml")).expect("the core is valid");
     let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
     machine.load(elf).expect("the program fits");
     if translates {
         machine.set_translator(Box::new(Translations::new().expect("this host translates")), SAMPLE);
     }
-    let mut counting = core.map(|core| Fast::<false>::new(core).expect("the core is valid"));
+    let mut counting = Fast::<false>::new(&core).expect("the core is valid");
+    let mut timing = Fast::<true>::new(&core).expect("the core is valid");
     let start = cpu_ns();
-    match &mut counting {
-        Some(counting) => machine.run(steps, counting),
-        None => machine.run(steps, &mut ()),
+    match design {
+        Design::Alone => machine.run(steps, &mut ()),
+        Design::Counted => machine.run(steps, &mut counting),
+        Design::Timed => machine.run(steps, &mut timing),
     };
     let mips = machine.instret() as f64 / ((cpu_ns() - start) as f64 / 1000.0);
     let end = (0..32).fold(machine.pc(), |sum, register| sum.rotate_left(7) ^ machine.x(register));
-    (mips, (end, counting.map(|counting| counting.counts())))
+    let (counts, ledger) = match design {
+        Design::Alone => (None, None),
+        Design::Counted => (Some(counting.counts()), None),
+        Design::Timed => (Some(timing.counts()), Some(timing.ledger().clone())),
+    };
+    (mips, machine.instret(), (end, counts, ledger))
 }
 
 fn main() {
@@ -40,14 +59,19 @@ fn main() {
     let bytes = arguments.get(2).map(|path| std::fs::read(path).expect("the file can be read"));
     let bytes = bytes.unwrap_or_else(|| include_bytes!("../../../guests/riscv/bench/mix.elf").to_vec());
     let elf = Elf::parse(&bytes).expect("an ELF file");
-    let core = Core::from_toml(include_str!("../../riscv/examples/bench.toml")).expect("the core is valid");
-    let designs = [("alone", None), ("caches and TLBs counted", Some(&core))];
+    let designs = [
+        ("alone", Design::Alone),
+        ("caches and TLBs counted", Design::Counted),
+        ("five stages, caches, TLBs and ledger", Design::Timed),
+    ];
     let mut ratios = designs.map(|_| Vec::new());
+    let mut instructions = 0;
     for _ in 0..rounds {
-        for ((name, core), ratios) in designs.into_iter().zip(&mut ratios) {
-            let (plain, expected) = speed(&elf, steps, false, core);
-            let (translated, end) = speed(&elf, steps, true, core);
-            assert_eq!(end, expected, "both end in the same state, with the same counts");
+        for ((name, design), ratios) in designs.into_iter().zip(&mut ratios) {
+            let (plain, _, expected) = speed(&elf, steps, false, design);
+            let (translated, retired, end) = speed(&elf, steps, true, design);
+            assert_eq!(end, expected, "both end in the same state, with the same counts and cycles");
+            instructions = retired;
             let ratio = translated / plain;
             println!(
                 "{name}: interpreted {plain:6.0} MIPS, translated {translated:6.0} MIPS, {ratio:.2} times"
@@ -55,6 +79,7 @@ fn main() {
             ratios.push(ratio);
         }
     }
+    println!("instructions: {instructions}");
     for ((name, _), ratios) in designs.iter().zip(&mut ratios) {
         ratios.sort_by(f64::total_cmp);
         let (median, last) = (ratios[ratios.len() / 2], ratios[ratios.len() - 1]);

@@ -97,7 +97,8 @@ fn cores() -> Vec<Core> {
 #[test]
 fn misses_are_those_of_the_plain_model_after_any_number_of_instructions() {
     let isa: Isa = ISA.parse().unwrap();
-    for (seed, core) in (1..).zip(&cores()) {
+    let cores = cores();
+    for (seed, core) in common::seeds(1).flat_map(|seed| (64 * seed..).zip(&cores)) {
         for mode in [Mode::Machine, Mode::Sv39, Mode::Sv48] {
             let what = format!("seed {seed}, {mode:?}, {core:?}");
             let mut rng = Rng(seed);

@@ -135,17 +135,9 @@ fn compare_on(isa: Isa, image: &[u8], rng: &mut Rng, longest: u64, what: &str) -
     panic!("no end, {what}");
 }
 
-/// Seeds, for as long as `cargo xtask fuzz` gives, or a few.
-fn seeds(few: u64) -> impl Iterator<Item = u64> {
-    let now = std::time::Instant::now;
-    let end = common::fuzz_seconds().map(|seconds| now() + std::time::Duration::from_secs(seconds));
-    let first = if end.is_some() { u64::from(std::process::id()) << 32 } else { 1 };
-    (first..).take_while(move |seed| end.map_or(*seed <= few, |end| now() < end))
-}
-
 #[test]
 fn random_programs_with_traps_end_in_the_same_state() {
-    for seed in seeds(6) {
+    for seed in common::seeds(6) {
         for mode in [Mode::Machine, Mode::Sv39, Mode::Sv48] {
             let mut rng = Rng(seed);
             let image = random::program(&mut rng, "rv64gc_zba_zbb_zbs".parse().unwrap(), mode, 400);
@@ -262,7 +254,7 @@ fn random_loop(rng: &mut Rng) -> Vec<u8> {
 fn each_instruction_does_in_a_translation_what_the_interpreter_does() {
     let mut ran: HashSet<Op> = HashSet::new();
     let (mut retired, mut tried) = (0, 0);
-    for seed in seeds(20) {
+    for seed in common::seeds(20) {
         let mut rng = Rng(seed);
         let image = random_loop(&mut rng);
         let (stop, seen) = compare(&image, &mut rng, 5_000, &format!("seed {seed:#x}"));

@@ -134,6 +134,14 @@ impl Rng {
     }
 }
 
+/// Seeds, for as long as `cargo xtask fuzz` gives, or a few.
+pub(crate) fn seeds(few: u64) -> impl Iterator<Item = u64> {
+    let now = std::time::Instant::now;
+    let end = fuzz_seconds().map(|seconds| now() + std::time::Duration::from_secs(seconds));
+    let first = if end.is_some() { u64::from(std::process::id()) << 32 } else { 1 };
+    (first..).take_while(move |seed| end.map_or(*seed <= few, |end| now() < end))
+}
+
 /// Seconds for a test without a natural end: from TOLLGATE_FUZZ_SECONDS. Without it, `None`: the test does a
 /// fixed amount of work.
 pub(crate) fn fuzz_seconds() -> Option<u64> {
