@@ -60,7 +60,8 @@ impl Block {
                 }
             }
             if let Some((size, store)) = op.insn.op.access() {
-                memory.push(Place { at: i, size, store });
+                let turns = model.turns_behind(pa, &op.insn);
+                memory.push(Place { at: i, size, store, turns });
                 stores += u16::from(store);
             } else if op.insn.op.by_operands() {
                 if dependent {
