@@ -12,7 +12,7 @@ mod warnings;
 mod yardsticks;
 
 pub use headline::{HEADLINE_QUANTILE, headline, levels, levels_beside, of_levels, relative_half_width};
-pub use pairs::paired;
+pub use pairs::{paired, variation_of_pairs};
 pub use singles::{histogram_of, single_of};
 pub use units::Units;
 

@@ -72,7 +72,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     let differences = facts::differences(&a, &b);
     let spoiled = differences.iter().any(|difference| difference.weight == Weight::Spoils);
     let interleaved = facts::interleaved(&a, &b);
-    let until = b[0].until.filter(|_| interleaved);
+    let until = b.iter().find_map(|run| run.until).filter(|_| interleaved);
     let options = &Options {
         margin: until.filter(|_| options.fail_above.is_none()).unwrap_or(options.margin),
         ..*options

@@ -126,9 +126,15 @@ fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
     session.aside();
     let mut runs: [Vec<Run>; 2] = Default::default();
     let limits = Limits { time: args.time };
-    let end = turns::run([&args.command, &other], args.count, limits, args.at_most, |side, results| {
-        runs[side].push(Run { results, complete: true, ..session.twin().run });
-    })?;
+    let draw = || usize::from(rand::random::<bool>());
+    let end =
+        turns::run([&args.command, &other], args.count, limits, args.at_most, draw, |side, results| {
+            runs[side].push(Run { results, complete: true, ..session.twin().run });
+        })?;
+    let [a, b] = &mut runs;
+    for (a, b) in a.iter_mut().zip(b) {
+        (a.interleaved_with, b.interleaved_with) = (Some(b.id.clone()), Some(a.id.clone()));
+    }
     let found = tollgate_report::compare(&runs[0], &runs[1], &tollgate_report::Options::default())?;
     session.sink().deliver_either(&found, |style| tollgate_report::comparison(&found, false, style))?;
     Ok(end.exit_status())

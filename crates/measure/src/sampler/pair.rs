@@ -10,7 +10,7 @@ use crate::bench::{Bench, Lost};
 use crate::probe::Meta;
 use crate::samples::{Batch, Pair, ProbeState, RunSamples};
 use crate::stats::FEWEST_GROUPS;
-use crate::summary::{headline, paired};
+use crate::summary::{headline, paired, variation_of_pairs};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -22,9 +22,11 @@ use tollgate_record::is_decided;
 const SHOWN: usize = 3;
 /// A probe whose single pairs vary by this much is visited once in a round; others in proportion to their variance, which
 /// takes as many pairs to average out.
-const SPREAD_OF_ONE: f64 = 0.01;
-/// What processes differ by soon outweighs what pairs vary by.
-const MOST_VISITS: f64 = 4.0;
+const VARIATION_OF_ONE: f64 = 0.01;
+/// What processes differ by then outweighs what pairs vary by.
+const MOST_VISITS: f64 = 16.0;
+/// What the epochs before count for, against the last one.
+const MEMORY: f64 = 0.75;
 
 /// Runs a plan on two benches in pairs. `states` says for each bench which probes to measure; a probe that only one
 /// of them has is measured there without pairs. The plan is one [`for_pair`](Plan::for_pair). With `until`, a probe takes
@@ -44,8 +46,8 @@ pub fn run_pair(
     let ([a, b], [states_a, states_b]) = (benches, states);
     let sides = [Side::new(a, metas, states_a, plan), Side::new(b, metas, states_b, plan)];
     let rng = ChaCha8Rng::seed_from_u64(plan.seed);
-    let visits = vec![1; metas.len()];
-    let mut sampler = PairSampler { sides, order: [0, 1], plan, until, visits, rng, tell };
+    let variances = vec![0.0; metas.len()];
+    let mut sampler = PairSampler { sides, order: [0, 1], plan, until, variances, rng, tell };
     let halt = sampler.epochs().err();
     let PairSampler { sides: [a, b], .. } = sampler;
     Ok([a.finish(halt.clone())?, b.finish(halt)?])
@@ -58,8 +60,8 @@ struct PairSampler<'a> {
     order: [usize; 2],
     plan: &'a Plan,
     until: Option<f64>,
-    /// How often each probe is visited in a round.
-    visits: Vec<usize>,
+    /// By how much the pairs of each probe vary, squared, over the epochs so far; 0 until it is known.
+    variances: Vec<f64>,
     rng: ChaCha8Rng,
     tell: &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
 }
@@ -122,13 +124,12 @@ impl PairSampler<'_> {
     fn learn(&mut self) {
         for probe in self.active() {
             let samples = &self.sides[1].samples.probes[probe];
-            let epochs = paired(samples);
-            if let Some(Some(last)) = epochs.last() {
-                self.visits[probe] =
-                    (last.spread / SPREAD_OF_ONE).powi(2).round().clamp(1.0, MOST_VISITS) as usize;
+            if let Some(variation) = variation_of_pairs(samples) {
+                let (before, last) = (&mut self.variances[probe], variation.powi(2));
+                *before = if *before == 0.0 { last } else { MEMORY * *before + (1.0 - MEMORY) * last };
             }
             let Some(margin) = self.until else { continue };
-            let logs: Vec<f64> = epochs.into_iter().flatten().map(|it| it.ratio.ln()).collect();
+            let logs: Vec<f64> = paired(samples).into_iter().flatten().map(|it| it.ratio.ln()).collect();
             let crossings = f64::from(self.sides[1].metas[probe].crossings_per_pass);
             let is_nothing = || headline(samples, crossings).is_none_or(|it| it.is_zero_within_error());
             // What only one side has, and what takes no time, has no change that could become known.
@@ -210,14 +211,16 @@ impl PairSampler<'_> {
                 break;
             }
             // A short epoch has no time for more than one visit.
-            if round >= FEWEST_ROUNDS && !Side::is_double(round) {
-                probes = probes
-                    .into_iter()
-                    .flat_map(|probe| std::iter::repeat_n(probe, self.visits[probe]))
-                    .collect();
+            let is_weighted = round >= FEWEST_ROUNDS && !Side::is_double(round);
+            if is_weighted {
+                let visits = |probe| std::iter::repeat_n(probe, self.visits(probe));
+                probes = probes.into_iter().flat_map(visits).collect();
             }
             probes.shuffle(&mut self.rng);
             for probe in probes {
+                if is_weighted && self.elapsed() >= deadline {
+                    break;
+                }
                 self.visit(probe, round)?;
             }
             round += 1;
@@ -228,6 +231,11 @@ impl PairSampler<'_> {
             self.sides[side].moment()?;
         }
         Ok(())
+    }
+
+    /// How often a probe is visited in a round.
+    fn visits(&self, probe: usize) -> usize {
+        (self.variances[probe] / VARIATION_OF_ONE.powi(2)).round().clamp(1.0, MOST_VISITS) as usize
     }
 
     /// Whether each side on which the probe is open has time left for it.

@@ -185,8 +185,8 @@ pub(super) fn one_host(a: &[Run], b: &[Run]) -> bool {
     a.iter().chain(b).all(|run| of(run) == first)
 }
 
-/// Whether the processes of the two took turns, as each record says of the other.
+/// Whether both sides took turns: each run with the one at its place on the other side, as each record says of the other.
 pub(super) fn interleaved(a: &[Run], b: &[Run]) -> bool {
-    let ([a], [b]) = (a, b) else { return false };
-    a.interleaved_with.as_deref() == Some(&b.id) && b.interleaved_with.as_deref() == Some(&a.id)
+    let says = |a: &Run, b: &Run| a.interleaved_with.as_deref() == Some(&b.id);
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| says(a, b) && says(b, a))
 }

@@ -1,7 +1,7 @@
 //! The statistics of a comparison: pure functions of logarithms of figures.
 //!
 //! Sources: Hodges and Lehmann 1963 (the shift), Moses 1965 and Hollander, Wolfe and Chicken 2014, section 4.3
-//! (its interval), Westfall and Young 1993 (permutation and correction in one), Tusher, Tibshirani and Chu
+//! (its interval), Policello and Hettmansperger 1976 (signed ranks with Winsorized scores), Westfall and Young 1993 (permutation and correction in one), Tusher, Tibshirani and Chu
 //! 2001 (the constant in the denominator).
 
 use rand::seq::SliceRandom;
@@ -114,27 +114,70 @@ fn means_of_pairs(values: &[f64]) -> Vec<f64> {
 /// How many of the ordered means lie outside the interval on either side: the largest `k` for which `P(T < k)` is at
 /// most half of what the level leaves, `T` being Wilcoxon's sum of signed ranks.
 fn outside_signed(n: usize) -> usize {
-    let most = n * (n + 1) / 2;
-    let tail = (1.0 - LEVEL) / 2.0;
-    if n > MOST_COUNTED {
-        let (n, most) = (n as f64, most as f64);
-        return (most / 2.0 - Z * (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt()).floor().max(0.0) as usize;
+    let ranks: Vec<usize> = (1..=n).collect();
+    outside_scores(&ranks).min((n * (n + 1) / 2).saturating_sub(1) / 2)
+}
+
+/// The same for any scores: how many of the least sums of the scores on one side are rarer than half of what the level leaves.
+fn outside_scores(scores: &[usize]) -> usize {
+    let most: usize = scores.iter().sum();
+    if scores.len() > MOST_COUNTED {
+        let squares: usize = scores.iter().map(|score| score * score).sum();
+        return ((most as f64 - Z * (squares as f64).sqrt()) / 2.0).floor().max(0.0) as usize;
     }
-    // In how many of the 2^n choices of signs the ranks of one sign add up to 0, 1, 2, ...
+    // In how many of the 2^n choices of signs the scores of one sign add up to 0, 1, 2, ...
     let mut ways = vec![0.0; most + 1];
     ways[0] = 1.0;
-    for rank in 1..=n {
-        for sum in (rank..=most).rev() {
-            ways[sum] += ways[sum - rank];
+    for score in scores {
+        for sum in (*score..=most).rev() {
+            ways[sum] += ways[sum - score];
         }
     }
-    let all = 2.0_f64.powi(n as i32);
+    let all = 2.0_f64.powi(scores.len() as i32);
     let mut below = 0.0;
     let outside = ways.iter().take_while(|ways| {
         below += **ways / all;
-        below <= tail
+        below <= (1.0 - LEVEL) / 2.0
     });
-    outside.count().min(most.saturating_sub(1) / 2)
+    outside.count()
+}
+
+/// The score of the value with this rank among `n` distances: its rank, but no more than that of the middle one. On a machine
+/// with neighbors one epoch in ten is ten times as far away as the middle one, and says no more than that one.
+fn score(rank: usize, n: usize) -> usize {
+    rank.min(n.div_ceil(2))
+}
+
+/// The center of values that are symmetric around it, by signed ranks with these scores, and the interval at [`LEVEL`].
+/// `None` without values.
+pub(super) fn center_of_pairs(values: &[f64]) -> Option<Shift> {
+    let scores: Vec<usize> = (1..=values.len()).map(|rank| score(rank, values.len())).collect();
+    let most: usize = scores.iter().sum();
+    let [below, above] = where_sum_is(values, 0.0)?;
+    // Sums have steps of two.
+    let enough = most as f64 - 2.0 * outside_scores(&scores) as f64 + 1.0;
+    let [low, high] = where_sum_is(values, enough)?;
+    Some(Shift { estimate: f64::midpoint(below, above), low, high })
+}
+
+/// The last place at which the sum of signed scores of the distances from it is above `sum`, and the first at which it is
+/// below `-sum`: the sum falls from one end of the values to the other.
+fn where_sum_is(values: &[f64], sum: f64) -> Option<[f64; 2]> {
+    let least = values.iter().copied().min_by(f64::total_cmp)?;
+    let most = values.iter().copied().max_by(f64::total_cmp)?;
+    let place = |is_before: &dyn Fn(f64) -> bool| {
+        let (mut before, mut behind) = (least, most);
+        for _ in 0..60 {
+            let middle = f64::midpoint(before, behind);
+            if is_before(middle) { before = middle } else { behind = middle }
+        }
+        before
+    };
+    let at = |place: f64| {
+        let distances: Column = values.iter().map(|value| Some(value - place)).collect();
+        signed_scores(&distances).iter().sum::<f64>()
+    };
+    Some([place(&|middle| at(middle) > sum), place(&|middle| at(middle) >= -sum)])
 }
 
 /// What the test of pairs says of one probe.
@@ -142,17 +185,17 @@ fn outside_signed(n: usize) -> usize {
 pub(super) struct Signs {
     /// The chance that, if nothing differed, some probe's epochs would lie as far to one side as this one's.
     pub(super) chance: f64,
-    /// The ends of the interval of [`center`] at the level of the test over all probes together.
+    /// The ends of the interval of [`center_of_pairs`] at the level of the test over all probes together.
     pub(super) all: [f64; 2],
 }
 
 /// The test of pairs: if A and B are the same, the logarithm of each epoch's ratio has either sign with the same chance,
 /// because what is drawn anew in each epoch does not depend on what a side is called. The signs of all probes of an
-/// epoch are changed together, and the largest of the standardized sums of signed ranks (Wilcoxon 1945) is what each is
-/// held against (single-step maxT).
+/// epoch are changed together, and the largest of the standardized sums of signed ranks, with the scores of [`score`], is what
+/// each is held against (single-step maxT).
 pub(super) fn signs(columns: &[Column], wanted: f64) -> Vec<Signs> {
     let epochs = columns.iter().map(Vec::len).max().unwrap_or(0);
-    let ranks: Vec<Vec<f64>> = columns.iter().map(signed_ranks).collect();
+    let ranks: Vec<Vec<f64>> = columns.iter().map(signed_scores).collect();
     let length = |ranks: &[f64]| ranks.iter().map(|rank| rank * rank).sum::<f64>().sqrt().max(1.0);
     let far = |ranks: &[f64], flipped: &dyn Fn(usize) -> bool| {
         let signed = ranks.iter().enumerate().map(|(at, rank)| if flipped(at) { -rank } else { *rank });
@@ -178,28 +221,25 @@ pub(super) fn signs(columns: &[Column], wanted: f64) -> Vec<Signs> {
         // Rounding must not decide whether the choice that was made reaches itself.
         let observed = far(ranks, &|_| false) * (1.0 - 1e-9);
         let below = reached.partition_point(|it| *it < observed);
-        let means = means_of_pairs(&column.iter().copied().flatten().collect::<Vec<_>>());
-        // The sum of ranks on one side is the number of means on that side.
-        let outside = ((means.len() as f64 - critical * length(ranks)) / 2.0).max(0.0) as usize;
-        let outside = outside.min(means.len().saturating_sub(1) / 2);
-        let all =
-            if means.is_empty() { [f64::NAN; 2] } else { [means[outside], means[means.len() - 1 - outside]] };
+        let values: Vec<f64> = column.iter().copied().flatten().collect();
+        let all = where_sum_is(&values, critical * length(ranks) * (1.0 - 1e-9)).unwrap_or([f64::NAN; 2]);
         Signs { chance: (reached.len() - below) as f64 / reached.len() as f64, all }
     };
     columns.iter().zip(&ranks).map(sign).collect()
 }
 
-/// The rank of each value by its size, with its sign; 0 for a value that is absent or 0.
-fn signed_ranks(column: &Column) -> Vec<f64> {
-    let mut ranks = vec![0.0; column.len()];
+/// The score of each value by its size, with its sign; 0 for a value that is absent or 0.
+fn signed_scores(column: &Column) -> Vec<f64> {
+    let mut scores = vec![0.0; column.len()];
     let there = column.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)));
     let mut there: Vec<(usize, f64)> = there.collect();
     there.sort_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
+    let n = there.len();
     for (rank, (at, value)) in there.into_iter().enumerate() {
         let sign = if value == 0.0 { 0.0 } else { value.signum() };
-        ranks[at] = (rank + 1) as f64 * sign;
+        scores[at] = score(rank + 1, n) as f64 * sign;
     }
-    ranks
+    scores
 }
 
 /// The smallest chance that so many epochs of pairs can show: two of all choices of signs.
@@ -350,6 +390,77 @@ mod tests {
     }
 
     #[test]
+    fn scores_are_counted_and_do_not_exceed_the_middle_one() {
+        assert_eq!([1, 2, 3, 4, 5].map(|rank| score(rank, 5)), [1, 2, 3, 3, 3]);
+        // 1 and 2 and 2 on one side add up to 0, 1, 2, 2, 3, 3, 4, 5: with equal scores it is the sign test, whose critical
+        // value at 1 % two-sided any table has: 0 for 8, 1 for 12, 3 for 20.
+        for (n, critical) in [(7, None), (8, Some(0)), (12, Some(1)), (20, Some(3))] {
+            assert_eq!(outside_scores(&vec![1; n]), critical.map_or(0, |it| it + 1), "{n}");
+        }
+    }
+
+    #[test]
+    fn a_center_of_pairs_by_hand() {
+        // Scores 1, 2, 2 by distance. At 2.2 the distances are -1.2, -0.2, 3.8: -2 - 1 + 2 = -1. At 1.6 they are -0.6, 0.4 and
+        // 4.4: -2 + 1 + 2 = 1. The order of the first two turns at their mean.
+        let center = center_of_pairs(&[2.0, 6.0, 1.0]).unwrap();
+        assert!((center.estimate - 2.0).abs() < 1e-9, "{center:?}");
+        assert!((center.low - 1.0).abs() < 1e-9 && (center.high - 6.0).abs() < 1e-9, "{center:?}");
+        assert!(center_of_pairs(&[]).is_none());
+        let same = center_of_pairs(&[0.5; 12]).unwrap();
+        assert_eq!((same.estimate, same.low, same.high), (0.5, 0.5, 0.5));
+        // Turned around it is the mirror image.
+        let values: Vec<f64> = (0..20).map(|at| f64::from(at * at % 23)).collect();
+        let mirrored: Vec<f64> = values.iter().map(|value| -value).collect();
+        let [one, other] = [&values, &mirrored].map(|values| center_of_pairs(values).unwrap());
+        assert!((one.low + other.high).abs() < 1e-9 && (one.estimate + other.estimate).abs() < 1e-9);
+    }
+
+    fn normal(rng: &mut ChaCha8Rng) -> f64 {
+        let (radius, angle): (f64, f64) = (rng.random(), rng.random());
+        (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+
+    /// As the epochs of a restless machine: most close together, a third far away, in part by the same distance.
+    fn restless(rng: &mut ChaCha8Rng) -> f64 {
+        let own = 0.001 * normal(rng);
+        match rng.random::<f64>() {
+            it if it < 0.15 => own + 0.03,
+            it if it < 0.3 => own - 0.03,
+            it if it < 0.4 => 0.1 * normal(rng),
+            _ => own,
+        }
+    }
+
+    #[test]
+    fn intervals_of_pairs_hold_and_are_narrow_where_some_epochs_are_far_away() {
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        let shapes: [(&str, fn(&mut ChaCha8Rng) -> f64); 3] =
+            [("normal", normal), ("restless", restless), ("Cauchy", |rng| normal(rng) / normal(rng))];
+        for (name, shape) in shapes {
+            for n in [12, 40] {
+                let (mut held, mut width, mut wilcoxon) = (0, 0.0, 0.0);
+                for _ in 0..300 {
+                    let values: Vec<f64> = (0..n).map(|_| shape(&mut rng)).collect();
+                    let (pairs, means) = (center_of_pairs(&values).unwrap(), center(&values).unwrap());
+                    held += u32::from(pairs.low <= 0.0 && 0.0 <= pairs.high);
+                    width += (pairs.high - pairs.low).ln() / 300.0;
+                    wilcoxon += (means.high - means.low).ln() / 300.0;
+                }
+                // 99 % are promised, of which 300 may miss three standard deviations more.
+                assert!(held >= 291, "{name}, {n}: {held} of 300");
+                // For many values the ratio is the root of that of the efficiencies: of Cauchy's distribution 0.608 and 0.814.
+                let ratio = (width - wilcoxon).exp();
+                match name {
+                    "normal" => assert!(ratio < 1.15, "{n}: {ratio}"),
+                    "Cauchy" => assert!(n < 40 || ratio < 0.93, "{n}: {ratio}"),
+                    _ => assert!(n < 40 || ratio < 0.8, "{n}: {ratio}"),
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_center_by_hand() {
         // The means of 1, 2 and 6 with each other: 1, 1.5, 2, 3.5, 4, 6.
         let center = center(&[2.0, 6.0, 1.0]).unwrap();
@@ -365,7 +476,11 @@ mod tests {
         let alone = signs(std::slice::from_ref(&one_side), 0.005);
         // 2 of 2^9 choices have all values on one side.
         assert_eq!((alone[0].chance, smallest_chance_of_signs(9)), (1.0 / 256.0, 1.0 / 256.0));
-        assert_eq!(alone[0].all, [0.01, 0.09], "9 values give the level only by their whole range");
+        let [low, high] = alone[0].all;
+        assert!(
+            (low - 0.01).abs() < 1e-9 && (high - 0.09).abs() < 1e-9,
+            "9 values give the level only by their whole range"
+        );
         // Beside another probe, the 2 choices that have all of its values on one side count as well.
         let found = signs(&[one_side, both], 0.005);
         assert_eq!(found[0].chance, 2.0 / 256.0);

@@ -115,6 +115,8 @@ pub(super) fn how(found: &Comparison) -> String {
              neighboring batches varies by {} (median of the probes).",
             percent(median(&spreads))
         ));
+    } else if found.interleaved && found.by_runs {
+        sentences.push("The runs of A and B took turns, and each is compared with its neighbor.".into());
     } else if found.interleaved {
         sentences.push("The processes of A and B took turns.".into());
     }

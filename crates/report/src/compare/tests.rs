@@ -539,7 +539,7 @@ fn pairs_that_do_not_differ_are_the_same() {
     assert!(row.smallest_seen.unwrap() < 0.005, "{:?}", row.smallest_seen);
     let (row, _) = row_in_pairs(0.05, 7, None);
     assert_eq!(row.verdict, Verdict::CannotTell, "2 of 2^7 are more than one in five hundred");
-    assert_eq!(row.why.as_deref(), Some("7 pairs of processes are too few for the test"));
+    assert_eq!(row.why.as_deref(), Some("7 pairs are too few for the test"));
 }
 
 #[test]
@@ -553,7 +553,56 @@ fn pairs_until_it_is_known_are_judged_by_the_interval_of_all_looks() {
     assert!(text.contains("above, below or within 5.0 %") && !text.contains("99 % interval"), "{text}");
     let (row, _) = row_in_pairs(0.1, 10, Some(0.05));
     assert_eq!((row.verdict, row.interval), (Verdict::CannotTell, None));
-    assert_eq!(row.why.as_deref(), Some("10 pairs of processes are too few for an interval"));
+    assert_eq!(row.why.as_deref(), Some("10 pairs are too few for an interval"));
+}
+
+/// A machine that changes by up to 80 % from pair to pair, and a program that crosses 3 % more and takes 3 % longer: runs dealt
+/// out to both sides cannot show that, neighbors do.
+#[test]
+fn runs_in_turns_are_compared_with_their_neighbors() {
+    let machine: Vec<f64> = (0..12).map(|at| 1.0 + f64::from(at * 5 % 12) * 0.07).collect();
+    let side = |id: &str, other: &str, more: f64| -> Vec<Run> {
+        let one = |(at, (machine, own)): (usize, (&f64, &f64))| {
+            let scale = machine * more * own.exp();
+            let mut run = program(&format!("{id}{at}"), &[("call", "read", (1e6 * scale) as u64)]);
+            let mut elapsed = measured("exec/elapsed", 1e6 * scale, 3e9, 1);
+            elapsed.epochs[0].core_hz = None;
+            run.results.push(elapsed);
+            run.interleaved_with = Some(format!("{other}{at}"));
+            run
+        };
+        machine.iter().zip(OWN.iter().cycle()).enumerate().map(one).collect()
+    };
+    let (a, b, none) = (side("a", "b", 1.0), side("b", "a", 1.03), side("b", "a", 1.0));
+    let found = compare(&a, &b, &Options::default()).unwrap();
+    assert!(found.interleaved && found.by_runs && found.rows.len() == 2);
+    for row in &found.rows {
+        assert_eq!((row.verdict, row.units, row.exact), (Verdict::Worse, [12, 12], false), "{row:?}");
+        assert!((row.ratio.unwrap() - 1.03).abs() < 0.001 && row.chance.unwrap() <= 0.002, "{row:?}");
+    }
+    assert!(comparison(&found, false, &ASCII).contains("each is compared with its neighbor"));
+    let found = compare(&a, &none, &Options::default()).unwrap();
+    assert!(found.rows.iter().all(|row| row.verdict == Verdict::Same), "{:?}", found.rows);
+    // The same runs, of which none says with which it took turns.
+    let apart = |runs: &[Run]| -> Vec<Run> {
+        runs.iter().map(|run| Run { interleaved_with: None, ..run.clone() }).collect()
+    };
+    let found = compare(&apart(&a), &apart(&b), &Options::default()).unwrap();
+    assert!(found.rows.iter().all(|row| row.verdict == Verdict::CannotTell), "{:?}", found.rows);
+}
+
+/// The epochs of several runs in pairs are one series.
+#[test]
+fn several_runs_in_pairs_are_pooled() {
+    let of = |at: usize| {
+        in_pairs(0.01, 6, None).map(|run| {
+            let other = run.interleaved_with.map(|it| format!("{it}{at}"));
+            Run { id: format!("{}{at}", run.id), interleaved_with: other, ..run }
+        })
+    };
+    let ([a, b], [c, d]) = (of(1), of(2));
+    let found = compare(&[a, c], &[b, d], &Options::default()).unwrap();
+    assert_eq!((found.rows[0].units, found.rows[0].verdict), ([12, 12], Verdict::Worse));
 }
 
 /// Records of an earlier version, whose epochs took turns, have no ratios.

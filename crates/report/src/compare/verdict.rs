@@ -5,8 +5,8 @@ use super::pairs::{Pair, instructions};
 use super::result::{ComparedProbe, Options, Verdict};
 use super::spread::{Class, ENOUGH_CONTROLS, between_runs, is_control, machine_wide};
 use super::stats::{
-    CHANCE, Column, POWER, Shift, Signs, Z, center, chances, cliff, median, shift, signs, smallest_chance,
-    smallest_chance_of_signs,
+    CHANCE, Column, POWER, Shift, Signs, Z, center_of_pairs, chances, cliff, median, shift, signs,
+    smallest_chance, smallest_chance_of_signs,
 };
 use tollgate_record::{EpochFigure, Estimate, LEAST_OF_PAIRS, Measurement, confidence_sequence};
 
@@ -46,7 +46,7 @@ enum Kind {
         shift: Shift,
         explained: Option<Explained>,
     },
-    /// Logarithms of the ratio of neighboring batches, by epoch.
+    /// Logarithms of the ratio of neighbors: of batches by epoch, or of runs.
     Paired(Column),
     /// Counts of what a program crossed.
     Counted([f64; 2], Option<Counted>),
@@ -162,6 +162,9 @@ impl Judge<'_> {
             return Kind::None("some processes gave zero or less");
         }
         let units = [&pair.a, &pair.b].map(|results| self.units(results, at_one_frequency));
+        if self.interleaved && self.by_runs {
+            return in_turns(&units);
+        }
         let [a, b] = units.each_ref().map(there);
         match shift(&a, &b) {
             Some(shift) => self.sampled(pair, units, shift, at_one_frequency),
@@ -180,12 +183,15 @@ impl Judge<'_> {
         }
     }
 
-    /// The logarithm of each epoch's ratio, if the two were measured in pairs.
+    /// The logarithm of the ratio of each epoch of each run, if the two were measured in pairs of batches.
     fn paired(&self, pair: &Pair<'_>) -> Option<Column> {
-        let (true, [(_, b)]) = (self.interleaved, pair.b.as_slice()) else { return None };
         let log = |epoch: &EpochFigure| epoch.paired.map(|it| it.ratio.ln()).filter(|it| it.is_finite());
-        let logs: Column = b.epochs.iter().map(log).collect();
-        logs.iter().any(Option::is_some).then_some(logs)
+        let mut logs = Column::new();
+        for (run, b) in &pair.b {
+            logs.resize(logs.len().max(run * self.most_epochs), None);
+            logs.extend(b.epochs.iter().map(log));
+        }
+        (self.interleaved && logs.iter().any(Option::is_some)).then_some(logs)
     }
 
     /// What the test of pairs says of each draft that has them.
@@ -216,6 +222,9 @@ impl Judge<'_> {
                 }
                 units
             });
+            if self.interleaved {
+                return in_turns(&units);
+            }
             let [a, b] = units.each_ref().map(there);
             if let Some(shift) = shift(&a, &b) {
                 return Kind::Sampled { units, shift, explained: None };
@@ -397,7 +406,7 @@ impl Judge<'_> {
     /// that stays valid while one looks if the run stopped when it was known.
     fn put_paired(&self, row: &mut ComparedProbe, column: &Column, signs: Signs) {
         let logs = there(column);
-        let Some(center) = center(&logs) else { return };
+        let Some(center) = center_of_pairs(&logs) else { return };
         row.units = [logs.len(), logs.len()];
         row.ratio = Some(center.estimate.exp());
         row.effect = Some(cliff(&[0.0], &logs));
@@ -409,7 +418,7 @@ impl Judge<'_> {
             let half = interval.map(|[low, high]| (center.estimate - low).max(high - center.estimate));
             row.smallest_seen = half.map(|half| (half + POWER * deviation).exp_m1());
             if interval.is_none() {
-                row.why = Some(format!("{} pairs of processes are too few for an interval", logs.len()));
+                row.why = Some(format!("{} pairs are too few for an interval", logs.len()));
             }
             row.verdict = self.verdict(row, 1.0);
             return;
@@ -421,7 +430,7 @@ impl Judge<'_> {
         row.smallest_seen = Some((half + POWER * deviation).exp_m1());
         row.verdict = self.verdict(row, CHANCE_OF_PAIRS);
         if smallest_chance_of_signs(logs.len()) > CHANCE_OF_PAIRS {
-            row.why = Some(format!("{} pairs of processes are too few for the test", logs.len()));
+            row.why = Some(format!("{} pairs are too few for the test", logs.len()));
         }
     }
 
@@ -438,6 +447,16 @@ impl Judge<'_> {
             Verdict::CannotTell
         }
     }
+}
+
+/// Each run of B against its neighbor, where the runs of both sides took turns.
+fn in_turns([a, b]: &[Column; 2]) -> Kind {
+    let log = |(a, b): (&Option<f64>, &Option<f64>)| Some((*b)? - (*a)?).filter(|it| it.is_finite());
+    let logs: Column = a.iter().zip(b).map(log).collect();
+    if logs.iter().all(Option::is_none) {
+        return Kind::None("no two runs that took turns have it");
+    }
+    Kind::Paired(logs)
 }
 
 /// The median over epochs of how much a single pair varies.
