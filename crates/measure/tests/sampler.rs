@@ -568,7 +568,7 @@ fn a_pair_has_more_and_shorter_epochs_and_fits_into_a_minute() {
         Plan { most_epochs, budget_ns: seconds * 1_000_000_000, ..PLAN }.for_pair(None)
     };
     // Quick, usual and thorough runs.
-    assert_eq!([pair(12, 3), pair(40, 32), pair(80, 240)].map(|it| it.most_epochs), [12, 80, 160]);
+    assert_eq!([pair(12, 3), pair(40, 32), pair(80, 240)].map(|it| it.most_epochs), [16, 80, 160]);
     assert!(pair(40, 32).budget_ns < 60_000_000_000 && pair(40, 32).epochs == 80);
     let until = PLAN.for_pair(Some(0.03));
     assert!(until.most_epochs > 1_000_000, "only the time ends it");

@@ -470,7 +470,7 @@ fn against_finds_and_names_what_one_command_crosses_more() {
         assert_eq!((b - a, row(name)["verdict"].as_str()), (100.0, Some("worse")), "{name}: {found}");
     }
     assert_eq!(row("system-call/execve")["verdict"], "same");
-    assert_eq!(row("elapsed")["units"], serde_json::json!([12, 12]));
+    assert_eq!(row("elapsed")["units"], serde_json::json!([16, 16]));
 }
 
 #[test]

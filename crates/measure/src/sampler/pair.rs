@@ -218,7 +218,7 @@ impl PairSampler<'_> {
             }
             probes.shuffle(&mut self.rng);
             for probe in probes {
-                if is_weighted && self.elapsed() >= deadline {
+                if is_weighted && !is_over && self.elapsed() >= deadline {
                     break;
                 }
                 self.visit(probe, round)?;

@@ -44,6 +44,9 @@ pub(super) const FEWEST_ROUNDS: u64 = 4;
 
 /// Epochs of a pair for each of one run: at least, and if there is time.
 const EPOCHS_OF_PAIR: (u32, u32) = (1, 2);
+/// Epochs of a pair at the least. Each probe has two choices of signs in which all of its epochs are on one side: those of ten
+/// probes are one in 200 of the choices of 12 epochs, and more than the test allows; of 16 epochs one in 3,000.
+const FEWEST_OF_PAIR: u32 = 16;
 /// Time of an epoch of a pair from which more are made: opening and warming take a quarter of it.
 const EPOCH_OF_PAIR_NS: u64 = 720_000_000;
 /// Tenths of a run's time that a pair takes: 58 s by default.
@@ -60,7 +63,8 @@ impl Plan {
         let budget_ns = self.budget_ns / 10 * TENTHS_OF_PAIR;
         let [least, most] = [EPOCHS_OF_PAIR.0, EPOCHS_OF_PAIR.1].map(|each| self.most_epochs * each);
         let fitting = u32::try_from(budget_ns / EPOCH_OF_PAIR_NS).unwrap_or(u32::MAX);
-        let epochs = if until.is_some() { u32::MAX } else { fitting.clamp(least, most) };
+        let least = least.max(FEWEST_OF_PAIR);
+        let epochs = if until.is_some() { u32::MAX } else { fitting.clamp(least, most.max(least)) };
         let singles_ns = self.singles_ns / u64::from(EPOCHS_OF_PAIR.1);
         Self { epochs, most_epochs: epochs, budget_ns, target: 0.0, singles_ns, ..self.clone() }
     }

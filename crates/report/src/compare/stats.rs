@@ -488,6 +488,25 @@ mod tests {
         assert_eq!(signs(&[vec![None, None]], 0.005)[0].chance, 1.0);
     }
 
+    /// Ten probes that all changed: each has its own two choices of signs in which its epochs are on one side, so that 12 epochs
+    /// cannot show what 16 show.
+    #[test]
+    fn as_many_epochs_as_ten_probes_need() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut largest = |epochs: usize| {
+            // The sides are called A and B by chance in each epoch, as far as the other probes know.
+            let column = |rng: &mut ChaCha8Rng| -> Column {
+                (0..epochs)
+                    .map(|_| Some(if rng.random() { 0.1 } else { -0.1 } + rng.random::<f64>() / 100.0))
+                    .collect()
+            };
+            let mut columns: Vec<Column> = (0..9).map(|_| column(&mut rng)).collect();
+            columns.push((0..epochs).map(|at| Some(0.1 + at as f64 / 1000.0)).collect());
+            signs(&columns, 0.002)[9].chance
+        };
+        assert!(largest(12) > 0.002 && largest(16) <= 0.002);
+    }
+
     #[test]
     fn a_shift_by_hand() {
         let shift = shift(&[1.0, 2.0, 3.0], &[11.0, 12.0, 13.0]).unwrap();
