@@ -47,6 +47,7 @@ struct pt_regs { u64 ip, sp, ax, orig_ax; };  // of x86-64 only
 
 // UNSEEN: in a call whose entry was not seen.
 enum mode { BORN, USER, CALL, CHILD, UNKNOWN, UNSEEN };
+enum off { OFF_WAITS = 1, OFF_READY };
 
 struct task {
     u64 since;       // when the mode began, or the task left the CPU
@@ -62,7 +63,7 @@ struct task {
     u8 mode;
     u8 in_fault;
     u8 in_interrupt;
-    u8 off;          // not on a CPU
+    u8 off;          // not on a CPU: OFF_WAITS or OFF_READY
     u8 code;         // the processor's error code of the fault, if there is one
     u8 mapped;       // kinds of pages that the fault mapped, as bits of enum member
     u8 timing;       // whether the current call is timed
@@ -253,12 +254,12 @@ static inline void resume(struct task *t, u64 now)
         ns = 0;
     else if (t->cpu != cpu_number())
         add(MOVED, 1);
-    if (t->in_fault)
+    if (t->off == OFF_READY)  // whatever it was doing
+        add(PREEMPTED_NS, ns);
+    else if (t->in_fault)
         t->fault_off += ns;
     else if (t->mode == CALL || t->mode == UNSEEN)
         t->call_off += ns;
-    else if (t->mode == USER)
-        add(PREEMPTED_NS, ns);
     t->since = t->on_since = now;
     t->off = 0;
 }
@@ -467,7 +468,7 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
         } else {
             add(BEFORE_NS, now - t->on_since);
         }
-        t->off = 1;
+        t->off = args[3] ? OFF_WAITS : OFF_READY;
         t->cpu = cpu_number();
         t->ran = prev->se.sum_exec_runtime;
         struct cpu *here = this_cpu();
@@ -618,7 +619,7 @@ SEC("tp_btf/sched_process_fork") int process_fork(u64 *args)
     }
     __builtin_memset(made, 0, sizeof *made);
     made->mode = CHILD;
-    made->off = 1;
+    made->off = OFF_WAITS;
     made->tid = child->pid;
     struct places *at = WALK ? places_of(t->tid) : 0, *there = WALK ? places_of(child->pid) : 0;
     if (at && there)

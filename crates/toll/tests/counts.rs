@@ -168,6 +168,23 @@ fn windows_lose_no_call_and_no_time() {
     assert!(apart < 0.01, "{parts} of {}: {counts:?}", stamped.cpu_ns);
 }
 
+/// A task that never waits is ready to run while another has its CPU, also if it loses the CPU inside a call.
+#[test]
+fn a_task_that_lost_its_cpu_inside_a_call_did_not_wait() {
+    steady();
+    let mut spinner = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let counted = count(Source::Bpf, "getppid", 3_000_000);
+    spinner.kill().unwrap();
+    spinner.wait().unwrap();
+    if counted.source != Source::Bpf {
+        return tollgate_testkit::skip!("{:?}", counted.warnings);
+    }
+    let counts = counted.counts.unwrap();
+    let waited = counts.boundaries[&(Call, "getppid".to_owned())].waiting_ns;
+    assert_eq!(waited, Some(0), "of {} ns in all", counts.stamped.unwrap().preempted_ns);
+    assert!(counts.stamped.unwrap().preempted_ns > 0);
+}
+
 /// The names and states of the processes that this thread traces.
 fn traced() -> Vec<String> {
     // SAFETY: a call without arguments.
