@@ -18,7 +18,8 @@ const SHARE: f64 = 0.04;
 const WATCHED: Duration = Duration::from_millis(10);
 /// Up to this time.
 const WATCHED_MOST: Duration = Duration::from_millis(160);
-/// As long are the entries seen at once while the program calls too often.
+/// As long are the entries seen at once while the program calls too often. A window without a call is made longer, up to
+/// [`WATCHED_MOST`]: on a busy machine the program may not have run in it.
 const WINDOW: Duration = Duration::from_millis(3);
 /// As long are they not seen then, and up to twice as long, so that no pattern of the program meets the windows.
 const UNSEEN_MS: u32 = 60;
@@ -46,15 +47,14 @@ pub(crate) fn are_possible() -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Watched(Duration),
-    Window,
+    Window(Duration),
     Unseen(Duration),
 }
 
 impl State {
     fn period(self) -> Duration {
         match self {
-            Self::Watched(period) | Self::Unseen(period) => period,
-            Self::Window => WINDOW,
+            Self::Watched(period) | Self::Window(period) | Self::Unseen(period) => period,
         }
     }
 
@@ -62,14 +62,17 @@ impl State {
     fn next(self, elapsed: Duration, calls: u64, added: f64) -> Self {
         let is_fast = calls as f64 * added > elapsed.as_nanos() as f64 * SHARE;
         match self {
-            Self::Unseen(_) => Self::Window,
+            Self::Unseen(_) => Self::Window(WINDOW),
+            Self::Window(period) if calls == 0 && period < WATCHED_MOST => {
+                Self::Window((period * 2).min(WATCHED_MOST))
+            }
             // The last three digits are as good as random.
             _ if is_fast => {
                 let thousandths = 1000 + elapsed.subsec_nanos() % 1000;
                 Self::Unseen(Duration::from_micros(u64::from(thousandths * UNSEEN_MS)))
             }
             Self::Watched(period) => Self::Watched((period * 2).min(WATCHED_MOST)),
-            Self::Window => Self::Watched(WATCHED),
+            Self::Window(_) => Self::Watched(WATCHED),
         }
     }
 }
@@ -125,7 +128,7 @@ impl Windows {
         let next = self.state.next(self.since.elapsed(), most.unwrap_or(0), self.added);
         // What is refused is tried again after the next period.
         if self.enter(ebpf, next).is_ok() {
-            self.count += u64::from(next == State::Window);
+            self.count += u64::from(next == State::Window(WINDOW));
             self.state = next;
         }
         (self.since, self.calls) = (Instant::now(), now);
@@ -221,16 +224,30 @@ mod tests {
         assert_eq!(most.next(second, 400_000, 100.0), most);
         let unseen = State::Unseen(Duration::from_millis(60));
         assert_eq!(watched.next(second, 400_001, 100.0), unseen);
-        assert_eq!(State::Window.next(second, 1_000_000, 100.0), unseen);
-        assert_eq!(State::Window.next(second, 400_000, 100.0), watched);
+        let window = State::Window(WINDOW);
+        assert_eq!(window.next(second, 1_000_000, 100.0), unseen);
+        assert_eq!(window.next(second, 400_000, 100.0), watched);
         // Whatever it did meanwhile.
-        assert_eq!(unseen.next(second, 0, 100.0), State::Window);
-        assert_eq!(unseen.next(second, 1_000_000, 100.0), State::Window);
+        assert_eq!(unseen.next(second, 0, 100.0), window);
+        assert_eq!(unseen.next(second, 1_000_000, 100.0), window);
+    }
+
+    #[test]
+    fn a_window_waits_for_a_program_that_has_no_cpu() {
+        let (mut state, mut waited) = (State::Window(WINDOW), Duration::ZERO);
+        while let State::Window(period) = state {
+            waited += period;
+            state = state.next(period, 0, 100.0);
+        }
+        // 3, 6, 12, 24, 48, 96 and 160 ms; then it may wait for something else.
+        assert_eq!((state, waited), (State::Watched(WATCHED), Duration::from_millis(349)));
+        let late = State::Window(8 * WINDOW);
+        assert_eq!(late.next(8 * WINDOW, 100_000, 100.0).period(), Duration::from_millis(60));
     }
 
     #[test]
     fn windows_are_short_and_their_distance_varies() {
-        let fast = |nanos| State::Window.next(Duration::from_nanos(nanos), 1_000_000, 100.0).period();
+        let fast = |nanos| State::Window(WINDOW).next(Duration::from_nanos(nanos), 1_000_000, 100.0).period();
         assert_eq!(fast(5_061_000), Duration::from_millis(60));
         assert_eq!(fast(5_061_500), Duration::from_millis(90));
         assert_eq!(fast(5_061_999), Duration::from_micros(60_000 + 59_940));
@@ -291,7 +308,7 @@ mod tests {
         let (mut clusters, mut at) = (Clusters::default(), 50);
         loop {
             let elapsed = Duration::from_nanos(5_061_000 + (random.unit() * 1e3) as u64);
-            at += State::Window.next(elapsed, 1_000_000, 100.0).period().as_millis() as usize;
+            at += State::Window(WINDOW).next(elapsed, 1_000_000, 100.0).period().as_millis() as usize;
             let Some(window) = milliseconds.get(at..at + WINDOW.as_millis() as usize) else { break };
             let (calls, ns) = of(window);
             clusters.add(calls, ns as u64);
