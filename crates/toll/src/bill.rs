@@ -183,6 +183,7 @@ fn whole(
                 let text = format!("{share} of the CPU time is unattributed: {why}");
                 row.warnings.push(Warning::new(warning::UNATTRIBUTED, text));
             }
+            row.warnings.extend(contradiction(account, counts, &parts));
             parts.extend(waiting(counts, &stamped));
             parts
         }
@@ -191,7 +192,7 @@ fn whole(
     row.warnings.extend(counted.warnings.iter().cloned());
     if !prices.disturbed.is_empty() {
         let text = format!(
-            "other tasks disturbed the measurement of {}: what is priced by that has no price; repeat it on a quieter machine",
+            "what is priced by {} has no price here: other tasks disturbed that measurement; repeat it on a quieter machine",
             prices.disturbed.join(", ")
         );
         row.warnings.push(Warning::new(warning::UNPRICED, text));
@@ -200,6 +201,31 @@ fn whole(
         unpriced(&mut row, boundaries);
     }
     row
+}
+
+/// Warns where times that are estimated from windows contradict the kernel's own accounts. A tick that arrives on the way into
+/// the kernel or back is accounted where interrupts are enabled again, so that tolls can be on either side.
+fn contradiction(account: &Account, counts: &Counts, parts: &[Phase]) -> Option<Warning> {
+    // Only the parent of all has their accounts.
+    if counts.unseen == 0 || counts.left_running > 0 || account.end == End::Watched {
+        return None;
+    }
+    let of = |name: PhaseName| parts.iter().find(|part| part.name == name)?.ns;
+    let user = of(phase::USER)?;
+    let on_the_way: f64 = [phase::TOLL, phase::COUNTING].into_iter().filter_map(of).map(|ns| ns.ci[1]).sum();
+    let cpu = account.cpu.as_nanos() as f64;
+    let [least, most] = account.user_interval(tick());
+    let (low, high) = (user.ci[0] - UNATTRIBUTED * cpu, user.ci[1] + on_the_way + UNATTRIBUTED * cpu);
+    let share = |ns: f64| percent(ns / cpu);
+    let text = format!(
+        "the times of {} calls are estimated, and contradict the kernel's own accounts: these have {} to {} of the CPU time \
+         in the program's own code, the bill has {}; with --timeline FILE every call is seen",
+        counts.unseen,
+        share(least),
+        share(most),
+        share(user.estimate)
+    );
+    (most < low || least > high).then(|| Warning::new(warning::CONTRADICTED, text))
 }
 
 /// What counting added to the calls of a run that was timed.
@@ -211,8 +237,9 @@ fn counting(counted: &Counted) -> Option<Estimate> {
 /// The parts by the kernel's accounts: what is not toll of the time in the kernel is work.
 fn accounted(account: &Account, tolls: Option<Estimate>, counting: Option<Estimate>) -> Vec<Phase> {
     let ns = |time: Duration| Estimate::point(time.as_nanos() as f64);
-    let user =
-        Estimate::within(ns(account.cpu).estimate * account.user_share(), account.user_interval(tick()));
+    // The middle, and not the share itself: that of a few ticks is often none or all of them.
+    let [low, high] = account.user_interval(tick());
+    let user = Estimate::within((low + high) / 2.0, [low, high]);
     let system = ns(account.cpu).minus(&user);
     let mut parts = vec![part(phase::USER, Evidence::Accounted, user)];
     let known = Estimate::sum([tolls, counting].into_iter().flatten());
@@ -396,4 +423,38 @@ fn sum<'a>(boundaries: impl Iterator<Item = &'a Measurement>, name: PhaseName) -
 
 fn part(name: PhaseName, evidence: Evidence, ns: Estimate) -> Phase {
     Phase { ns: Some(ns), ..Phase::new(name, evidence) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program of one second, as the kernel's accounts and the parts of its bill see its own code.
+    fn is_contradicted(accounted_ms: u64, user_ms: f64, toll_ms: f64, unseen: u64) -> bool {
+        let time = Duration::from_millis;
+        let account = Account {
+            end: End::Exited(0),
+            cpu: time(1_000),
+            user: time(accounted_ms),
+            system: time(1_000 - accounted_ms),
+            ..Account::of_other(time(1_000))
+        };
+        let parts = [(phase::USER, user_ms), (phase::TOLL, toll_ms)]
+            .map(|(name, ms)| part(name, Evidence::Difference, Estimate::point(ms * 1e6)));
+        contradiction(&account, &Counts { unseen, ..Counts::default() }, &parts).is_some()
+    }
+
+    #[test]
+    fn times_of_windows_are_compared_with_the_accounts_of_the_kernel() {
+        assert!(!is_contradicted(500, 500.0, 0.0, 1));
+        // The calls between windows took longer than those in windows: what they took more looks like the program's own code.
+        assert!(is_contradicted(200, 500.0, 0.0, 1));
+        assert!(!is_contradicted(200, 500.0, 0.0, 0), "all calls were timed");
+        // They took less.
+        assert!(is_contradicted(500, 200.0, 0.0, 1));
+        // The ways into the kernel and back are accounted on either side.
+        assert!(!is_contradicted(500, 200.0, 300.0, 1));
+        // 250 ticks of 4 ms are too few to tell 15 %.
+        assert!(!is_contradicted(350, 500.0, 0.0, 1));
+    }
 }
