@@ -6,7 +6,7 @@ use crate::notes::warnings;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, painted, title, wrap};
-use tollgate_record::family::{CallSite, ExecFound, Frame, RefillFound, TimingWindows};
+use tollgate_record::family::{CallSite, ExecFound, Frame, RefillFound, TimingWindows, TollFound};
 use tollgate_record::number::{bytes, count, figure, percent, time};
 use tollgate_record::{Measurement, Phase, Run, counter, phase};
 
@@ -15,8 +15,8 @@ const SHOWN: usize = 12;
 
 /// The headings of the kinds, in the order of the table.
 const KINDS: [(&str, &str); 8] = [
-    ("system call", "system calls"),
-    ("fault", "page faults"),
+    ("system call", "system calls: the program asks the kernel"),
+    ("fault", "page faults: a page is used that was not ready"),
     ("signal", "signals received"),
     ("switch", "switches to another task (inside of calls)"),
     ("wake-up", "tasks woken (inside of calls)"),
@@ -91,23 +91,41 @@ fn prose(text: &str, style: &Style, indent: &str) -> Vec<String> {
     lines.map(|line| line.replace(NO_BREAK, " ")).collect()
 }
 
+/// What the kinds of page faults are.
+const FAULTS: [(&str, &str); 7] = [
+    ("anonymous", "new memory"),
+    ("zero page", "read before written"),
+    ("file", "in memory"),
+    ("minor", "no device"),
+    ("major", "read from a device"),
+    ("huge", "a huge page"),
+    ("protection", "refused"),
+];
+
+/// `read`, or `file (in memory)`.
+fn boundary(toll: &TollFound) -> String {
+    let meaning = FAULTS.iter().find(|(name, _)| toll.kind == "fault" && *name == toll.name);
+    meaning.map_or_else(|| toll.name.clone(), |(name, meaning)| format!("{name} ({meaning})"))
+}
+
 /// How the counts are known, in a sentence.
 fn counted(found: &ExecFound) -> String {
     let mut text = match found.source.as_str() {
-        "bpf" => "Counted in the kernel, in the run that was timed.".into(),
-        "perf" => "Counted by the kernel's events, in the run that was timed.".into(),
+        "bpf" => "Counted in the kernel while it ran (BPF).".into(),
+        "perf" => "Counted by the kernel's events while it ran (perf).".into(),
         "ptrace" => {
             let slowed = found
                 .counting_slowdown
                 .filter(|times| *times >= 1.0)
                 .map_or_else(String::new, |times| format!(", which took {} times as long", figure(times)));
-            format!("Counted in a run of its own{slowed}; timed in a second, undisturbed run.")
+            format!("Counted in a run of its own (ptrace){slowed}; timed in a second, undisturbed run.")
         }
         _ => "Nothing was counted: these are the kernel's accounts.".to_owned(),
     };
     if let Some(TimingWindows { windows, timed, unseen }) = found.windows {
         text.push_str(&format!(
-            " It called too often to time each call. All are counted; the times of {} are estimated from {} in {} windows.",
+            " It makes system calls too often to time each one: all are counted, and the times of {} are estimated from {} that \
+             were timed in {} short windows.",
             count(unseen), count(timed), count(windows)
         ));
     }
@@ -254,7 +272,7 @@ fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [Te
         Some(unit(ns / row.crossings.max(1) as f64))
     };
     [
-        clean(&toll.name, style).into(),
+        clean(&boundary(&toll), style).into(),
         count(row.crossings).into(),
         wall.map_or_else(String::new, |wall| figure(row.crossings as f64 / wall)).into(),
         toll.price_ns.map_or_else(String::new, |[ns, ..]| unit(ns)).into(),
@@ -295,7 +313,8 @@ fn call_sites(whole: &Measurement, style: &Style) -> Vec<String> {
     for site in &found.sites {
         let cost =
             site.ns.map_or_else(String::new, |[ns, ..]| format!("{}, {}: ", time(ns), percent(ns / total)));
-        let line = format!("{cost}{} x {}", site.name, count(site.crossings));
+        let kind = if site.kind == "fault" { "page fault " } else { "" };
+        let line = format!("{cost}{kind}{} x {}", site.name, count(site.crossings));
         text.extend(prose(&line, style, "  "));
         let callers = prose(&callers(site, SHOWN), style, "    ");
         text.extend(callers.iter().map(|line| style.paint(Paint::Dim, line)));
@@ -335,11 +354,13 @@ mod tests {
     #[test]
     fn a_bill_says_which_times_are_estimated() {
         let found = ExecFound { source: "bpf".into(), ..ExecFound::default() };
-        assert_eq!(counted(&found), "Counted in the kernel, in the run that was timed.");
+        assert_eq!(counted(&found), "Counted in the kernel while it ran (BPF).");
         let windows = Some(TimingWindows { windows: 12, timed: 34_000, unseen: 1_966_000 });
         let text = counted(&ExecFound { windows, ..found });
         assert!(
-            text.contains("All are counted; the times of 1,966,000 are estimated from 34,000 in 12 windows."),
+            text.contains(
+                "all are counted, and the times of 1,966,000 are estimated from 34,000 that were timed in 12"
+            ),
             "{text}"
         );
     }
