@@ -48,6 +48,7 @@ static BENCHES: &[Bench] = &[
     ("crossing", families::crossing),
     ("lat-ctx", lat_ctx::beside_lmbench),
     ("exec-overhead", |tool, _| exec::overhead(tool)),
+    ("exec-windows", |tool, _| exec::windows(tool)),
     ("exec-unattributed", |tool, _| exec::unattributed(tool)),
     ("exec-planted", |tool, _| exec::planted(tool)),
     ("exec-alike", |tool, _| exec::false_alarms(tool)),

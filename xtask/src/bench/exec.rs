@@ -127,6 +127,68 @@ pub(super) fn overhead(tool: &Tool) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
+/// Programs that call so often that their calls are timed in windows: what they cross changes all the time, or is rare.
+const CHANGING: &[(&str, &str)] = &[
+    (
+        "alternates",
+        "for r in range(100):\n for i in range(9000): getppid()\n for i in range(4500): pread(z, 4096, 0)",
+    ),
+    ("grows", "for i in range(900000): pread(z, 1 + i // 110, 0)"),
+    ("is rare", "for r in range(40):\n for i in range(30000): getppid()\n pread(z, 1 << 22, 0)"),
+    (
+        "comes once",
+        "for r in range(900000): getppid()\nfor r in range(40): pread(z, 1 << 20, 0)\nfor r in range(900000): getppid()",
+    ),
+];
+
+/// What windows say of the kernel's work, beside what runs say of which all entries are seen.
+pub(super) fn windows(tool: &Tool) -> Result<Vec<Figure>> {
+    let folder = tempfile::tempdir()?;
+    let (file, timeline) = (folder.path().join("bill.json"), folder.path().join("timeline.json"));
+    if let Some(figure) = refused(tool, &file)? {
+        return Ok(vec![figure]);
+    }
+    if program("python3").is_none() {
+        return Ok(vec![skipped("exec in windows", "python3 is missing")]);
+    }
+    let timeline = timeline.to_string_lossy();
+    // The share of the kernel's work in the CPU time, and half of its interval; and whether there were windows.
+    let share = |options: &[&str], script: &str| -> Result<(f64, f64, bool)> {
+        let script = format!("from os import *; z = open('/dev/zero', O_RDONLY)\n{script}");
+        let words = ["python3", "-I", "-B", "-c", &script];
+        let run = bill(tool, &file, &[&["--count", "bpf", "--price", "none"], options].concat(), &words)?;
+        let whole = row(&run, "exec/total").context("a total")?;
+        let work = whole.phase(phase::KERNEL_WORK).and_then(|part| part.ns).context("work")?;
+        let cpu = whole.ns.context("CPU time")?.estimate;
+        let in_windows = whole.found.exec().is_some_and(|found| found.windows.is_some());
+        Ok((work.estimate / cpu * 100.0, work.half_width() / cpu * 100.0, in_windows))
+    };
+    let (mut apart, mut beyond) = (Vec::new(), 0);
+    for (name, script) in CHANGING {
+        for _ in 0..REPEATS {
+            let (all, all_error, _) = share(&["--timeline", &timeline], script)?;
+            let (some, error, in_windows) = share(&[], script)?;
+            println!("  what {name}: {all:.1} ± {all_error:.1} %, in windows {some:.1} ± {error:.1} %");
+            if in_windows {
+                apart.push((some - all).abs());
+                beyond += usize::from((some - all).abs() > all_error.hypot(error) + 2.0);
+            }
+        }
+    }
+    let farthest = apart.iter().copied().fold(0.0, f64::max);
+    let what = "% of the CPU time between the kernel's work in windows and with all entries seen";
+    Ok(vec![
+        at_least("programs that were timed in windows", apart.len() as f64, 1.0),
+        at_most(&format!("{what}, median"), median(apart.clone()), 3.0),
+        at_most(&format!("{what}, farthest"), farthest, 10.0),
+        at_most(
+            &format!("of {} of these, more than 2 % beyond the interval", apart.len()),
+            beyond as f64,
+            1.0,
+        ),
+    ])
+}
+
 /// What another counter adds to a call, by elapsed time.
 fn beside(words: &[&str]) -> Result<Figure> {
     // Fewer, because these slow a call by a thousand times as much.
