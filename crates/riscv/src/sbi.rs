@@ -38,6 +38,9 @@ impl Machine {
         hart.medeleg = 0xb1ff;
         hart.mideleg = interrupt::SUPERVISOR;
         hart.mcounteren = 0xffff_ffff;
+        // cycle, time and instret, as OpenSBI leaves it (lib/sbi/sbi_hart.c); Linux 6.12 does not set it without counters of
+        // its firmware, and its vDSO reads the time in user mode.
+        hart.scounteren = 7;
         // Every optional feature that exists is on; cache blocks are flushed where they would be invalidated (CBIE).
         let _ = hart.csr_write(MENVCFG, !(1 << 5 | 1));
         hart.pc = hart.canonical(address);

@@ -136,6 +136,24 @@ fn the_timer_interrupts_supervisor_mode_at_its_time() {
     assert_eq!((machine.csr(0x142), machine.x(T0)), (Some(1 << 63 | 5), 50));
 }
 
+/// A program reads its three counters without a trap; the first is its `ecall`.
+#[test]
+fn programs_may_read_the_time() {
+    let (sepc, scause, handler, program) = (0x141, 0x142, 0x100, 0x80);
+    let mut a = Asm::default();
+    a.op(Op::Auipc, T0, 0, 0, 0);
+    a.op(Op::Addi, T1, T0, 0, handler).csrw(0x105, T1);
+    a.op(Op::Addi, T1, T0, 0, program).csrw(sepc, T1).op(Op::Sret, 0, 0, 0, 0);
+    a.0.resize(program as usize, 0);
+    a.csrr(A1, 0xc00).csrr(A1, 0xc01).csrr(A1, 0xc02).op(Op::Ecall, 0, 0, 0, 0);
+    a.0.resize(handler as usize, 0);
+    a.csrr(T2, scause);
+    power_off(&mut a);
+    let mut machine = start(&supervisor(&a), 1);
+    assert_eq!(machine.run(1000, &mut ()), Stop::Exit { code: 0 });
+    assert_eq!(machine.x(T2), 8);
+}
+
 /// Hart 0 starts hart 1 and waits for its software interrupt; hart 1 counts to 100,000, prints, interrupts hart 0 and
 /// stops itself. Hart 0 prints and switches off.
 fn two_harts() -> Vec<u8> {
