@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 
 use tollgate_record::number::count;
 use tollgate_riscv::{
-    Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, Observer, SnapshotError, Step,
-    Stop, Storage,
+    Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, Observer, Privilege,
+    SnapshotError, Step, Stop, Storage, Trap,
 };
+
+use crate::trace::FirstTrap;
 
 pub use terminal::Terminal;
 pub use until::Until;
@@ -34,6 +36,8 @@ pub struct BootJob {
     pub initrd: Option<Vec<u8>>,
     /// The kernel's command line.
     pub append: String,
+    /// Whether there is a network device.
+    pub network: bool,
     /// When to stop a kernel that does not end.
     pub max_instructions: u64,
 }
@@ -70,8 +74,12 @@ pub enum BootEnding {
     Interrupted,
     /// It waits for input, and there is no more.
     NoInput,
-    /// It does nothing but trap; the pc.
-    Stuck(u64),
+    /// It does nothing but trap; the first of these traps.
+    Stuck(Trap),
+    /// It is at an instruction that jumps to itself, and takes no interrupts; the pc.
+    Caught(u64),
+    /// It printed that it gives up, and nothing since.
+    Panicked,
 }
 
 /// How a kernel ran.
@@ -116,9 +124,14 @@ impl BootOutcome {
             BootEnding::NoInput => {
                 format!("stopped {after}: the kernel waits, nothing can wake it, and the input has ended")
             }
-            BootEnding::Stuck(pc) => {
-                format!("stopped {after}: nothing but traps; the handler at {pc:#x} traps itself")
-            }
+            BootEnding::Stuck(Trap { cause, epc, tval, handler, .. }) => format!(
+                "stopped {after}: {cause} at {epc:#x} (tval {tval:#x}), and the handler at {handler:#x} does nothing but trap \
+                 again"
+            ),
+            BootEnding::Caught(pc) => format!(
+                "stopped {after}: the instruction at {pc:#x} jumps to itself, and interrupts are disabled"
+            ),
+            BootEnding::Panicked => format!("stopped {after}: the kernel panicked"),
         };
         let mut text = what;
         if !self.last_lines.is_empty() {
@@ -136,6 +149,8 @@ impl BootOutcome {
 const SLICE: u64 = 1 << 20;
 /// Slices in which nothing retires, after which a guest counts as stuck.
 const STUCK: u32 = 8;
+/// Slices in which a kernel that gave up prints nothing and runs no program, after which it is believed.
+const SILENT: u32 = 64;
 /// The longest that an idle machine waits for input before it looks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
 const LAST_LINES: usize = 8;
@@ -178,6 +193,7 @@ pub fn prepare(job: &BootJob, drive: Option<Box<dyn Storage>>) -> Result<Machine
         initrd: job.initrd.as_deref(),
         drive,
         console: job.append.contains("console=hvc"),
+        network: job.network,
         seed: 0,
     })?;
     Ok(machine)
@@ -219,7 +235,16 @@ pub(crate) fn run_watched<W: Watching>(
     watch: &mut W,
 ) -> Result<BootOutcome, KernelError> {
     let pending = input.first.iter().copied().collect();
-    let mut run = Run { left: max_instructions, until, found: false, pending, open: true, tail: Vec::new() };
+    let mut run = Run {
+        left: max_instructions,
+        until,
+        found: false,
+        pending,
+        open: true,
+        tail: Vec::new(),
+        silent: None,
+        first: FirstTrap::default(),
+    };
     let ending = run.drive(machine, input, console, interrupted, watch)?;
     let text = String::from_utf8_lossy(&run.tail).into_owned();
     let lines: Vec<String> =
@@ -251,6 +276,12 @@ fn step_to<O: Observer>(machine: &mut Machine, address: u64, budget: u64, watch:
     (Stop::Budget, budget)
 }
 
+/// Whether a kernel printed that it gives up: Linux that does not reboot after it (kernel/panic.c), or xv6 (kernel/printf.c).
+pub(crate) fn gave_up(console: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(console);
+    text.lines().any(|line| line.contains("---[ end Kernel panic") || line.starts_with("panic: "))
+}
+
 struct Run<'a> {
     left: u64,
     until: Option<&'a Until>,
@@ -261,6 +292,9 @@ struct Run<'a> {
     /// Whether more may be typed.
     open: bool,
     tail: Vec<u8>,
+    /// Slices since the kernel gave up.
+    silent: Option<u32>,
+    first: FirstTrap,
 }
 
 impl Run<'_> {
@@ -286,7 +320,7 @@ impl Run<'_> {
             let budget = self.until.map_or(SLICE, |until| until.ahead(machine)).min(SLICE).min(self.left);
             let (stop, steps) = match self.until {
                 Some(&Until::Address(address)) => step_to(machine, address, budget, watch),
-                _ => (machine.run(budget, watch), budget),
+                _ => (machine.run(budget, &mut (&mut self.first, &mut *watch)), budget),
             };
             self.left -= steps;
             watch.pause()?;
@@ -300,13 +334,21 @@ impl Run<'_> {
             let retired = machine.instret() - instret;
             without_progress =
                 if retired == 0 && machine.elapsed() == elapsed { without_progress + 1 } else { 0 };
+            self.silent =
+                self.silent.filter(|_| machine.privilege() != Privilege::User).map(|slices| slices + 1);
             match stop {
                 Stop::Exit { code } => return Ok(BootEnding::PoweredOff(code)),
                 Stop::Reboot => return Ok(BootEnding::Rebooted),
                 Stop::Idle if self.open => self.wait(input, LOOK),
                 Stop::Idle if self.pending.is_empty() => return Ok(BootEnding::NoInput),
                 _ if self.left == 0 => return Ok(BootEnding::Budget),
-                _ if without_progress >= STUCK => return Ok(BootEnding::Stuck(machine.pc())),
+                _ if machine.is_caught() => return Ok(BootEnding::Caught(machine.pc())),
+                _ if self.silent >= Some(SILENT) => return Ok(BootEnding::Panicked),
+                _ if without_progress >= STUCK => match self.first.0 {
+                    Some(trap) => return Ok(BootEnding::Stuck(trap)),
+                    // It waits for another hart.
+                    None => without_progress = 0,
+                },
                 _ => {}
             }
             // Most of the slice was skipped by waiting: a person would see timers run ahead.
@@ -345,6 +387,7 @@ impl Run<'_> {
         }
         self.tail.extend(&written[written.len().saturating_sub(LAST_BYTES)..]);
         self.tail.drain(..self.tail.len().saturating_sub(LAST_BYTES));
+        self.silent = gave_up(&self.tail).then_some(0);
         console.write_all(&written)?;
         console.flush()
     }

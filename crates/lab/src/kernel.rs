@@ -22,7 +22,7 @@ use crate::rtl::proof;
 use crossings::EVICTED;
 pub use crossings::{CROSSINGS, Kind, System, crossing};
 pub use rules::Rules;
-use watch::{Bill, Watch};
+use watch::{Bill, OnHart, Watch};
 
 /// Makes the crossings: `guests/riscv/programs/probe.c`.
 static PROBE: &[u8] = include_bytes!("../../../guests/riscv/images/probe.elf");
@@ -60,6 +60,8 @@ pub struct Kernel {
     pub drive: Option<Vec<u8>>,
     /// If `None`, those of the kernel whose trap handler is among the symbols.
     pub rules: Option<Rules>,
+    /// The harts of its machine; 0 counts as 1.
+    pub harts: usize,
 }
 
 /// A machine whose first process waits for what it is to cross, and what is known of its kernel.
@@ -93,6 +95,10 @@ pub enum BillError {
     Drive,
     #[error("not a file system of xv6 with a file init of {0} bytes or more in its root")]
     NotXv6(usize),
+    #[error("xv6 moves its processes between harts, and a bill is of one hart: leave --harts out")]
+    Harts,
+    #[error("{0} needs another hart: boot the kernel with --harts {1}")]
+    OneHart(&'static str, usize),
     #[error("xv6 boots in a moment, so its machine is not saved: leave --save out")]
     NotSaved,
     #[error("a saved machine is Linux's; boot this kernel with --kernel")]
@@ -118,12 +124,13 @@ impl Ready {
     /// # Errors
     /// A kernel that does not start the process, or whose symbols or rules are not known.
     pub fn boot(kernel: Kernel, isa: Isa) -> Result<Self, BillError> {
-        let Kernel { image, map, drive, rules } = kernel;
+        let Kernel { image, map, drive, rules, harts } = kernel;
         let symbols = symbols(&image, map.as_deref())?;
         let rules = rules_for(rules, &symbols)?;
         let drive = match (rules.system, drive) {
             (System::Linux, None) => None,
             (System::Linux, Some(_)) => return Err(BillError::Drive),
+            (System::Xv6, _) if harts > 1 => return Err(BillError::Harts),
             (System::Xv6, None) => return Err(BillError::NoDrive),
             (System::Xv6, Some(mut drive)) => {
                 xv6::install(&mut drive, PROBE_XV6).ok_or(BillError::NotXv6(PROBE_XV6.len()))?;
@@ -136,7 +143,7 @@ impl Ready {
         let mut machine = boot::prepare(
             &BootJob {
                 isa,
-                harts: 1,
+                harts: harts.max(1),
                 ram_bytes: if is_linux { RAM_BYTES } else { RAM_BYTES_XV6 },
                 kernel: image,
                 firmware: is_linux.then_some(Firmware::BuiltIn),
@@ -147,13 +154,15 @@ impl Ready {
                 } else {
                     String::new()
                 },
+                network: false,
                 max_instructions: 0,
             },
             storage(),
         )?;
         let mut console = Vec::new();
-        let asks = |(): &(), console: &[u8]| console.windows(QUESTION.len()).any(|text| text == QUESTION);
-        if !run(&mut machine, BOOT, 1 << 20, &mut (), &mut console, &[], asks) {
+        let asks = |console: &[u8]| console.windows(QUESTION.len()).any(|text| text == QUESTION);
+        let ends = |(): &(), console: &[u8]| asks(console) || boot::gave_up(console);
+        if !run(&mut machine, BOOT, 1 << 20, &mut (), &mut console, &[], ends) || !asks(&console) {
             return Err(BillError::NoProcess(last_lines(&console)));
         }
         // xv6 does nothing in the background, and its scheduler never waits.
@@ -182,9 +191,14 @@ impl Ready {
         Ok(Self { symbols, rules, kernel: version(image), machine })
     }
 
-    /// What its first process can cross.
+    /// What its first process can cross, if there are harts enough.
     pub fn crossings(&self) -> &'static [Kind] {
         self.rules.system.crossings()
+    }
+
+    /// The harts of its machine.
+    pub fn harts(&self) -> usize {
+        self.machine.config().harts
     }
 
     /// The machine as a file.
@@ -205,11 +219,15 @@ impl Ready {
     pub fn measure(mut self, job: &KernelJob) -> Result<Vec<Measurement>, BillError> {
         let rules = self.rules;
         let system = rules.system;
+        let harts = self.machine.config().harts;
+        if let Some(kind) = job.crossings.iter().find(|kind| kind.harts > harts) {
+            return Err(BillError::OneHart(kind.name, kind.harts));
+        }
         let entry = rules.entry(&self.symbols).ok_or_else(|| BillError::NoEntry(rules.entry.clone()))?;
         let marks: Vec<String> = job.crossings.iter().map(|kind| kind.mark().to_string()).collect();
         let line = format!("{}\n", marks.join(" "));
 
-        let mut first = FirstCall { number: system.first_call(), handler: None };
+        let mut first = FirstCall { number: system.first_call(), hart: 0, handler: None };
         let mut console = Vec::new();
         let machine = &mut self.machine;
         // In short pieces: the crossings begin a moment after the first call.
@@ -221,9 +239,12 @@ impl Ready {
         let moved = rules.moved(&self.symbols);
         let symbols = self.symbols.into_iter().chain(moved);
         let symbols = symbols.map(|(name, address)| (name, address.wrapping_add(bias))).collect();
-        let tick = CROSSINGS.iter().find(|kind| kind.warm.is_none()).map_or(0, Kind::mark);
-        let mut watch = Watch::new(symbols, rules, tick, job.core.as_ref(), &machine.code())?;
-        run(machine, WATCHED, 1 << 20, &mut watch, &mut console, &[], |watch, _| watch.done);
+        let watch = Watch::new(symbols, rules, job.core.as_ref(), &machine.code())?;
+        let mut watch = OnHart::new(first.hart, watch);
+        run(machine, WATCHED, 1 << 20, &mut watch, &mut console, &[], |on, console| {
+            on.watch.done || boot::gave_up(console)
+        });
+        let watch = watch.watch;
 
         if let Some((counted, retired)) = watch.wrong {
             return Err(BillError::Sum { counted, retired });
@@ -232,15 +253,22 @@ impl Ready {
         let mut results = Vec::new();
         for &kind in &job.crossings {
             let found = watch.crossings.get(&kind.mark()).map_or(&[][..], Vec::as_slice);
-            let evicted = if kind.warm.is_some() { EVICTED } else { 0 };
+            let evicted = if kind.interrupt.is_none() { EVICTED } else { 0 };
             let missing = || BillError::NoCrossings(kind.name, last_lines(&console));
-            let warm = found.len().checked_sub(evicted).filter(|&warm| warm >= kind.warm.unwrap_or(2));
+            let warm = found.len().checked_sub(evicted).filter(|&warm| warm >= kind.warm);
             let (warm, evicted) = found.split_at(warm.ok_or_else(missing)?);
             // The first half warms the caches.
             let warm = &warm[warm.len() / 2..];
+            let beside = if harts > 1 { format!("; one of {harts} harts") } else { String::new() };
             let about = |caches| match caches {
-                Caches::Warm => format!("{}; warm, the median one", kind.about),
-                _ => format!("{}; after the program read {}, the median one", kind.about, system.evicts()),
+                Caches::Warm => format!("{}; warm, the median one{beside}", kind.about),
+                _ => {
+                    format!(
+                        "{}; after the program read {}, the median one{beside}",
+                        kind.about,
+                        system.evicts()
+                    )
+                }
             };
             let entry = |caches, bills| {
                 entry_of(job, &self.kernel, &isa, kind, (caches, about(caches)), bills, &watch)
@@ -326,12 +354,20 @@ fn last_lines(console: &[u8]) -> String {
 /// Waits for the call that the process begins with.
 struct FirstCall {
     number: u64,
+    /// Whose turn it is, until the call: whose it was.
+    hart: usize,
     /// Where the kernel takes traps.
     handler: Option<u64>,
 }
 
 impl Observer for FirstCall {
     const TRAP: bool = true;
+
+    fn hart(&mut self, hart: usize) {
+        if self.handler.is_none() {
+            self.hart = hart;
+        }
+    }
 
     fn trap(&mut self, trap: &Trap) {
         if trap.from == Privilege::User

@@ -1,7 +1,7 @@
 //! Where a program's cycles go on a core: by function and cause.
 
 use tollgate_riscv::timing::{Causes, Core, CoreError, Fast};
-use tollgate_riscv::{Access, Code, Observer, Pass, Retired, Several, Trap, Walk};
+use tollgate_riscv::{Access, Code, EventCounts, Observer, Pass, Retired, Several, Trap, Walk};
 
 use crate::profile::Profile;
 use crate::rtl::proof;
@@ -19,6 +19,8 @@ pub struct ProgramLedger {
     runs: Vec<Pass>,
     /// How many more cycles than instructions the guest's `mcycle` counts so far, if it counts the core's.
     ahead: Option<i64>,
+    /// The events that the guest knows of.
+    events: EventCounts,
     /// The core.
     pub core: String,
     /// How well it is proven against its RTL, if it was compared.
@@ -38,6 +40,7 @@ impl ProgramLedger {
             stacks: Stacks::new(profile.len()),
             runs: Vec::new(),
             ahead: None,
+            events: EventCounts::default(),
             profile,
             core: core.name.clone(),
             proof: proof(core),
@@ -125,6 +128,15 @@ impl Observer for ProgramLedger {
         let Some(before) = &mut self.ahead else { return 0 };
         let ahead = self.clock.cycles() as i64 - retired as i64;
         ahead - std::mem::replace(before, ahead)
+    }
+
+    fn happened(&mut self) -> EventCounts {
+        if self.ahead.is_none() {
+            return EventCounts::default();
+        }
+        let now = self.clock.counts().events();
+        let before = std::mem::replace(&mut self.events, now);
+        std::array::from_fn(|n| now[n] - before[n])
     }
 
     fn walk(&mut self, walk: &Walk) {

@@ -21,7 +21,7 @@ use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::symbols::Symbols;
 use crate::tier::{Tier, TierError};
-use crate::trace::{Filter, Trace, Tracer};
+use crate::trace::{Filter, FirstTrap, Trace, Tracer};
 
 use caches::Caches;
 use fence::Fence;
@@ -385,20 +385,6 @@ fn spare(bytes: u64) -> Result<(), ProgramError> {
             Vec::<u8>::new().try_reserve_exact(size).map_err(|_| ProgramError::NoMemory(bytes))
         }
         _ => Ok(()),
-    }
-}
-
-/// The trap at which a program stopped to make progress: the first since an instruction retired.
-#[derive(Default)]
-struct FirstTrap(Option<Trap>);
-
-impl Observer for FirstTrap {
-    const TRAP: bool = true;
-
-    fn trap(&mut self, trap: &Trap) {
-        if self.0.is_none_or(|first| first.instret != trap.instret) {
-            self.0 = Some(*trap);
-        }
     }
 }
 

@@ -155,3 +155,17 @@ impl Observer for Tracer {
         );
     }
 }
+
+/// The trap at which a guest stopped to make progress: the first since an instruction retired.
+#[derive(Default)]
+pub(crate) struct FirstTrap(pub(crate) Option<Trap>);
+
+impl Observer for FirstTrap {
+    const TRAP: bool = true;
+
+    fn trap(&mut self, trap: &Trap) {
+        if self.0.is_none_or(|first| first.instret != trap.instret) {
+            self.0 = Some(*trap);
+        }
+    }
+}

@@ -69,9 +69,15 @@ fn how_a_kernel_ends_is_said_with_its_last_lines() {
     let path = dir.path().join("Image");
     let spin = op(Op::Jal, 0, 0, 0, 0);
     let wait = [op(Op::Wfi, 0, 0, 0, 0), op(Op::Jal, 0, 0, 0, -4)];
-    let cases: [(&[Insn2], BootEnding, &str); 3] = [
+    let run_on = [op(Op::Addi, 5, 5, 0, 1), op(Op::Jal, 0, 0, 0, -4)];
+    let cases: [(&[Insn2], BootEnding, &str); 4] = [
         (&[op(Op::Ecall, 0, 0, 0, 0)], BootEnding::PoweredOff(0), "powered off after 6 instructions"),
-        (&[spin], BootEnding::Budget, "--max-instructions gives it more; the kernel's last lines:\n  K"),
+        (
+            &[spin],
+            BootEnding::Caught(0x8020_0050),
+            "the instruction at 0x80200050 jumps to itself, and interrupts are disabled; the kernel's last lines:\n  K",
+        ),
+        (&run_on, BootEnding::Budget, "--max-instructions gives it more; the kernel's last lines:\n  K"),
         (&wait, BootEnding::NoInput, "the input has ended; the kernel's last lines:\n  K"),
     ];
     for (then, ending, sentence) in cases {
@@ -85,7 +91,39 @@ fn how_a_kernel_ends_is_said_with_its_last_lines() {
     fs::write(&path, prints(b'K', &[op(Op::Jalr, 0, 0, 0, 0)])).unwrap();
     let long = BootRequest { max_instructions: 100_000_000, ..request(&path) };
     let (outcome, _) = run(&long, b"").unwrap();
-    assert_eq!(outcome.ending, BootEnding::Stuck(0));
+    let sentence =
+        "instruction access fault at 0x0 (tval 0x0), and the handler at 0x0 does nothing but trap again";
+    assert!(outcome.verdict().contains(sentence), "{}", outcome.verdict());
+}
+
+/// Linux prints a time before its last words. A program may print them as well, and a kernel may go on.
+#[test]
+fn a_kernel_that_panics_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("Image");
+    let says = |text: &str, then: &[Insn2]| {
+        let print = |letter: u8| {
+            [op(Op::Addi, 17, 0, 0, 1), op(Op::Addi, 10, 0, 0, i64::from(letter)), op(Op::Ecall, 0, 0, 0, 0)]
+        };
+        let mut code: Vec<Insn2> = text.bytes().flat_map(print).collect();
+        code.extend(then);
+        fs::write(&path, image(&code)).unwrap();
+        let long = BootRequest { max_instructions: 200_000_000, ..request(&path) };
+        run(&long, b"").unwrap().0
+    };
+    let run_on = [op(Op::Addi, 5, 5, 0, 1), op(Op::Jal, 0, 0, 0, -4)];
+    for text in ["[    0.5] ---[ end Kernel panic - not syncing: VFS ]---\n", "\npanic: kerneltrap\n"] {
+        let outcome = says(text, &run_on);
+        assert_eq!(outcome.ending, BootEnding::Panicked, "{text}");
+        assert!(outcome.instructions < 100_000_000);
+        let last = text.trim();
+        let sentence = format!("the kernel panicked; the kernel's last lines:\n  {last}");
+        assert!(outcome.verdict().ends_with(&sentence), "{}", outcome.verdict());
+    }
+    assert_eq!(says("do not panic: wait\n", &run_on).ending, BootEnding::Budget);
+    // It prints on, for ever.
+    let prints_on = [op(Op::Addi, 17, 0, 0, 1), op(Op::Ecall, 0, 0, 0, 0), op(Op::Jal, 0, 0, 0, -8)];
+    assert_eq!(says("panic: no\n", &prints_on).ending, BootEnding::Budget);
 }
 
 /// Functions of a System.map: four instructions print, one switches off, and the jump before them belongs to neither.
@@ -165,7 +203,7 @@ fn what_is_wrong_names_its_option_or_file() {
             "text: as the kernel: neither an ELF file nor",
         ),
         (BootRequest { kernel: Some(dir.path().into()), ..request(&kernel) }, "not a regular file"),
-        (BootRequest { isa: "rv32gc".into(), ..request(&kernel) }, "an image for Rv64, the machine is Rv32"),
+        (BootRequest { isa: "rv32gc".into(), ..request(&kernel) }, "an image for RV64, the machine is RV32"),
         (
             BootRequest { initrd: Some(large.clone()), ..request(&kernel) },
             "large: as the initial RAM disk: 16777216 bytes",

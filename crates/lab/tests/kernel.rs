@@ -95,6 +95,29 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     );
 }
 
+/// An interrupt from the other one of two harts, where it arrives.
+#[test]
+fn the_bill_of_an_interrupt_from_another_hart_adds_up() {
+    let Some(path) = env::var_os("TOLLGATE_LINUX") else {
+        return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
+    };
+    let image = fs::read(Path::new(&path)).unwrap();
+    let mut ready = Ready::boot(Kernel { harts: 2, ..kernel(image) }, isa()).unwrap();
+    let snapshot = ready.save().unwrap();
+    let job = job(&["ipi", "getpid"], Some("rocket"));
+    let results = ready.measure(&job).unwrap();
+    let [ipi, getpid, _] = &results[..] else { panic!("{results:?}") };
+    [ipi, getpid].into_iter().for_each(check);
+    // Each membarrier sends one, and the first half warms the caches.
+    assert_eq!((ipi.proof["traps_per_crossing"], ipi.crossings), (1.0, 100));
+    let function = |part: &str| ipi.counters.keys().any(|name| name.contains(part));
+    // It ends in what membarrier asks of the other hart (kernel/sched/membarrier.c), and no call is made.
+    assert!(function("/ipi_mb/"), "{:?}", ipi.counters);
+    assert!(!function("do_trap_ecall_u"));
+    let restored = Ready::restore(&snapshot, None, None).unwrap().measure(&job).unwrap();
+    assert_eq!(format!("{restored:?}"), format!("{results:?}"));
+}
+
 /// Bills the crossings of the xv6 in the folder `TOLLGATE_XV6`.
 #[test]
 fn the_bill_of_xv6_names_its_instructions_and_adds_up() {

@@ -522,3 +522,39 @@ fn a_trace_can_be_limited_to_modes_and_address_spaces() {
     assert!(trace(&[Privilege::User], Some(satp)) == user && trace(&[Privilege::User], Some(asid)) == user);
     assert_eq!(trace(&[], Some(asid ^ 0x100)), "");
 }
+
+/// A guest that counts the misses of its data cache: 64 lines of 64 bytes that it did not touch before, and then the same ones
+/// again, which fit. Without a core's time there is nothing to count.
+#[test]
+fn counters_of_events_count_those_of_the_core() {
+    let (event, counter) = (0x323, 0xb03);
+    let code = [
+        insn(Op::Addi, 5, 0, 0, 2),
+        insn(Op::Csrrw, 0, 5, 0, event),
+        insn(Op::Auipc, 6, 0, 0, 0x1_0000),
+        insn(Op::Addi, 7, 0, 0, 64),
+        insn(Op::Ld, 8, 6, 0, 0),
+        insn(Op::Addi, 6, 6, 0, 64),
+        insn(Op::Addi, 7, 7, 0, -1),
+        insn(Op::Bne, 0, 7, 0, -12),
+        insn(Op::Csrrs, 10, 0, 0, counter),
+        insn(Op::Auipc, 6, 0, 0, 0x1_0000),
+        insn(Op::Addi, 6, 6, 0, -28),
+        insn(Op::Ld, 8, 6, 0, 0),
+        insn(Op::Ld, 8, 6, 0, 1024),
+        insn(Op::Csrrs, 11, 0, 0, counter),
+        // The misses of both, times 256 the first ones.
+        insn(Op::Sub, 11, 11, 10, 0),
+        insn(Op::Slli, 11, 11, 0, 8),
+        insn(Op::Add, 10, 10, 11, 0),
+        insn(Op::Addi, 17, 0, 0, 93),
+        insn(Op::Ecall, 0, 0, 0, 0),
+    ];
+    let job = job(elf_at(0x8000_0000, &code, &[]));
+    let counted = |time| {
+        let core = Box::new(Core::preset("rocket").expect("a preset"));
+        run(&job, Watch::Ledger(core, time)).expect("runs").0.ending
+    };
+    assert_eq!(counted(GuestTime::Model), Ending::Exited(64));
+    assert_eq!(counted(GuestTime::Functional), Ending::Exited(0));
+}

@@ -7,7 +7,7 @@ use crate::devices::virtio::{Device, Slot};
 use crate::dtb::{self, Equipment};
 use crate::elf::{Elf, LoadError, Segment};
 use crate::isa::Xlen;
-use crate::machine::{CONSOLE_SLOT, DRIVE_SLOT, ENTROPY_SLOT, Machine};
+use crate::machine::{CONSOLE_SLOT, DRIVE_SLOT, ENTROPY_SLOT, Machine, NETWORK_SLOT};
 use crate::map::{RAM_BASE, from_le};
 
 /// What runs in machine mode.
@@ -34,6 +34,8 @@ pub struct Boot<'a> {
     pub drive: Option<Box<dyn Storage>>,
     /// Whether there is a virtio console, to which everything is typed then.
     pub console: bool,
+    /// Whether there is a virtio network device. Nothing else is in its network.
+    pub network: bool,
     /// What the entropy device begins with.
     pub seed: u64,
 }
@@ -51,7 +53,7 @@ pub enum BootError {
         "as the kernel: neither an ELF file nor a RISC-V Linux image; decompress a vmlinuz with gunzip or unzstd first"
     )]
     NotAKernel,
-    #[error("as the kernel: an image for {found:?}, the machine is {expected:?}")]
+    #[error("as the kernel: an image for {found}, the machine is {expected}")]
     KernelWidth { found: Xlen, expected: Xlen },
     #[error("as firmware: {0}")]
     Firmware(LoadError),
@@ -125,6 +127,7 @@ impl Machine {
             virt.slots[DRIVE_SLOT] = Slot::new(drive);
             virt.slots[ENTROPY_SLOT] = Slot::new(Some(Device::Entropy(entropy)));
             virt.slots[CONSOLE_SLOT] = Slot::new(boot.console.then_some(Device::Console));
+            virt.slots[NETWORK_SLOT] = Slot::new(boot.network.then_some(Device::Network));
             slots = (0..virt.slots.len()).filter(|&n| virt.slots[n].device.is_some()).collect();
         }
         let tree = dtb::build(&self.config, &Equipment { slots, initrd, seed }, TREE_ROOM as usize)?;

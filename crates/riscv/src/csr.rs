@@ -151,9 +151,9 @@ impl Hart {
             CYCLEH | MCYCLEH => high(self.retired.wrapping_add(self.cycle_offset))?,
             INSTRETH | MINSTRETH => high(self.retired.wrapping_add(self.instret_offset))?,
             TIMEH => high(time)?,
-            // Zihpm: the counters count nothing.
-            0xc03..=0xc1f | 0xb03..=0xb1f | 0x323..=0x33f => 0,
-            0xc83..=0xc9f | 0xb83..=0xb9f if !rv64 => 0,
+            0xc03..=0xc1f | 0xb03..=0xb1f => low_or_all(self.hpm.value(number)),
+            0xc83..=0xc9f | 0xb83..=0xb9f => high(self.hpm.value(number))?,
+            0x323..=0x33f => self.hpm.event(number),
             SSTATUS => self.status(SSTATUS_WRITABLE | 3 << 32),
             SIE => self.mie & self.mideleg,
             SIP => self.mip & self.mideleg,
@@ -231,8 +231,9 @@ impl Hart {
             MINSTRETH if !rv64 => {
                 self.instret_offset = high(now.wrapping_add(self.instret_offset)).wrapping_sub(next);
             }
-            0xb03..=0xb1f | 0x323..=0x33f => {}
-            0xb83..=0xb9f if !rv64 => {}
+            0xb03..=0xb1f => self.hpm.set(number, low(self.hpm.value(number))),
+            0xb83..=0xb9f if !rv64 => self.hpm.set(number, high(self.hpm.value(number))),
+            0x323..=0x33f => self.hpm.select(number, v),
             SSTATUS => self.write_status(v, SSTATUS_WRITABLE),
             SIE => self.mie = self.mie & !self.mideleg | v & self.mideleg,
             // Of the delegated bits only SSIP can be written from S-mode (10.1.3).

@@ -56,9 +56,7 @@ pub enum LoadError {
     WrongMachine(u16),
     #[error("a big-endian ELF file; RISC-V programs here are little-endian")]
     BigEndian,
-    #[error(
-        "the program is for {found:?}, the machine is {expected:?}: choose the ISA that fits the program"
-    )]
+    #[error("the program is for {found}, the machine is {expected}: choose the ISA that fits the program")]
     WrongWidth { found: Xlen, expected: Xlen },
     #[error("not an executable (e_type {0}): link it first")]
     NotExecutable(u16),

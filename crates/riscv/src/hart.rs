@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::hpm::Counters;
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;
 use crate::privilege::Privilege;
@@ -83,6 +84,7 @@ pub(crate) struct Hart {
     /// What to add to `retired` for `mcycle` and `minstret`, which software may set.
     pub(crate) cycle_offset: u64,
     pub(crate) instret_offset: u64,
+    pub(crate) hpm: Counters,
     pub(crate) mstatus: u64,
     pub(crate) mtvec: u64,
     pub(crate) medeleg: u64,
@@ -126,6 +128,7 @@ impl Hart {
             retired: 0,
             cycle_offset: 0,
             instret_offset: 0,
+            hpm: Counters::default(),
             mstatus: if isa.is_rv64() { status::XL64 } else { 0 },
             mtvec: 0,
             medeleg: 0,

@@ -14,6 +14,12 @@ pub enum Xlen {
     Rv64,
 }
 
+impl fmt::Display for Xlen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(if *self == Self::Rv32 { "RV32" } else { "RV64" })
+    }
+}
+
 /// What an instruction belongs to. `Priv` is the privileged architecture, which every machine here has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]

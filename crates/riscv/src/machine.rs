@@ -20,6 +20,7 @@ use crate::engine::{Engine, LONGEST_BLOCK, Pause};
 use crate::exception::{AccessType, Cause, Exception};
 use crate::hart::{Hart, interrupt, status};
 use crate::host::{HostCalls, NoFiles};
+use crate::hpm;
 use crate::htif::Htif;
 use crate::insn::{Class, Insn};
 use crate::map::{ROM_BASE, ROM_SIZE, TICK_NS};
@@ -127,6 +128,7 @@ const RTC_START: u64 = 1_767_225_600_000_000_000;
 pub(crate) const DRIVE_SLOT: usize = 0;
 pub(crate) const ENTROPY_SLOT: usize = 1;
 pub(crate) const CONSOLE_SLOT: usize = 2;
+pub(crate) const NETWORK_SLOT: usize = 3;
 
 fn virt_devices() -> Box<Virt> {
     let mut slots: [Slot; crate::map::VIRTIO_SLOTS] = std::array::from_fn(|_| Slot::new(None));
@@ -337,11 +339,36 @@ impl Machine {
         stop
     }
 
-    /// Reports the address space to a new observer.
+    /// Reports the hart and its address space to a new observer.
     fn begin<O: Observer>(&mut self, obs: &mut O) {
+        obs.hart(self.turns.current);
         if O::WALK {
             obs.address_space(self.hart.satp);
         }
+    }
+
+    /// Whether the only hart is at an instruction that jumps to itself, and no interrupt can end that.
+    ///
+    /// ```
+    /// use tollgate_riscv::{Config, Machine};
+    /// let mut machine = Machine::new(Config::default()).unwrap();
+    /// // jal x0, 0
+    /// machine.write_memory(0x8000_0000, &[0x6f, 0, 0, 0]).unwrap();
+    /// assert!(machine.is_caught());
+    /// ```
+    pub fn is_caught(&self) -> bool {
+        const JUMPS: [&[u8]; 2] = [&[0x6f, 0, 0, 0], &[0x01, 0xa0]];
+        let hart = &self.hart;
+        if self.waiting || self.harts() > 1 || !trap::are_masked(hart) {
+            return false;
+        }
+        let place = mmu::look_up(hart, &self.bus, hart.pc, AccessType::Fetch, hart.privilege);
+        let is_at = |code: &[u8]| {
+            place.as_ref().is_ok_and(|&place| {
+                self.read_memory(place, code.len() as u64).is_ok_and(|found| found == code)
+            })
+        };
+        JUMPS.into_iter().any(is_at)
     }
 
     /// Raises or lowers the machine external interrupt, as a platform's interrupt controller does. It is taken
@@ -359,10 +386,10 @@ impl Machine {
 
     /// Does one step with the reference interpreter: an instruction, a trap or a wait.
     pub fn step<O: Observer>(&mut self, obs: &mut O) -> Step {
-        self.begin(obs);
         if self.turns.over || self.turns.left == 0 {
             self.next_turn();
         }
+        self.begin(obs);
         if let Some(stop) = self.service() {
             return Step::Stopped(stop);
         }
@@ -427,6 +454,9 @@ impl Machine {
         if insn.row().class == Class::Csr {
             let ahead = obs.run_ahead(instret);
             self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(ahead);
+            if hpm::is_counter(insn.imm as u16) {
+                self.hart.hpm.add(&obs.happened());
+            }
         }
         let mut operands = [0; 2];
         if (O::RETIRE || O::BLOCKS) && insn.op.by_operands() {

@@ -2,6 +2,7 @@
 
 use crate::counter::Counter;
 use crate::exception::{Trap, TrapReturn};
+use crate::hpm::EventCounts;
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
 
@@ -286,6 +287,12 @@ pub trait Observer {
         0
     }
 
+    /// How often events happened since this was asked last. The machine asks before each instruction that accesses a counter of
+    /// events or chooses its event. By default there are none.
+    fn happened(&mut self) -> EventCounts {
+        EventCounts::default()
+    }
+
     /// An instruction retired.
     #[inline(always)]
     fn retire(&mut self, _retired: &Retired) {}
@@ -293,6 +300,10 @@ pub trait Observer {
     /// Instructions of decoded blocks retired, with their accesses.
     #[inline(always)]
     fn several(&mut self, _several: &Several) {}
+
+    /// What is reported from now on happens on this hart. Called when a run begins, and when it is another hart's turn.
+    #[inline(always)]
+    fn hart(&mut self, _hart: usize) {}
 
     /// A page-table walk succeeded. The machine caches translations: it reports the walk for a page before the first
     /// access to it, and again after `sfence.vma`, but not each time. The observer models which translations a TLB
@@ -352,6 +363,11 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     fn run_ahead(&mut self, retired: u64) -> i64 {
         self.0.run_ahead(retired) + self.1.run_ahead(retired)
     }
+    fn happened(&mut self) -> EventCounts {
+        let (mut sum, other) = (self.0.happened(), self.1.happened());
+        sum.iter_mut().zip(other).for_each(|(sum, more)| *sum += more);
+        sum
+    }
     #[inline(always)]
     fn retire(&mut self, retired: &Retired) {
         if A::RETIRE || A::BLOCKS {
@@ -369,6 +385,11 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
         if B::BLOCKS {
             self.1.several(several);
         }
+    }
+    #[inline(always)]
+    fn hart(&mut self, hart: usize) {
+        self.0.hart(hart);
+        self.1.hart(hart);
     }
     #[inline(always)]
     fn walk(&mut self, walk: &Walk) {

@@ -116,7 +116,16 @@ pub(crate) fn return_from<O: Observer>(hart: &mut Hart, bus: &mut Bus, mode: Pri
 /// The interrupt to take now, if any (3.1.9): pending, enabled, and its mode not masked; the mode that comes
 /// first is the more privileged one, then external, software, timer.
 pub(crate) fn pending(hart: &Hart) -> Option<Cause> {
-    let pending = hart.mip & hart.mie;
+    first_of(hart, hart.mip & hart.mie)
+}
+
+/// Whether no interrupt can be taken, whatever becomes pending.
+pub(crate) fn are_masked(hart: &Hart) -> bool {
+    first_of(hart, hart.mie).is_none()
+}
+
+/// Which of these interrupts is taken, if any.
+fn first_of(hart: &Hart, pending: u64) -> Option<Cause> {
     if pending == 0 {
         return None;
     }

@@ -30,7 +30,7 @@ fn config(harts: usize) -> Config {
 }
 
 fn boot(kernel: &[u8]) -> Boot<'_> {
-    Boot { kernel, firmware: None, initrd: None, drive: None, console: false, seed: 0 }
+    Boot { kernel, firmware: None, initrd: None, drive: None, console: false, network: false, seed: 0 }
 }
 
 fn start(kernel: &[u8], harts: usize) -> Machine {
@@ -206,6 +206,44 @@ fn what_several_harts_do_does_not_depend_on_how_they_are_run() {
     let whole = run(u64::MAX, false);
     for (slice, reference) in [(1, false), (777, false), (10_000, false), (12_345, true)] {
         assert_eq!(run(slice, reference), whole, "{slice} {reference}");
+    }
+}
+
+/// Each instruction is reported on its hart: the console's characters are printed by hart 1, hart 1 and hart 0.
+#[test]
+fn an_observer_learns_whose_turn_it_is() {
+    #[derive(Default)]
+    struct Prints {
+        hart: usize,
+        by: Vec<usize>,
+    }
+    impl tollgate_riscv::Observer for Prints {
+        const TRAP: bool = true;
+        const RETIRE: bool = true;
+        fn hart(&mut self, hart: usize) {
+            self.hart = hart;
+        }
+        fn retire(&mut self, retired: &tollgate_riscv::Retired) {
+            // The last instruction before a call of the debug console sets its function.
+            let insn = &retired.insn;
+            if (insn.op, insn.rd, insn.rs1, insn.imm) == (Op::Addi, A6, 0, 2) {
+                self.by.push(self.hart);
+            }
+        }
+    }
+    for (slice, single) in [(u64::MAX, false), (3333, false), (1, true)] {
+        let mut machine = start(&two_harts(), 2);
+        let mut prints = Prints::default();
+        loop {
+            let ended = match single {
+                true => matches!(machine.step(&mut prints), tollgate_riscv::Step::Stopped(_)),
+                false => machine.run(slice, &mut prints) != Stop::Budget,
+            };
+            if ended {
+                break;
+            }
+        }
+        assert_eq!(prints.by, [1, 1, 0], "{slice} {single}");
     }
 }
 

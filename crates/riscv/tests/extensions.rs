@@ -412,3 +412,43 @@ fn zicclsm_in_the_isa_string_permits_misaligned_accesses() {
     assert_eq!((m.x(12), traps.len()), (0xffff_ffff_ff00_0000, 0));
     assert_eq!(both("rv64gc", MachineKind::Spike, &code, 0).1[0].cause, Cause::LoadMisaligned);
 }
+
+/// Each time that it is asked, five misses of the data cache (event 2) and a trap (event 7) have happened.
+struct Happens;
+
+impl Observer for Happens {
+    fn happened(&mut self) -> tollgate_riscv::EventCounts {
+        [0, 5, 0, 0, 0, 0, 1]
+    }
+}
+
+#[test]
+fn counters_of_events_count_what_an_observer_says() {
+    let (t0, a0, event, counter, other) = (5, 10, 0x323, 0xb03, 0xb04);
+    let mut a = Asm::default();
+    let set = |a: &mut Asm, register: i64, value: i64| {
+        a.op(Op::Addi, t0, 0, 0, value).op(Op::Csrrw, 0, t0, 0, register);
+    };
+    set(&mut a, event, 2);
+    a.csrr(a0, counter).csrr(a0 + 1, counter);
+    set(&mut a, counter, 100);
+    a.csrr(a0 + 2, counter);
+    // What it counted stays, and it counts something else from now on.
+    set(&mut a, event, 7);
+    a.csrr(a0 + 3, counter);
+    set(&mut a, event, 8);
+    a.csrr(a0 + 4, event).csrr(a0 + 5, other);
+    let steps = a.0.len() as u64 / 4;
+    for reference in [false, true] {
+        let mut machine = Machine::new(Config::default()).unwrap();
+        machine.write_memory(BASE, &a.0).unwrap();
+        for n in 0..6 {
+            machine.set_x(a0 + n, 77);
+        }
+        match reference {
+            true => machine.run_reference(steps, &mut Happens),
+            false => machine.run(steps, &mut Happens),
+        };
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|n| machine.x(a0 + n)), [5, 10, 105, 111, 7, 0]);
+    }
+}

@@ -80,7 +80,15 @@ fn start(harts: usize) -> Machine {
     let kernel = guest();
     let drive: Option<Box<dyn tollgate_riscv::Storage>> = Some(Box::new(drive()));
     machine
-        .boot(Boot { kernel: &kernel, firmware: None, initrd: None, drive, console: false, seed: 0 })
+        .boot(Boot {
+            kernel: &kernel,
+            firmware: None,
+            initrd: None,
+            drive,
+            console: false,
+            network: false,
+            seed: 0,
+        })
         .unwrap();
     // One chain: a header at 0x400 (write, sector), 512 bytes at 0x500, the status at 0x420.
     let mut put = |offset: u64, bytes: &[u8]| machine.write_memory(QUEUE + offset, bytes).unwrap();

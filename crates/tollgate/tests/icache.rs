@@ -140,7 +140,7 @@ fn bad_input_ends_with_a_sentence() {
         (&["words.txt"], "no C source"),
         (&["fine.c", "fine.c"], "a source comes alone"),
         (&["empty.elf"], "empty"),
-        (&[&rv32, "--isa", "rv64gc"], "Rv32"),
+        (&[&rv32, "--isa", "rv64gc"], "RV32"),
         (&[&rv32, "--isa", "rv32im,rv32imc"], "give one --isa"),
         (&["--out", "no/such/folder/file"], "--out"),
     ];

@@ -101,7 +101,7 @@ fn bad_input_ends_with_a_sentence() {
         (&["pipeline", "--machine", "pc", &full], 2, &["--machine", "spike or virt"]),
         (&["trap", "--workload", "chase", "--core", "all"], 2, &["--core all", "one core"]),
         (&["run", &missing], 2, &["No such file"]),
-        (&["run", "--isa", "rv32gc", &full], 2, &["Rv64", "ISA"]),
+        (&["run", "--isa", "rv32gc", &full], 2, &["RV64", "ISA"]),
         // Options with values that cannot be.
         (&["run", "--isa", "rv64gq", &full], 2, &["--isa", "'q'"]),
         (&["run", "--isa", "x86", &full], 2, &["--isa", "rv64"]),

@@ -88,7 +88,15 @@ fn machine(kernel: &[u8], initrd: &[u8]) -> Machine {
         ..Config::default()
     };
     let mut machine = Machine::new(config).expect("the configuration is valid");
-    let boot = Boot { kernel, firmware: None, initrd: Some(initrd), drive: None, console: false, seed: 0 };
+    let boot = Boot {
+        kernel,
+        firmware: None,
+        initrd: Some(initrd),
+        drive: None,
+        console: false,
+        network: false,
+        seed: 0,
+    };
     machine.boot(boot).expect("the kernel fits");
     machine
 }

@@ -11,7 +11,7 @@
 
 // The crossings, in the order of `CROSSINGS` in crates/lab/src/kernel/crossings.rs.
 enum { END, GETPID, READ, WRITE, OPENAT, FAULT_ANONYMOUS, FAULT_FILE, FAULT_COPY, SIGNAL, SWITCH_PROCESS, SWITCH_THREAD, FORK,
-       EXEC, TICK, CROSSINGS };
+       EXEC, TICK, IPI, CROSSINGS };
 // The mark behind all of them.
 enum { DONE = 99 };
 #ifdef XV6
@@ -24,12 +24,14 @@ enum { MEMORY = 256 << 10, WARM_TASKS = 12 };
 #else
 // Linux's numbers of calls.
 enum { CALL_FTRUNCATE = 46, CALL_OPENAT = 56, CALL_CLOSE = 57, CALL_PIPE2 = 59, CALL_READ = 63, CALL_WRITE = 64,
-       CALL_EXIT = 93, CALL_KILL = 129, CALL_SIGACTION = 134, CALL_GETPID = 172, CALL_GETPPID = 173,
-       CALL_CLONE = 220, CALL_EXECVE = 221, CALL_MMAP = 222, CALL_MADVISE = 233, CALL_WAIT4 = 260,
+       CALL_EXIT = 93, CALL_SETAFFINITY = 122, CALL_KILL = 129, CALL_SIGACTION = 134, CALL_GETPID = 172, CALL_GETPPID = 173,
+       CALL_CLONE = 220, CALL_EXECVE = 221, CALL_MMAP = 222, CALL_MADVISE = 233, CALL_WAIT4 = 260, CALL_MEMBARRIER = 283,
        FIRST_CALL = CALL_GETPPID };
 enum { MEMORY = 2 << 20, WARM_TASKS = 60 };
 #endif
 enum { HERE = -100, READ_WRITE = 3, PRIVATE = 2, ANONYMOUS = 0x20, DONTNEED = 4, CREATE = 0100, SIGUSR1 = 10, SIGCHLD = 17 };
+// Commands of membarrier: to interrupt the harts that run this process, and to permit that.
+enum { PRIVATE_EXPEDITED = 8, REGISTER_PRIVATE_EXPEDITED = 16 };
 // CLONE_VM, FS, FILES, SIGHAND, THREAD and SYSVSEM.
 enum { THREAD = 0x50f00 };
 enum { WARM = 200, EVICTED = 12, LINE = 64, PAGE = 4096, AROUND = 16 * PAGE, STACK = 4096 };
@@ -256,6 +258,30 @@ static void ticks(void) {
     MARK(END);
 }
 
+// Only on these harts.
+static void stay_on(u64 harts) { system_call(CALL_SETAFFINITY, 0, sizeof harts, (long)&harts); }
+
+static volatile int interrupted;
+
+// Interrupts the other hart.
+static void interrupt(void) {
+    stay_on(1 << 0);
+    for (int i = 0; i < WARM; i++) system_call(CALL_MEMBARRIER, PRIVATE_EXPEDITED, 0, 0);
+    interrupted = 1;
+    system_call(CALL_EXIT, 0, 0, 0);
+}
+
+// Each interrupt between the marks is a crossing.
+static void interrupts(void) {
+    static u8 stack[STACK] __attribute__((aligned(16)));
+    system_call(CALL_MEMBARRIER, REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    start(interrupt, stack + sizeof stack);
+    MARK(IPI);
+    while (!interrupted) {
+    }
+    MARK(END);
+}
+
 #endif
 
 // The numbers of crossings, in one line.
@@ -287,6 +313,10 @@ int main(void) {
     static u8 is_asked[CROSSINGS];
     while (!asked(is_asked)) {
     }
+#ifndef XV6
+    // The hart that is watched; without a second one this does nothing.
+    stay_on(1 << 1);
+#endif
     // Who watches waits for this one.
     for (int i = 0; i < 1000; i++) system_call(FIRST_CALL, 0, 0, 0);
     u8 byte = 0;
@@ -313,6 +343,7 @@ int main(void) {
     if (is_asked[FORK]) forks();
     if (is_asked[EXEC]) execs();
     if (is_asked[TICK]) ticks();
+    if (is_asked[IPI]) interrupts();
 #endif
     MARK(DONE);
     for (;;) {

@@ -53,20 +53,29 @@ pub struct Kind {
     pub call: Option<u16>,
     /// What one of them is.
     pub(super) per: Per,
-    /// Warm crossings that the process makes; `None` if it waits for interrupts, as many as come.
-    pub(super) warm: Option<usize>,
+    /// Warm crossings that the process makes; of interrupts, which come as often as they come, the fewest for a bill.
+    pub(super) warm: usize,
+    /// The interrupt that it waits for, if it makes no crossing itself.
+    pub(super) interrupt: Option<u64>,
+    /// The harts that it needs.
+    pub harts: usize,
 }
 
 const fn call(name: &'static str, number: u16, about: &'static str) -> Kind {
-    Kind { name, about, call: Some(number), per: Per::Trap, warm: Some(200) }
+    Kind { call: Some(number), ..other(name, Per::Trap, 200, about) }
 }
 
 const fn other(name: &'static str, per: Per, warm: usize, about: &'static str) -> Kind {
-    Kind { name, about, call: None, per, warm: Some(warm) }
+    Kind { name, about, call: None, per, warm, interrupt: None, harts: 1 }
+}
+
+/// An interrupt of the supervisor, by its number.
+const fn interrupt(name: &'static str, cause: u64, warm: usize, about: &'static str) -> Kind {
+    Kind { interrupt: Some(cause), ..other(name, Per::Trap, warm, about) }
 }
 
 /// All of Linux; the first one's mark is 1.
-pub static CROSSINGS: [Kind; 13] = [
+pub static CROSSINGS: [Kind; 14] = [
     call("getpid", 172, "the number of the process"),
     call("read", 63, "a byte from /dev/zero"),
     call("write", 64, "a byte to /dev/null"),
@@ -89,12 +98,10 @@ pub static CROSSINGS: [Kind; 13] = [
         "a process of 2 MiB is copied, the copy ends, and its parent waits for that",
     ),
     other("exec", Per::Task, 60, "as fork, and the copy executes a program that ends at once"),
+    interrupt("tick", 5, 2, "a timer interrupt while the program computes"),
     Kind {
-        name: "tick",
-        about: "a timer interrupt while the program computes",
-        call: None,
-        per: Per::Trap,
-        warm: None,
+        harts: 2,
+        ..interrupt("ipi", 1, 100, "an interrupt from another hart's membarrier while the program computes")
     },
 ];
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use tollgate_riscv::timing::{Cause, Causes, Core, CoreError};
 use tollgate_riscv::{Access, Class, Code, Observer, Op, Privilege, Retired, Trap, TrapReturn, Walk};
 
-use super::crossings::DONE;
+use super::crossings::{CROSSINGS, DONE};
 use super::rules::Rules;
 use crate::cycles::Clock;
 use crate::phase::Phase;
@@ -29,9 +29,6 @@ impl Part {
 const PROGRAM: &str = "(the program)";
 /// Its place among the functions; 0 is code without a symbol.
 const IN_PROGRAM: usize = 1;
-/// The supervisor's timer interrupt.
-const TIMER: u64 = 5;
-
 /// One crossing: from the first trap behind its mark to the return from the last one before its end.
 #[derive(Clone, Default)]
 pub(crate) struct Bill {
@@ -83,9 +80,9 @@ pub(crate) struct Watch {
     /// Those of kernel code that a trap interrupted.
     interrupted: Vec<Calls>,
     clock: Option<Clock>,
-    /// The crossing that the program marked, and that of the timer.
+    /// The crossing that the program marked, and the interrupt that it consists of.
     armed: u16,
-    tick: u16,
+    awaited: Option<u64>,
     open: Option<Bill>,
     /// What has emptied the pipe last pays for its refilling.
     emptied: Option<Phase>,
@@ -100,11 +97,10 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// For functions by address, in order; `tick` marks crossings of the timer.
+    /// For functions by address, in order.
     pub(crate) fn new(
         symbols: Vec<(String, u64)>,
         rules: Rules,
-        tick: u16,
         core: Option<&Core>,
         code: &Code,
     ) -> Result<Self, CoreError> {
@@ -129,7 +125,7 @@ impl Watch {
             interrupted: Vec::new(),
             clock,
             armed: 0,
-            tick,
+            awaited: None,
             open: None,
             emptied: None,
             last: 0,
@@ -148,6 +144,7 @@ impl Watch {
     fn mark(&mut self, mark: u16) {
         self.done |= mark == DONE;
         self.armed = mark;
+        self.awaited = CROSSINGS.iter().find(|kind| kind.mark() == mark).and_then(|kind| kind.interrupt);
         if let Some(bill) = self.open.take().filter(|_| mark == 0) {
             self.close(bill);
         }
@@ -262,7 +259,7 @@ impl Observer for Watch {
                 self.emptied = (key.1 == Phase::Return).then_some(Phase::Return);
                 self.last = key.0;
             }
-            if in_program && self.armed == self.tick {
+            if in_program && self.awaited.is_some() {
                 self.close(bill);
             } else {
                 self.open = Some(bill);
@@ -280,13 +277,13 @@ impl Observer for Watch {
             clock.step()
         });
         let from_program = trap.from == Privilege::User;
-        let is_tick = trap.cause.is_interrupt() && trap.cause.code() == TIMER;
-        if self.open.is_none() && self.armed != 0 && from_program && (is_tick || self.armed != self.tick) {
+        let begins = self.awaited.is_none_or(|code| trap.cause.is_interrupt() && trap.cause.code() == code);
+        if self.open.is_none() && self.armed != 0 && from_program && begins {
             self.open = Some(Bill { mark: self.armed, began: trap.instret, ..Bill::default() });
         }
         if let Some(bill) = &mut self.open {
             bill.resume();
-            bill.disturbed |= trap.cause.is_interrupt() && self.armed != self.tick;
+            bill.disturbed |= trap.cause.is_interrupt() && self.awaited.is_none();
             bill.traps += u64::from(from_program);
             let function = self.marks.at(trap.handler);
             bill.charge((function, Phase::HardwareTrap), 0, &spent);
@@ -303,6 +300,70 @@ impl Observer for Watch {
     fn trap_return(&mut self, ret: &TrapReturn) {
         if ret.to != Privilege::User {
             self.calls = self.interrupted.pop().unwrap_or_default();
+        }
+    }
+}
+
+/// What happens on one of several harts, for an observer of one.
+pub(crate) struct OnHart<O> {
+    pub(crate) watch: O,
+    hart: usize,
+    now: usize,
+}
+
+impl<O> OnHart<O> {
+    pub(crate) fn new(hart: usize, watch: O) -> Self {
+        Self { watch, hart, now: hart }
+    }
+
+    fn watching(&mut self) -> Option<&mut O> {
+        (self.now == self.hart).then_some(&mut self.watch)
+    }
+}
+
+impl<O: Observer> Observer for OnHart<O> {
+    const RETIRE: bool = O::RETIRE;
+    const MEMORY: bool = O::MEMORY;
+    const TRAP: bool = O::TRAP;
+    const WALK: bool = O::WALK;
+
+    fn hart(&mut self, hart: usize) {
+        self.now = hart;
+    }
+
+    fn walk(&mut self, walk: &Walk) {
+        if let Some(watch) = self.watching() {
+            watch.walk(walk);
+        }
+    }
+
+    fn address_space(&mut self, satp: u64) {
+        if let Some(watch) = self.watching() {
+            watch.address_space(satp);
+        }
+    }
+
+    fn access(&mut self, access: &Access) {
+        if let Some(watch) = self.watching() {
+            watch.access(access);
+        }
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        if let Some(watch) = self.watching() {
+            watch.retire(retired);
+        }
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        if let Some(watch) = self.watching() {
+            watch.trap(trap);
+        }
+    }
+
+    fn trap_return(&mut self, ret: &TrapReturn) {
+        if let Some(watch) = self.watching() {
+            watch.trap_return(ret);
         }
     }
 }

@@ -6,7 +6,7 @@ use tollgate_record::Measurement;
 use tollgate_riscv::timing::Core;
 
 use super::boot::{ISA, regular, save};
-use super::options::{PlanError, core, isa, read};
+use super::options::{PlanError, core, isa, read, within};
 use crate::boot::KernelError;
 use crate::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, crossing};
 
@@ -29,13 +29,16 @@ pub struct BillRequest {
     #[arg(long, value_name = "RULES")]
     pub rules: Option<PathBuf>,
     /// What is crossed, as getpid,switch-process; all; or of getpid, read, write, openat, fault-anonymous, fault-file,
-    /// fault-copy, signal, switch-process, switch-thread, fork, exec, tick (xv6 has no faults, signal, switch-thread and tick)
-    /// [default: getpid,read,write,openat]
+    /// fault-copy, signal, switch-process, switch-thread, fork, exec, tick, and ipi with --harts 2 (xv6 has no faults, signal,
+    /// switch-thread, tick and ipi) [default: getpid,read,write,openat]
     #[arg(long = "call", value_name = "CROSSINGS", value_delimiter = ',')]
     pub calls: Vec<String>,
     /// Count cycles on this core as well, with warm caches and after eviction: a preset, or a file that ends in .toml
     #[arg(long, value_name = "CORE")]
     pub core: Option<String>,
+    /// How many harts, 1 to 8; the bill is of the one with the process
+    #[arg(long, default_value_t = 1, value_name = "N", conflicts_with = "from")]
+    pub harts: u64,
     /// The kernel's System.map, if the image contains no symbols
     #[arg(long, value_name = "FILE")]
     pub symbols: Option<PathBuf>,
@@ -60,17 +63,19 @@ impl BillPlan {
             let advice = format!("give some of {}, or all", names(&CROSSINGS));
             return Err(PlanError::value("--call", name, advice));
         }
+        within("--harts", request.harts, "a number", 1..=8)?;
         let core = request.core.as_deref().map(core).transpose()?;
         let map = request.symbols.as_deref().map(regular).transpose()?;
         let map = map.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let drive = request.drive.as_deref().map(regular).transpose()?;
         let rules = request.rules.as_deref().map(rules).transpose()?;
+        let harts = request.harts as usize;
         let image = match (&request.from, &request.kernel) {
             (Some(path), _) => read(path)?,
             (None, Some(path)) => regular(path)?,
             (None, None) => return Err(PlanError::conflict("give --kernel or --from")),
         };
-        Ok(Self { request: request.clone(), core, kernel: Kernel { image, map, drive, rules } })
+        Ok(Self { request: request.clone(), core, kernel: Kernel { image, map, drive, rules, harts } })
     }
 
     /// Boots the kernel, or continues, and bills its crossings.
@@ -84,10 +89,14 @@ impl BillPlan {
             (BillError::NotXv6(_), _) => {
                 PlanError::file(request.drive.as_deref().unwrap_or("".as_ref()), error)
             }
-            (BillError::NoSuchCrossing(..), _) => PlanError::option("--call", error),
-            (BillError::Kernel(KernelError::NoMemory(_)) | BillError::Drive | BillError::NotSaved, _) => {
-                PlanError::conflict(error.to_string())
-            }
+            (BillError::NoSuchCrossing(..) | BillError::OneHart(..), _) => PlanError::option("--call", error),
+            (
+                BillError::Kernel(KernelError::NoMemory(_))
+                | BillError::Drive
+                | BillError::Harts
+                | BillError::NotSaved,
+                _,
+            ) => PlanError::conflict(error.to_string()),
             _ => match request.from.as_ref().or(request.kernel.as_ref()) {
                 Some(path) => PlanError::file(path, error),
                 None => PlanError::conflict(error.to_string()),
@@ -98,7 +107,7 @@ impl BillPlan {
             None => Ready::boot(kernel, isa(ISA)?),
         }
         .map_err(explain)?;
-        let crossings = chosen(&request.calls, ready.crossings()).map_err(explain)?;
+        let crossings = chosen(&request.calls, ready.crossings(), ready.harts()).map_err(explain)?;
         if let Some(path) = &request.save {
             save(path, &ready.save().map_err(explain)?)?;
         }
@@ -106,15 +115,15 @@ impl BillPlan {
     }
 }
 
-/// The crossings of these names, among those that a kernel has.
-fn chosen(calls: &[String], all: &'static [Kind]) -> Result<Vec<&'static Kind>, BillError> {
+/// The crossings of these names, among those that a kernel has; all are those for which the harts suffice.
+fn chosen(calls: &[String], all: &'static [Kind], harts: usize) -> Result<Vec<&'static Kind>, BillError> {
     let named = |name: &String| {
         let found = all.iter().find(|kind| kind.name == name);
         found.ok_or_else(|| BillError::NoSuchCrossing(name.clone(), names(all)))
     };
     match calls {
         [] => Ok(all.iter().filter(|kind| kind.call.is_some()).collect()),
-        [name] if name == "all" => Ok(all.iter().collect()),
+        [name] if name == "all" => Ok(all.iter().filter(|kind| kind.harts <= harts).collect()),
         calls => calls.iter().map(named).collect(),
     }
 }

@@ -41,6 +41,9 @@ pub struct BootRequest {
     /// A virtio drive; what the kernel writes to it stays in memory, the file is only read
     #[arg(long, value_name = "FILE")]
     pub drive: Option<PathBuf>,
+    /// A virtio network device: what is sent is lost, and nothing comes
+    #[arg(long, conflicts_with = "from")]
+    pub network: bool,
     /// The firmware: sbi (built in), none, or a file [default: none if the kernel is where firmware would be, else sbi]
     #[arg(long, value_name = "FIRMWARE")]
     pub bios: Option<PathBuf>,
@@ -136,6 +139,7 @@ impl BootRequest {
             firmware,
             initrd: self.initrd.as_deref().map(regular).transpose()?,
             append: self.append.clone(),
+            network: self.network,
             max_instructions: self.max_instructions,
         };
         boot::prepare(&job, drive).map_err(|error| self.explain(&error))

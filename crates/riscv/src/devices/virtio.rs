@@ -1,4 +1,4 @@
-//! Virtio over memory-mapped registers: the transport that block device, console and entropy source share.
+//! Virtio over memory-mapped registers: the transport that block device, console, network device and entropy source share.
 //!
 //! Virtual I/O Device specification, version 1.2: 2.1 (status), 4.2.2 (registers), 4.2.3 (configuration). Only the modern
 //! interface exists. What a driver gets wrong sets DEVICE_NEEDS_RESET (2.1.2) and stops the device.
@@ -29,12 +29,15 @@ pub(crate) enum Device {
     Block(Block),
     Console,
     Entropy(Entropy),
+    /// A network without anybody else: what is sent is lost, and nothing comes.
+    Network,
 }
 
 impl Device {
     /// Section 5: the device types.
     fn id(&self) -> u32 {
         match self {
+            Device::Network => 1,
             Device::Block(_) => 2,
             Device::Console => 3,
             Device::Entropy(_) => 4,
@@ -42,16 +45,22 @@ impl Device {
     }
 
     fn features(&self) -> u64 {
-        FEATURE_VERSION_1 | if matches!(self, Device::Block(_)) { block::FEATURES } else { 0 }
+        FEATURE_VERSION_1
+            | match self {
+                Device::Block(_) => block::FEATURES,
+                Device::Network => FEATURE_MAC | FEATURE_STATUS,
+                Device::Console | Device::Entropy(_) => 0,
+            }
     }
 
     fn queues(&self) -> usize {
-        if matches!(self, Device::Console) { 2 } else { 1 }
+        if matches!(self, Device::Console | Device::Network) { 2 } else { 1 }
     }
 
     fn config(&self) -> Vec<u8> {
         match self {
             Device::Block(block) => block.config(),
+            Device::Network => [&ADDRESS[..], &LINK_UP.to_le_bytes()].concat(),
             Device::Console | Device::Entropy(_) => Vec::new(),
         }
     }
@@ -78,7 +87,14 @@ pub(crate) struct Registers {
     notified: u32,
 }
 
-/// The queues of the console (5.3.2).
+/// The network device's configuration has an address and a state (5.1.3, 5.1.4).
+const FEATURE_MAC: u64 = 1 << 5;
+const FEATURE_STATUS: u64 = 1 << 16;
+const LINK_UP: u16 = 1;
+/// QEMU's first one.
+const ADDRESS: [u8; 6] = [0x52, 0x54, 0x00, 0x12, 0x34, 0x56];
+
+/// The queues of the console (5.3.2) and of the network device (5.1.2).
 const RECEIVE: usize = 0;
 const TRANSMIT: usize = 1;
 
@@ -185,6 +201,9 @@ impl Slot {
             }
             Device::Entropy(entropy) if notified & 1 != 0 => {
                 r.queues[0].serve(ram, touched, |ram, chain, touched| entropy.serve(ram, chain, touched))
+            }
+            Device::Network if notified >> TRANSMIT & 1 != 0 => {
+                r.queues[TRANSMIT].serve(ram, touched, |_, _, _| Ok(0))
             }
             Device::Console => transfer(&mut r.queues, notified, ram, console, touched),
             _ => Ok(false),

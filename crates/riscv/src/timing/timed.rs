@@ -16,6 +16,7 @@ use super::step::Step;
 use super::work::Works;
 use crate::code::Code;
 use crate::exception::Trap;
+use crate::hpm::EventCounts;
 use crate::insn::{Class, Insn, Op};
 use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::map::is_device;
@@ -64,6 +65,16 @@ pub struct TimingCounts {
     pub traps: u64,
     /// Caches and translation buffers.
     pub memory: MemoryCounts,
+}
+
+impl TimingCounts {
+    /// What a guest's counters of events count.
+    pub fn events(&self) -> EventCounts {
+        let of = &self.memory;
+        let misses = [of.l1i_misses, of.l1d_misses, of.l2_misses, of.itlb_misses, of.dtlb_misses];
+        let [l1i, l1d, l2, itlb, dtlb] = misses;
+        [l1i, l1d, l2, itlb, dtlb, self.mispredicts, self.traps]
+    }
 }
 
 /// Core, pipe, caches and ledger together: what [`Timed`] and the fast path share.

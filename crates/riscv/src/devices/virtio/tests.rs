@@ -230,6 +230,23 @@ fn the_console_prints_and_waits_for_a_buffer_to_type_into() {
 }
 
 #[test]
+fn the_network_takes_what_is_sent_and_nothing_comes() {
+    let mut s = Scene::new(Device::Network, 1);
+    // Virtio 1.2, 5.1.4: the address, and a link that is up.
+    let address = |at| s.slot.read(at, 1);
+    assert_eq!([0x100, 0x101, 0x102, 0x103, 0x104, 0x105].map(address), [0x52, 0x54, 0, 0x12, 0x34, 0x56]);
+    assert_eq!((s.slot.read(0x08, 4), s.slot.read(0x106, 2)), (1, 1));
+    s.descriptor(0, DATA, 60, 0, 0);
+    s.offer(0);
+    assert_eq!((s.used(), s.slot.raised()), ((1, 0), true));
+
+    let mut s = Scene::new(Device::Network, 0);
+    s.descriptor(0, DATA, 60, 2, 0);
+    s.offer(0);
+    assert_eq!((s.used().0, s.slot.raised(), s.broken()), (0, false, false));
+}
+
+#[test]
 fn an_empty_slot_says_that_nothing_is_there() {
     let mut slot = Slot::new(None);
     slot.write(0x70, 0xf);
