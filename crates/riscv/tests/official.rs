@@ -13,7 +13,7 @@ fn verdict(path: &Path, name: &str, reference: bool) -> Result<u64, String> {
     let elf = Elf::parse(&bytes).map_err(|e| e.to_string())?;
     let isa = if name.starts_with("rv32") { "rv32gc" } else { "rv64gc" };
     let isa = isa.parse().map_err(|e: tollgate_riscv::IsaError| e.to_string())?;
-    // The machine of `tollgate riscv run`; one program expects misaligned accesses to work, and is run with
+    // As the machine of `tollgate riscv run` (crates/lab/tests/official.rs runs that itself); one program expects misaligned accesses to work, and is run with
     // `--misaligned`, as for Spike.
     let misaligned = name.contains("-ma_data");
     let config = Config { isa, misaligned, ..Config::default() };
