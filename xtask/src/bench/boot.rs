@@ -1,6 +1,6 @@
-//! How long real kernels take to boot. Kernels are the user's: `TOLLGATE_LINUX` (Linux's Image, as Debian's linux-image for
-//! riscv64 has it), `TOLLGATE_INITRD` (an initial RAM disk whose /init ends in a shell with the prompt `# `, with
-//! `poweroff`), and `TOLLGATE_XV6` (the folder of a built xv6-riscv).
+//! How long real kernels take to boot, and whether they work. Kernels are the user's: `TOLLGATE_LINUX` (Linux's Image, as
+//! Debian's linux-image for riscv64 has it), `TOLLGATE_INITRD` (an initial RAM disk whose /init ends in a shell with the
+//! prompt `# `, with busybox), and `TOLLGATE_XV6` (the folder of a built xv6-riscv).
 
 use super::figures::{Figure, at_least, at_most, skipped};
 use crate::tool::Tool;
@@ -10,8 +10,9 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Instant;
+use tollgate_testkit::program;
 
 /// The core of "five stages, caches and TLBs attached".
 const CORE: &str = "rocket";
@@ -25,10 +26,10 @@ pub(super) fn boot(tool: &Tool) -> Result<Vec<Figure>> {
             "TOLLGATE_LINUX and TOLLGATE_INITRD do not name Linux's Image for riscv64 and an initial RAM disk with a shell",
         )],
     };
-    figures.push(match env::var_os("TOLLGATE_XV6") {
-        Some(xv6) => xv6_to_its_shell(tool, folder.path(), Path::new(&xv6))?,
-        None => skipped("xv6", "TOLLGATE_XV6 does not name the folder of a built xv6-riscv"),
-    });
+    match env::var_os("TOLLGATE_XV6") {
+        Some(xv6) => figures.extend(self::xv6(tool, folder.path(), Path::new(&xv6))?),
+        None => figures.push(skipped("xv6", "TOLLGATE_XV6 does not name the folder of a built xv6-riscv")),
+    }
     Ok(figures)
 }
 
@@ -41,7 +42,7 @@ fn linux(tool: &Tool, folder: &Path, kernel: &OsString, initrd: &OsString) -> Re
     };
     let saves: Vec<OsString> =
         boots(&["--save-at", "# "]).into_iter().chain([snapshot.clone().into()]).collect();
-    let (seconds, success) = timed(tool, folder, &saves, "")?;
+    let Booted { seconds, success, .. } = boots_with(tool, folder, &saves, "")?;
     if !success {
         return Ok(vec![skipped(
             "Linux",
@@ -52,19 +53,97 @@ fn linux(tool: &Tool, folder: &Path, kernel: &OsString, initrd: &OsString) -> Re
     let profiled: Vec<OsString> =
         saves.iter().cloned().chain(["--core", CORE, "--no-save"].map(Into::into)).collect();
     let what = format!("Linux to a prompt on {CORE}, cycles by function, s");
-    figures.push(at_most(&what, timed(tool, folder, &profiled, "")?.0, 25.0));
+    figures.push(at_most(&what, boots_with(tool, folder, &profiled, "")?.seconds, 25.0));
     let from: Vec<OsString> =
         ["--from".into(), snapshot.into(), "--max-instructions".into(), "1".into()].into();
-    figures.push(at_most("a snapshot to its first instruction, s", timed(tool, folder, &from, "")?.0, 0.5));
+    figures.push(at_most(
+        "a snapshot to its first instruction, s",
+        boots_with(tool, folder, &from, "")?.seconds,
+        0.5,
+    ));
+    figures.push(beside_qemu(tool, folder, &boots(&[]))?);
     for harts in ["1", "2", "4"] {
-        let (seconds, success) = timed(tool, folder, &boots(&["--harts", harts]), "poweroff -f\n")?;
-        let what = format!("Linux on {harts} harts boots and switches off ({seconds:.1} s): 1 is yes");
-        figures.push(at_least(&what, f64::from(u8::from(success)), 1.0));
+        let booted = boots_with(tool, folder, &boots(&["--harts", harts]), &smoke(harts))?;
+        let what =
+            format!("Linux on {harts} harts boots and switches off ({:.1} s): 1 is yes", booted.seconds);
+        figures.push(at_least(&what, f64::from(u8::from(booted.success)), 1.0));
+        let passed: Vec<&str> =
+            booted.console.lines().filter_map(|line| line.strip_prefix("works: ")).collect();
+        let failed = SMOKE.iter().map(|(name, _)| *name).filter(|name| !passed.contains(name));
+        let failed = failed.map(|name| format!(", not {name}")).collect::<String>();
+        let what = format!("what works of {} on {harts} harts{failed}", SMOKE.len());
+        figures.push(at_least(&what, passed.len() as f64, SMOKE.len() as f64));
     }
     Ok(figures)
 }
 
-fn xv6_to_its_shell(tool: &Tool, folder: &Path, xv6: &Path) -> Result<Figure> {
+/// What works in a kernel that works; a condition of the shell each. HARTS is their number.
+const SMOKE: [(&str, &str); 18] = [
+    ("arithmetic", "[ $((6 * 7)) = 42 ]"),
+    ("fork", "i=0; while [ $i -lt 50 ] && (exit 0); do i=$((i + 1)); done; [ $i = 50 ]"),
+    ("exec", "/bin/busybox true"),
+    ("pipe", "[ $(seq 1000 | sort -rn | head -n 1) = 1000 ]"),
+    ("fifo", "mkfifo /tmp/fifo; (echo word > /tmp/fifo &); [ $(cat /tmp/fifo) = word ]"),
+    ("signal", "sh -c 'trap \"exit 7\" USR1; kill -USR1 $$; sleep 1'; [ $? = 7 ]"),
+    ("death by signal", "sh -c 'kill -SEGV $$'; [ $? = 139 ]"),
+    ("preemption", "(while :; do :; done) & p=$!; sleep 0.1; kill $p; wait $p; [ $? = 143 ]"),
+    ("sleep", "a=$(date +%s); sleep 2; [ $(($(date +%s) - a)) -ge 2 ]"),
+    ("real-time clock", "[ $(date +%Y) = 2026 ]"),
+    ("floating point", "[ $(awk 'BEGIN { printf \"%.3f\", 22 / 7 }') = 3.143 ]"),
+    ("large memory", "dd if=/dev/zero of=/dev/null bs=64M count=2"),
+    (
+        "file system",
+        "mkdir -p /tmp/t; mount -t tmpfs t /tmp/t && head -c 300000 /dev/urandom > /tmp/t/a && cp /tmp/t/a /tmp/t/b \
+                     && cmp /tmp/t/a /tmp/t/b && umount /tmp/t",
+    ),
+    // FIPS 180-2, appendix B.1.
+    ("digest", "[ $(printf abc | sha256sum | cut -c1-8) = ba7816bf ]"),
+    (
+        "random numbers",
+        "[ $(head -c 16 /dev/urandom | md5sum | cut -c1-32) != $(head -c 16 /dev/urandom | md5sum | cut -c1-32) ]",
+    ),
+    ("network to itself", "ip link set lo up && ping -c 1 127.0.0.1"),
+    ("harts", "[ $(nproc) = HARTS ]"),
+    ("no complaints", "! dmesg | grep -iE 'WARNING:|BUG:|Oops|stall|segfault'"),
+];
+
+/// Lines to type that try all of it and switch off.
+fn smoke(harts: &str) -> String {
+    let line = |(name, condition): &(&str, &str)| {
+        let condition = condition.replace("HARTS", harts);
+        // The line itself, as the terminal shows it, must not look like the answer.
+        format!("if {condition}; then echo 'works':' {name}'; fi\n")
+    };
+    SMOKE.iter().map(line).chain(["poweroff -f\n".into()]).collect()
+}
+
+/// A boot and power-off here and under QEMU, whose console takes what is typed only when it listens.
+fn beside_qemu(tool: &Tool, folder: &Path, boots: &[OsString]) -> Result<Figure> {
+    const WHAT: &str = "Linux boots and switches off, times as long as under QEMU";
+    let Some(qemu) = program("qemu-system-riscv64") else {
+        return Ok(skipped(WHAT, "qemu-system-riscv64 is missing: apt-get install qemu-system-misc"));
+    };
+    let ours = boots_with(tool, folder, boots, "poweroff -f\n")?;
+    let mut command = Command::new(qemu);
+    command.args(["-machine", "virt", "-m", "512", "-nographic", "-no-reboot"]);
+    command.args(boots.iter().map(|word| match word.to_str() {
+        Some("--kernel") => "-kernel".into(),
+        Some("--initrd") => "-initrd".into(),
+        Some("--append") => "-append".into(),
+        _ => word.clone(),
+    }));
+    let theirs = booted(command, folder, &format!("{}poweroff -f\n", "\n".repeat(64)))?;
+    Ok(match ours.success && theirs.success {
+        true => at_most(
+            &format!("{WHAT} ({:.1} s, {:.1} s)", ours.seconds, theirs.seconds),
+            ours.seconds / theirs.seconds,
+            4.0 / 3.9,
+        ),
+        false => skipped(WHAT, "it does not do so in both"),
+    })
+}
+
+fn xv6(tool: &Tool, folder: &Path, xv6: &Path) -> Result<Vec<Figure>> {
     let args: Vec<OsString> = vec![
         "--kernel".into(),
         xv6.join("kernel/kernel").into(),
@@ -72,24 +151,44 @@ fn xv6_to_its_shell(tool: &Tool, folder: &Path, xv6: &Path) -> Result<Figure> {
         xv6.join("fs.img").into(),
         "--memory".into(),
         "128".into(),
-        "--save-at".into(),
-        "$ ".into(),
-        folder.join("xv6.snap").into(),
     ];
-    let (seconds, success) = timed(tool, folder, &args, "")?;
-    Ok(match success {
-        true => at_most("xv6 to its shell and saved, s", seconds, 0.5),
-        false => skipped("xv6", "it does not come to a shell; run 'tollgate riscv boot' with it"),
-    })
+    let until = |text: &str| -> Vec<OsString> {
+        let point = ["--save-at".into(), text.into(), folder.join("xv6.snap").into()];
+        args.iter().cloned().chain(point).collect()
+    };
+    let Booted { seconds, success, .. } = boots_with(tool, folder, &until("$ "), "")?;
+    if !success {
+        return Ok(vec![skipped("xv6", "it does not come to a shell; run 'tollgate riscv boot' with it")]);
+    }
+    let tests = boots_with(tool, folder, &until("ALL TESTS PASSED"), "usertests -q\n")?;
+    let what = format!("xv6 passes 'usertests -q' ({:.0} s): 1 is yes", tests.seconds);
+    Ok(vec![
+        at_most("xv6 to its shell and saved, s", seconds, 0.5),
+        at_least(&what, f64::from(u8::from(tests.success)), 1.0),
+    ])
 }
 
-/// A boot with something typed: its seconds, and whether it succeeded.
-fn timed(tool: &Tool, folder: &Path, args: &[OsString], typed: &str) -> Result<(f64, bool)> {
+/// How a boot went.
+struct Booted {
+    seconds: f64,
+    success: bool,
+    console: String,
+}
+
+/// A boot here with something typed.
+fn boots_with(tool: &Tool, folder: &Path, args: &[OsString], typed: &str) -> Result<Booted> {
+    let mut command = tool.command(&["riscv", "boot"]);
+    command.args(args);
+    booted(command, folder, typed)
+}
+
+fn booted(mut command: Command, folder: &Path, typed: &str) -> Result<Booted> {
     let path = folder.join("typed");
     File::create(&path)?.write_all(typed.as_bytes())?;
-    let mut command = tool.command(&["riscv", "boot"]);
-    command.args(args).stdin(File::open(&path)?).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(File::open(&path)?).stderr(Stdio::null());
     let started = Instant::now();
-    let status = command.status()?;
-    Ok((started.elapsed().as_secs_f64(), status.success()))
+    let output = command.output()?;
+    let seconds = started.elapsed().as_secs_f64();
+    let console = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    Ok(Booted { seconds, success: output.status.success(), console })
 }
