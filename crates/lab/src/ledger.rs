@@ -19,7 +19,7 @@ pub struct ProgramLedger {
     runs: Vec<Pass>,
     /// How many more cycles than instructions the guest's `mcycle` counts so far, if it counts the core's.
     ahead: Option<i64>,
-    /// The events that the guest knows of.
+    /// The events that were counted for the guest.
     events: EventCounts,
     /// The core.
     pub core: String,

@@ -1,4 +1,4 @@
-//! Zihpm: the counters of events. Only the model of a core knows of events, so an observer says how often they happened.
+//! Zihpm: the counters of events. Only the model of a core has events, so an observer says how often they happened.
 
 use serde::{Deserialize, Serialize};
 

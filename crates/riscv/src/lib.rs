@@ -64,6 +64,7 @@ mod hpm;
 mod htif;
 mod input;
 mod insn;
+mod inspect;
 mod isa;
 mod jump;
 mod machine;

@@ -1,11 +1,10 @@
-//! The machine: building, loading, running and inspecting it.
+//! The machine: building, loading and running it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::bus::{Bus, Virt};
 use crate::code::Code;
 use crate::config::{Config, ConfigError, MachineKind};
-use crate::csr::Illegal;
 use crate::decode::Decoder;
 use crate::devices::clint::Clint;
 use crate::devices::console::Console;
@@ -18,7 +17,7 @@ use crate::dtb::{self, Equipment};
 use crate::elf::{Elf, LoadError};
 use crate::engine::{Engine, LONGEST_BLOCK, Pause};
 use crate::exception::{AccessType, Cause, Exception};
-use crate::hart::{Hart, interrupt, status};
+use crate::hart::{Hart, interrupt};
 use crate::host::{HostCalls, NoFiles};
 use crate::hpm;
 use crate::htif::Htif;
@@ -26,7 +25,6 @@ use crate::insn::{Class, Insn};
 use crate::map::{ROM_BASE, ROM_SIZE, TICK_NS};
 use crate::mmu;
 use crate::observer::{Observer, Retired};
-use crate::privilege::Privilege;
 use crate::tier::Tier;
 use crate::trap;
 use crate::turn::{Core, QUANTUM, Turns};
@@ -632,96 +630,5 @@ impl Machine {
     /// Nanoseconds since reset, as the guest's clock counts them: one for each instruction, and those spent waiting.
     pub fn elapsed(&self) -> u64 {
         self.clock()
-    }
-
-    /// The program counter.
-    pub fn pc(&self) -> u64 {
-        self.hart.outside(self.hart.pc)
-    }
-
-    /// Sets the program counter, as a debugger does.
-    pub fn set_pc(&mut self, pc: u64) {
-        self.hart.pc = self.hart.canonical(pc) & !1;
-    }
-
-    /// An integer register, zero-extended on RV32; 0 for numbers over 31.
-    pub fn x(&self, register: u8) -> u64 {
-        if register < 32 { self.hart.outside(self.hart.x[usize::from(register)]) } else { 0 }
-    }
-
-    /// Sets an integer register.
-    pub fn set_x(&mut self, register: u8, value: u64) {
-        if register < 32 {
-            let value = self.hart.canonical(value);
-            self.hart.set_x(register, value);
-        }
-    }
-
-    /// The bits of a floating-point register, single precision NaN-boxed; 0 for numbers over 31.
-    pub fn f(&self, register: u8) -> u64 {
-        if register < 32 { self.hart.f[usize::from(register)] } else { 0 }
-    }
-
-    /// A control and status register as M-mode would read it; `None` where there is none.
-    pub fn csr(&self, address: u16) -> Option<u64> {
-        match self.hart.csr_read(address, self.mtime()) {
-            Ok(v) => Some(self.hart.outside(v)),
-            Err(Illegal) => None,
-        }
-    }
-
-    /// The privilege mode.
-    pub fn privilege(&self) -> Privilege {
-        self.hart.privilege
-    }
-
-    /// Instructions that all harts retired since reset. An instruction that traps, `ecall` among them, does not retire.
-    pub fn instret(&self) -> u64 {
-        // The placeholder in the running hart's place has retired nothing.
-        self.turns.parked.iter().fold(self.hart.retired, |sum, core| sum.wrapping_add(core.hart.retired))
-    }
-
-    /// What the machine was built as.
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// What the guest has written to its console and standard streams.
-    pub fn console(&self) -> &[u8] {
-        &self.bus.console.bytes
-    }
-
-    /// Removes and returns the console's bytes, which makes room for more.
-    pub fn take_console(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.bus.console.bytes)
-    }
-
-    /// Console bytes that were dropped because the limit was reached.
-    pub fn console_dropped(&self) -> u64 {
-        self.bus.console.dropped
-    }
-
-    /// RAM at a physical address.
-    pub fn read_memory(&self, address: u64, len: u64) -> Result<&[u8], MemoryError> {
-        self.bus.ram_slice(address, len).ok_or(MemoryError { address, len })
-    }
-
-    /// Writes RAM at a physical address, as a debugger does: observers do not see it, and code is fetched again.
-    pub fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
-        let len = bytes.len() as u64;
-        self.bus.ram_slice_mut(address, len).ok_or(MemoryError { address, len })?.copy_from_slice(bytes);
-        self.engine.flush_blocks();
-        Ok(())
-    }
-
-    /// The physical address of a virtual one for a load in the current mode, if there is one.
-    pub fn translate(&self, va: u64) -> Option<u64> {
-        let va = self.hart.canonical(va);
-        mmu::look_up(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
-    }
-
-    /// Whether floating point is on (`mstatus.FS`).
-    pub fn fp_enabled(&self) -> bool {
-        self.hart.mstatus & status::FS != 0
     }
 }

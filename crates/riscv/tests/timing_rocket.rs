@@ -181,7 +181,7 @@ fn a_load_that_is_replayed_waits_for_the_store_if_what_is_behind_it_also_reads()
 #[test]
 fn a_return_behind_a_load_that_is_replayed_takes_two_addresses() {
     // The load overlaps with the store before it. Until it is fetched again the front end has come to the return behind it,
-    // and has taken the address of the only call: the second time it knows nothing, as behind the loads without a translation
+    // and has taken the address of the only call: the second time the stack is empty, as behind the loads without a translation
     // of switch-space in guests/riscv/golden/rocket-traps.golden.
     let mut core = Core::preset("rocket").unwrap();
     (core.l1i, core.l1d, core.itlb, core.dtlb) = (None, None, None, None);

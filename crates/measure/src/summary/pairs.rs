@@ -21,7 +21,7 @@ pub fn paired(probe: &ProbeSamples) -> Vec<Option<PairedFigure>> {
 
 /// How much the pairs of an epoch vary as far as their median feels it: the deviation of a normal distribution whose median would
 /// be as uncertain. It comes from the distance between two order statistics of the pairs (McKean and Schrader 1984), so that
-/// two levels far apart count for nothing if most pairs are of one level. `None` with fewer than 6 pairs.
+/// two levels far apart do not matter if most pairs are of one level. `None` with fewer than 6 pairs.
 pub fn variation_of_pairs(probe: &ProbeSamples) -> Option<f64> {
     let mut logs = logs(probe.epochs.last()?, empty_ticks(probe));
     logs.sort_by(f64::total_cmp);

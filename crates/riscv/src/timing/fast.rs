@@ -25,8 +25,7 @@ use crate::code::Code;
 use crate::exception::Trap;
 use crate::jump::boxed;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
-use crate::privilege::Privilege;
-use crate::tier::{Counter, Passed, Quiet, Reported, Sight};
+use crate::tier::Counter;
 
 /// Entries of the table of results.
 const RESULT_BITS: u32 = 15;
@@ -53,7 +52,7 @@ const NOTHING: u32 = u32::MAX;
 /// assert_eq!(fast.ledger().total(), fast.cycles());
 /// ```
 pub struct Fast<const PIPE: bool = true> {
-    model: Model,
+    pub(super) model: Model,
     /// Whether operations depend on their operands.
     dependent: bool,
     /// Whether the core does nothing that depends on addresses or operands but to miss, and predicts from plain tables.
@@ -623,29 +622,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.forget();
             self.epoch = epoch;
         }
-    }
-}
-
-impl<const PIPE: bool> Counter for Fast<PIPE> {
-    fn sight(&self) -> Sight {
-        self.model.memory.sight().unwrap_or_default()
-    }
-
-    fn quiet_fetches(&self, privilege: Privilege) -> Quiet<'_> {
-        self.model.memory.quiet_fetches(privilege)
-    }
-
-    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
-        self.model.memory.quiet_data()
-    }
-
-    fn report(&mut self, access: &Reported) {
-        self.model.memory.report(access);
-    }
-
-    fn count(&mut self, passed: &Passed) {
-        self.model.instructions += passed.instructions;
-        self.model.memory.count_hits(passed.loads, passed.stores);
     }
 }
 

@@ -7,6 +7,7 @@ use super::keys::Kind;
 use super::ledger::{Cause, Causes, Ledger};
 use super::memory::{Data, Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage, stalls};
+use super::phases::Phases;
 use super::pipe::Pipe;
 use super::predict::Predict;
 use super::scoreboard::Scoreboard;
@@ -22,37 +23,6 @@ use crate::machine::{Machine, Step as MachineStep, Stop};
 use crate::map::is_device;
 use crate::observer::{Access, AccessKind, Observer, Retired, Walk};
 use crate::privilege::Privilege;
-
-/// Assigns an instruction's cycles to a phase. Phases are small numbers of the caller's own.
-pub trait Phases {
-    /// The phase of an instruction that retired. Called once for each, in order.
-    fn of(&mut self, retired: &Retired) -> u8;
-    /// The phase of a trap: its slot, and the refill behind it.
-    fn of_trap(&mut self, trap: &Trap) -> u8;
-}
-
-/// All one phase.
-impl Phases for () {
-    fn of(&mut self, _: &Retired) -> u8 {
-        0
-    }
-    fn of_trap(&mut self, _: &Trap) -> u8 {
-        0
-    }
-}
-
-/// The privilege mode's number: 0 user, 1 supervisor, 3 machine. A trap belongs to the mode that it leaves.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ByPrivilege;
-
-impl Phases for ByPrivilege {
-    fn of(&mut self, retired: &Retired) -> u8 {
-        retired.privilege as u8
-    }
-    fn of_trap(&mut self, trap: &Trap) -> u8 {
-        trap.from as u8
-    }
-}
 
 /// What was counted besides cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
