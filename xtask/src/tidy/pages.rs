@@ -53,7 +53,7 @@ fn commands(page: &str) -> Vec<&str> {
 }
 
 static ID: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?:\bid: |::(?:here|apart|row)\(\s*)"([a-z0-9_/-]+)""#).expect("a valid pattern")
+    Regex::new(r#"(?:\bid: |::(?:here|apart|sibling|row)\(\s*)"([a-z0-9_/-]+)""#).expect("a valid pattern")
 });
 
 /// The ids in the sources of the static list.

@@ -198,10 +198,10 @@ mod tests {
         use super::super::{idle::IdleWake, uring::Read};
         use crate::task::media::{Eventfd, Futex};
         use crate::wake::descriptor::{Count, Through};
-        let here = Wake::<Futex>::here("here", "");
-        let apart = Wake::<Eventfd>::apart("apart", "");
-        let ring = Wake::<Through<Count, Read>>::apart("ring", "");
-        let idle = IdleWake::<Futex>::row("idle", "", std::time::Duration::from_millis(1));
+        let here = Wake::<Futex>::here("wake/futex", "");
+        let apart = Wake::<Eventfd>::apart("wake/eventfd-core", "");
+        let ring = Wake::<Through<Count, Read>>::apart("wake/io_uring-read-core", "");
+        let idle = IdleWake::<Futex>::row("wake/futex-idle-100us", "", std::time::Duration::from_millis(1));
         let allowed = placement::allowed().unwrap();
         placement::pin(allowed[0]).unwrap();
         let site = Site { cpu: allowed[0], peer: allowed.get(1).copied() };
@@ -219,7 +219,7 @@ mod tests {
                 );
             }
         }
-        let awake = Wake::<Futex>::here("awake", "").awake();
+        let awake = Wake::<Futex>::here("wake/futex", "").awake();
         assert!(awake.open(&site).is_ok_and(|open| open.dissection().is_none()));
     }
 
