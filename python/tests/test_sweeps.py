@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy
 import pytest
 
 import tollgate
-from tollgate import _plots, _space, _store, riscv
+from tollgate import _plots, _space, _store, _work, riscv
 
 SPACE: dict[str, Any] = {
     "core": "rocket",
@@ -71,6 +72,20 @@ def test_designs_of_a_trap(tmp_path: Path) -> None:
     assert again.computed == 0
     assert again.frame().equals(frame)
     assert again.frame().to_csv() == frame.to_csv()
+
+
+def test_an_answer_is_released_before_it_is_finished(tmp_path: Path) -> None:
+    events: list[str] = []
+
+    class Recorded(_store.Store):
+        def put(self, key: str, body: bytes) -> None:
+            events.append("put")
+            super().put(key, body)
+
+    with ThreadPoolExecutor(1) as pool:
+        lane = _work.Lane(pool.submit, 1, release=lambda _: events.append("release"))
+        _work.Work(scaled(2), [{"x": 1}, {"x": 2}], Recorded(tmp_path), [lane], 60).run(None, lambda: None)
+    assert events == ["release", "put"] * 2
 
 
 def test_a_repeated_sweep_computes_what_is_missing(tmp_path: Path) -> None:

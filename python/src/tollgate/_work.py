@@ -39,6 +39,8 @@ class Lane:
     host: str | None = None
     """The host that is measured, if one is."""
     close: Callable[[], None] = lambda: None
+    release: Callable[[Any], None] = lambda _future: None
+    """Says that an answer has been received: a cluster computes what it still holds again if its worker dies."""
     left: collections.deque[int] = field(default_factory=collections.deque)
     flying: dict[Any, list[int]] = field(default_factory=dict)
     suspects: collections.deque[int] = field(default_factory=collections.deque)
@@ -144,6 +146,7 @@ class Work:
                 why = f"{type(error).__name__}: {error}".partition("\n")[0]
                 self._finish([(number, None, why) for number in numbers])
             return
+        lane.release(future)
         self.busy_s += seconds
         self.computed += sum(1 for _, rows, _ in outcomes if rows is not None)
         each = seconds / len(outcomes)

@@ -238,6 +238,8 @@ def _local(jobs: int | None, measures: bool) -> list[Lane]:
 
 
 def _cluster(client: distributed.Client, measures: bool) -> list[Lane]:
+    import distributed
+
     hosts = fleets.hosts(client)
     fleets.check(hosts)
     if not measures:
@@ -246,9 +248,9 @@ def _cluster(client: distributed.Client, measures: bool) -> list[Lane]:
         def submit(*args: Any) -> Any:
             return client.submit(*args, pure=False, retries=3)
 
-        return [Lane(submit, width)]
+        return [Lane(submit, width, release=distributed.Future.release)]
 
     def on(addresses: list[str]) -> Callable[..., Any]:
         return lambda *args: client.submit(*args, pure=False, workers=addresses, retries=1)
 
-    return [Lane(on(it.workers), 1, it.name, it.id) for it in hosts]
+    return [Lane(on(it.workers), 1, it.name, it.id, release=distributed.Future.release) for it in hosts]
