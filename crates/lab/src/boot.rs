@@ -150,7 +150,7 @@ const SLICE: u64 = 1 << 20;
 /// Slices in which nothing retires, after which a guest counts as stuck.
 const STUCK: u32 = 8;
 /// Slices in which a kernel that gave up prints nothing and runs no program, after which it is believed.
-const SILENT: u32 = 64;
+const SILENT: u32 = 16;
 /// The longest that an idle machine waits for input before it looks for an interruption.
 const LOOK: Duration = Duration::from_millis(50);
 const LAST_LINES: usize = 8;

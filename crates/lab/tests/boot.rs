@@ -108,14 +108,14 @@ fn a_kernel_that_panics_is_not_waited_for() {
         let mut code: Vec<Insn2> = text.bytes().flat_map(print).collect();
         code.extend(then);
         fs::write(&path, image(&code)).unwrap();
-        let long = BootRequest { max_instructions: 200_000_000, ..request(&path) };
+        let long = BootRequest { max_instructions: 30_000_000, ..request(&path) };
         run(&long, b"").unwrap().0
     };
     let run_on = [op(Op::Addi, 5, 5, 0, 1), op(Op::Jal, 0, 0, 0, -4)];
     for text in ["[    0.5] ---[ end Kernel panic - not syncing: VFS ]---\n", "\npanic: kerneltrap\n"] {
         let outcome = says(text, &run_on);
         assert_eq!(outcome.ending, BootEnding::Panicked, "{text}");
-        assert!(outcome.instructions < 100_000_000);
+        assert!(outcome.instructions < 20_000_000);
         let last = text.trim();
         let sentence = format!("the kernel panicked; the kernel's last lines:\n  {last}");
         assert!(outcome.verdict().ends_with(&sentence), "{}", outcome.verdict());
