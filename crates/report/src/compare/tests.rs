@@ -491,6 +491,22 @@ fn random_counts_are_compared_run_by_run() {
     assert_ne!(verdict(&again), Verdict::Worse);
 }
 
+/// Recorded on a busy machine: of eight runs of each side, three and four woke a task on another CPU, twice and once.
+#[test]
+fn what_only_some_runs_crossed_is_neither_better_nor_worse() {
+    let side = |name: &str, some: usize, count: u64| -> Vec<Run> {
+        let rows = |at: usize| {
+            let read = ("system call", "read", 1_000 + at as u64 % 2);
+            if at < some { vec![read, ("wake-up", "on another CPU", count)] } else { vec![read] }
+        };
+        (0..8).map(|at| program(&format!("{name}{at}"), &rows(at))).collect()
+    };
+    let found = compare(&side("a", 3, 2), &side("b", 4, 1), &Options::default()).unwrap();
+    let wakes = found.rows.iter().find(|row| row.probe == "exec/on another CPU").unwrap();
+    assert_eq!(wakes.verdict, Verdict::CannotTell);
+    assert_eq!(wakes.why.as_deref(), Some("3 and 4 runs are too few for the test"));
+}
+
 /// Two runs in pairs: in each epoch B takes `change` more than A, and a little that differs from epoch to epoch. The figures
 /// of the sides, which were measured in other levels of the machine, say something else.
 fn in_pairs(change: f64, epochs: usize, until: Option<f64>) -> [Run; 2] {

@@ -376,6 +376,10 @@ impl Judge<'_> {
                 let least = smallest_chance(a.len(), b.len());
                 row.verdict = self.verdict(&row, CHANCE);
                 if least > CHANCE {
+                    // A row that a few runs have was not tested: its interval alone decides nothing.
+                    if row.verdict != Verdict::Same {
+                        row.verdict = Verdict::CannotTell;
+                    }
                     let units = if self.by_runs { "runs" } else { "processes" };
                     row.why = Some(format!("{} and {} {units} are too few for the test", a.len(), b.len()));
                 }
