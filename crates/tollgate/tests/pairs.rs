@@ -343,7 +343,7 @@ fn what_cannot_become_known_does_not_take_the_time() {
     assert!(b.probes[0].epochs.len() >= 11);
 }
 
-/// The fourth probe varies five times as much as the others: 25 times as many pairs are as exact, and 4 times the most.
+/// The fourth probe varies five times as much as the others: 25 times as many pairs are as exact, and 16 times the most.
 #[test]
 fn a_probe_that_varies_more_gets_more_pairs() {
     let plan = Plan { epochs: 3, most_epochs: 3, ..plan(5) };

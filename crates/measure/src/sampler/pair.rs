@@ -210,15 +210,17 @@ impl PairSampler<'_> {
             if probes.is_empty() {
                 break;
             }
+            let once = probes.len();
             // A short epoch has no time for more than one visit.
-            let is_weighted = round >= FEWEST_ROUNDS && !Side::is_double(round);
-            if is_weighted {
+            if round >= FEWEST_ROUNDS && !Side::is_double(round) {
                 let visits = |probe| std::iter::repeat_n(probe, self.visits(probe));
                 probes = probes.into_iter().flat_map(visits).collect();
             }
+            // A round of many visits can be longer than what is left of the epoch.
+            let may_end = probes.len() > once && !is_over;
             probes.shuffle(&mut self.rng);
             for probe in probes {
-                if is_weighted && !is_over && self.elapsed() >= deadline {
+                if may_end && self.elapsed() >= deadline {
                     break;
                 }
                 self.visit(probe, round)?;

@@ -435,7 +435,8 @@ mod tests {
     #[test]
     fn intervals_of_pairs_hold_and_are_narrow_where_some_epochs_are_far_away() {
         let mut rng = ChaCha8Rng::seed_from_u64(11);
-        let shapes: [(&str, fn(&mut ChaCha8Rng) -> f64); 3] =
+        type Shape = fn(&mut ChaCha8Rng) -> f64;
+        let shapes: [(&str, Shape); 3] =
             [("normal", normal), ("restless", restless), ("Cauchy", |rng| normal(rng) / normal(rng))];
         for (name, shape) in shapes {
             for n in [12, 40] {
