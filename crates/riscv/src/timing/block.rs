@@ -60,8 +60,7 @@ impl Block {
                 }
             }
             if let Some((size, store)) = op.insn.op.access() {
-                let turns = model.turns_behind(pa, &op.insn);
-                memory.push(Place { at: i, size, store, turns });
+                memory.push(Place { at: i, size, store });
                 stores += u16::from(store);
             } else if op.insn.op.by_operands() {
                 if dependent {

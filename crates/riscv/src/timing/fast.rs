@@ -334,14 +334,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.forget_replaced();
     }
 
-    /// The block through the pipe, with the misses that were found, and the predictions if they were made.
-    fn replay(
-        &mut self,
-        number: usize,
-        predictions: Option<u64>,
-        several: &Several,
-        pass: &Pass,
-    ) -> (Causes, u32) {
+    /// The block through the pipe, with the predictions and misses that were found.
+    fn replay(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) -> (Causes, u32) {
         self.materialise();
         let (privilege, phase) = (several.privilege, several.privilege as u8);
         self.model.start(phase);
@@ -360,24 +354,18 @@ impl<const PIPE: bool> Fast<PIPE> {
                 costs.behind = self.model.behind_load(waits.overlap, physical(op), &op.insn);
                 miss += 1;
             }
-            let taken = pass.taken() && place + 1 == pass.end();
             let (mut turns, mut penalty) = (false, (0, super::Stage::Execute));
             if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
                 jump += 1;
                 turns = true;
-                let code = match predictions {
-                    Some(predictions) => predictions >> (2 * (block.jumps.len() - jump)) & 3,
-                    None => self.model.predict.foresee(turn, next_pc, taken),
-                };
+                let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
                 costs.settle = self.model.predict.settling(turn, code);
                 penalty = (self.model.predict.bubbles(turn, code), self.model.predict.found(turn, code));
             }
             let (insn, operands) = (&op.insn, [0; 2]);
+            let taken = pass.taken() && place + 1 == pass.end();
             let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
             self.model.stray_from_load(&step, &block.shapes[i], &mut costs);
-            if predictions.is_none() {
-                self.model.run_on_from_access(&step, &block.shapes[i], &costs);
-            }
             let passed = self.model.pipe.pass(&block.shapes[i], &costs);
             for (sum, c) in charges.iter_mut().zip(passed.causes()) {
                 *sum += c;
@@ -398,7 +386,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         if !self.results[at].is(&wanted) {
             self.replays += 1;
             self.learned += 1;
-            let (charges, cycles) = self.replay(wanted.block(), Some(wanted.predictions), several, pass);
+            let (charges, cycles) = self.replay(wanted.block(), wanted.predictions, several, pass);
             let next = self.number();
             self.charge(at);
             self.results[at] = Known { next, cycles, count: 1, ..wanted };
@@ -476,7 +464,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             return;
         }
         self.misses.clear();
-        let mut turns = false;
         let mut data = block.memory.iter().zip(accesses);
         while let Some((place, touch, found)) = self.model.memory.next_to_wait::<PLAIN>(&mut data, walks.1) {
             let waits = match found {
@@ -485,7 +472,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             };
             if PIPE && waits != Waits::default() {
                 self.misses.push((place.at, waits));
-                turns |= place.turns;
             }
         }
         if !PIPE {
@@ -505,16 +491,11 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.misses.sort_unstable_by_key(|&(at, _)| at);
             }
         }
-        if !PLAIN && turns {
-            // What is predicted depends on how far the fetch came before an access goes through the pipe again.
-            self.replay_once(number, None, several, pass);
-            return;
-        }
         let target = || several.outside(pass.target);
         let predictions = self.model.predict.foresee_all::<PLAIN>(&block.jumps, pass.taken(), target);
         let block = &mut self.blocks[number];
         if !PLAIN && predictions != 0 && self.model.strays(&block.jumps, &mut block.ways, predictions) {
-            self.replay_once(number, Some(predictions), several, pass);
+            self.replay_once(number, predictions, several, pass);
             return;
         }
         let entered = Known::entered(number, self.number());
@@ -529,7 +510,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             };
             let ways = &mut self.blocks[number].ways;
             let Some(codes) = codes.filter(|_| PLAIN || self.model.knows_ways(ways)) else {
-                self.replay_once(number, Some(predictions), several, pass);
+                self.replay_once(number, predictions, several, pass);
                 return;
             };
             misses = codes;
@@ -608,7 +589,7 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// A block through the pipe, of which nothing is kept.
     #[cold]
-    fn replay_once(&mut self, number: usize, predictions: Option<u64>, several: &Several, pass: &Pass) {
+    fn replay_once(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) {
         self.replays += 1;
         let (charges, _) = self.replay(number, predictions, several, pass);
         Self::count(&mut self.model, &self.blocks[number], 1);

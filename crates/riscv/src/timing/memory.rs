@@ -75,9 +75,6 @@ pub(super) struct Memory {
     tables: Option<Cache>,
     latencies: Latencies,
     satp: u64,
-    /// What translations are found by in a buffer, besides the page: nothing where address spaces have no identifiers.
-    space: u64,
-    spaces: bool,
     latest_fetch: Latest,
     latest_data: Latest,
     /// The walk for each 4096-byte page, as the machine reported it.
@@ -117,8 +114,6 @@ impl Memory {
             tables: core.memory.tables()?,
             latencies: core.memory,
             satp: 0,
-            space: 0,
-            spaces: core.system.asid_bits != Some(0),
             latest_fetch: Latest::NONE,
             latest_data: Latest::NONE,
             ways: HashMap::new(),
@@ -144,14 +139,13 @@ impl Memory {
 
     pub(super) fn set_satp(&mut self, satp: u64) {
         self.satp = satp;
-        self.space = if self.spaces { satp } else { 0 };
         self.note_latest();
     }
 
     /// Brings the pages that were translated last up to date with the translation buffers.
     fn note_latest(&mut self) {
-        self.latest_fetch = Latest::of(&self.itlb, self.space);
-        self.latest_data = Latest::of(&self.dtlb, self.space);
+        self.latest_fetch = Latest::of(&self.itlb, self.satp);
+        self.latest_data = Latest::of(&self.dtlb, self.satp);
     }
 
     /// Empties the instruction cache.
@@ -321,10 +315,10 @@ impl Memory {
             lines.verified = self.fills;
         }
         if walks && let Some(tlb) = &mut self.itlb {
-            if !tlb.touch(self.space, lines.page) {
+            if !tlb.touch(self.satp, lines.page) {
                 return false;
             }
-            self.latest_fetch = Latest::of(&self.itlb, self.space);
+            self.latest_fetch = Latest::of(&self.itlb, self.satp);
         }
         let mut settled = 0;
         if let Some(cache) = &mut self.l1i {
@@ -518,12 +512,6 @@ impl Memory {
 
     #[inline]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
-        self.line_of_data(pa, store, self.latencies.write_back)
-    }
-
-    /// The same where a changed line takes so many cycles to leave.
-    #[inline]
-    fn line_of_data(&mut self, pa: u64, store: bool, write_back: u32) -> u32 {
         let Some(cache) = &mut self.l1d else { return 0 };
         let line_shift = cache.geometry().line_shift();
         let found = cache.look_for(pa >> line_shift, store);
@@ -543,7 +531,7 @@ impl Memory {
                     self.next_level(address, true);
                     let bits = self.latencies.write_back_compare;
                     let same = bits > 0 && ((address ^ pa) & ((1 << bits.min(63)) - 1)) >> line_shift == 0;
-                    buffer = write_back;
+                    buffer = self.latencies.write_back;
                     if same {
                         buffer = buffer.max(self.latencies.latency + self.latencies.miss);
                     }
@@ -567,7 +555,7 @@ impl Memory {
 
     /// Cycles of a walk that finds no translation, by one load: the machine does not report more.
     pub(super) fn fault_walk(&self, va: u64) -> u32 {
-        let known = self.dtlb.as_ref().is_none_or(|tlb| tlb.find(self.space, va).is_some());
+        let known = self.dtlb.as_ref().is_none_or(|tlb| tlb.find(self.satp, va).is_some());
         let walks = self.latencies.fault_walks && !known && self.satp >> 31 != 0;
         if walks { self.latencies.walk + self.latencies.walk_level.unwrap_or(1) } else { 0 }
     }
@@ -575,37 +563,35 @@ impl Memory {
     /// Looks a translation up; yields the cycles of the walk, if one is needed. Its loads go through the data
     /// cache.
     fn translate(&mut self, instruction: bool, va: u64) -> u32 {
-        let space = self.space;
+        let satp = self.satp;
         let tlb = if instruction { &mut self.itlb } else { &mut self.dtlb };
         let Some(tlb) = tlb else { return 0 };
-        if tlb.touch(space, va) {
+        if tlb.touch(satp, va) {
             self.note_latest();
             return 0;
         }
-        let way = self.ways.get(&(self.satp, va >> 12)).copied();
-        tlb.fill(space, va, way.map_or(12, |w| w.shift));
+        let way = self.ways.get(&(satp, va >> 12)).copied();
+        tlb.fill(satp, va, way.map_or(12, |w| w.shift));
         self.note_latest();
         if instruction {
             self.counts.itlb_misses += 1;
         } else {
             self.counts.dtlb_misses += 1;
         }
-        let Latencies { walk, fetch_walk, fetch_walk_step, write_back, walk_write_back, .. } = self.latencies;
+        let Latencies { walk, fetch_walk, .. } = self.latencies;
         let walk = fetch_walk.filter(|_| instruction).unwrap_or(walk);
-        let step = if instruction { fetch_walk_step.max(1) } else { 1 };
         let Some(way) = way else {
             self.counts.unknown_walks += 1;
-            return walk.next_multiple_of(step);
+            return walk;
         };
-        let write_back = walk_write_back.unwrap_or(write_back);
         let level = self.latencies.walk_level.unwrap_or(1);
         let mut cycles = walk;
-        let Some((leaf, tables)) = way.entries().split_last() else { return cycles.next_multiple_of(step) };
+        let Some((leaf, tables)) = way.entries().split_last() else { return cycles };
         for &at in tables {
             let kept = self.tables.as_mut().is_some_and(|tables| tables.access(at, false).hit);
-            cycles += if kept { 1 } else { level + self.line_of_data(at, false, write_back) };
+            cycles += if kept { 1 } else { level + self.data_line(at, false) };
         }
-        (cycles + level + self.line_of_data(*leaf, false, write_back)).next_multiple_of(step)
+        cycles + level + self.data_line(*leaf, false)
     }
 }
 
@@ -640,8 +626,6 @@ pub(super) struct Place {
     pub(super) at: u8,
     pub(super) size: u8,
     pub(super) store: bool,
-    /// Whether a branch or jump is so near behind it that the fetch comes there before it goes through the pipe again.
-    pub(super) turns: bool,
 }
 
 impl Place {

@@ -3,13 +3,11 @@
 use super::Cause;
 use super::beyond::Beyond;
 use super::passage::Flush;
-use super::pipe::Pipe;
 use super::predict::{Guess, Seen, Turn, behind_unknown};
 use super::replay::Behind;
 use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::timed::Model;
-use super::words::REFETCH;
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
@@ -28,8 +26,7 @@ pub(super) struct RunOn {
     /// Whether it begins behind a jump that was mispredicted, and whether nothing was known of its target.
     pub(super) wrong: bool,
     pub(super) lost: bool,
-    /// Whether what it fetches will be fetched again, and leaves the caches to that.
-    pub(super) again: bool,
+    pub(super) interrupt: bool,
 }
 
 /// Where the fetch may go behind the jumps of a run of instructions that are mispredicted.
@@ -97,22 +94,19 @@ impl Model {
         if !self.runs_on {
             return;
         }
-        let Some(redirect) = self.pipe.redirect else { return };
-        let mut pipe = self.pipe.clone();
-        pipe.redirect = None;
-        self.fetch_on(path, pipe, redirect.at, &mut seen);
-        // A misprediction takes back what the branches behind it did; what calls and returns did there is not modeled.
-        if !path.wrong {
+        self.fetch_on(path, &mut seen);
+        // A misprediction takes back what the branches behind it did, and what calls and returns did is not known here.
+        if !path.wrong && !path.interrupt {
             self.predict.keep(seen);
         }
     }
 
-    /// The same with a pipe that is not redirected, up to that cycle.
-    fn fetch_on(&mut self, mut path: RunOn, mut pipe: Pipe, redirect: i64, seen: &mut Seen) {
-        let Some(ahead) = &mut self.ahead else { return };
+    fn fetch_on(&mut self, mut path: RunOn, seen: &mut Seen) {
+        let (Some(ahead), Some(redirect)) = (&mut self.ahead, self.pipe.redirect) else { return };
         // A word that is in IF a cycle before the redirected fetch's request is looked up, one behind it is dropped.
-        let last = redirect - 2;
-        pipe.fresh = false;
+        let last = redirect.at - 2;
+        let mut pipe = self.pipe.clone();
+        (pipe.redirect, pipe.fresh) = (None, false);
         if path.lost {
             pipe.redirect_from_fetch(1, Cause::Branch, Flush::Branch);
         }
@@ -122,7 +116,7 @@ impl Model {
             let end = u64::from(insn.len) - 1;
             let words = if at_hand { 0 } else { 1 + second };
             // In sequence; where nothing is fetched in the end, the front end finds out in ID.
-            if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect) {
+            if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect.at) {
                 let partial = path.pc & 2 != 0;
                 let (word, pa) = ((path.pc + 2) & !3, (path.pa + 2) & !3);
                 let long = [pa - 4, pa - 2].map(|pa| ahead.len(pa) == 4);
@@ -139,9 +133,6 @@ impl Model {
                 }
                 let (pc, pa) = (path.pc + behind, path.pa + behind);
                 if !self.memory.has_instructions(pa) {
-                    if path.again {
-                        return;
-                    }
                     let Some(from) = self.pipe.can_fill(at, last) else { return };
                     let waits = self.memory.fetch(pc, pa, 1, path.privilege);
                     self.pipe.fill(self.memory.instruction_line(pa), from, waits.miss);
@@ -169,15 +160,6 @@ impl Model {
                     }
                     Guess::To { target, known } => {
                         path.jumps -= 1;
-                        // The target buffer does not find a word that is entered in the middle.
-                        let entered = known && target.is_multiple_of(4) && !path.wrong;
-                        if entered && pipe.is_full().is_some_and(|at| at < redirect) {
-                            let pa = (path.pa + end) & !3;
-                            let long = [pa, pa + 2].map(|pa| ahead.len(pa) == 4);
-                            if self.predict.misreads(target, false, long) {
-                                seen.lose();
-                            }
-                        }
                         next = target;
                         pipe.fresh = true;
                         if !known {
@@ -195,51 +177,6 @@ impl Model {
         }
     }
 
-    /// Behind an access that goes through the pipe again, before it does so.
-    pub(super) fn run_on_from_access(&mut self, step: &Step, shape: &Shape, costs: &Costs) {
-        let waits = costs.data_walk > 0 || costs.data_miss > 0 || costs.overlap != 0;
-        if !waits || !self.turns_behind(step.pa, step.insn) {
-            return;
-        }
-        let mut pipe = self.pipe.clone();
-        let again = pipe.clone().pass(shape, costs).starts[2];
-        let first = pipe.pass(shape, &Costs { data_walk: 0, data_miss: 0, overlap: 0, ..*costs }).starts[2];
-        if again == first {
-            return;
-        }
-        let len = u64::from(step.insn.len);
-        let mut seen = self.predict.seen(false);
-        self.predict.redirect();
-        let path = RunOn {
-            pc: step.pc.wrapping_add(len),
-            pa: step.pa.wrapping_add(len),
-            privilege: step.privilege,
-            jumps: MOST_JUMPS,
-            wrong: false,
-            lost: false,
-            again: true,
-        };
-        self.fetch_on(path, pipe, first + REFETCH, &mut seen);
-        self.predict.keep(seen);
-    }
-
-    /// Whether there is a branch or jump to which the fetch may have come behind an access that goes through the pipe again.
-    pub(super) fn turns_behind(&mut self, pa: u64, insn: &Insn) -> bool {
-        let far = self.far();
-        let Some(ahead) = self.ahead.as_mut().filter(|_| self.runs_on && self.pipe.replay.is_some()) else {
-            return false;
-        };
-        let behind = pa + u64::from(insn.len);
-        let mut pa = behind;
-        while pa < behind + far {
-            if ahead.jump(pa).is_some() {
-                return true;
-            }
-            pa += ahead.len(pa);
-        }
-        false
-    }
-
     /// Behind an instruction that empties the pipe.
     pub(super) fn run_on_behind(&mut self, step: &Step) {
         let len = u64::from(step.insn.len);
@@ -251,7 +188,7 @@ impl Model {
             jumps: MOST_JUMPS,
             wrong: false,
             lost: false,
-            again: false,
+            interrupt: false,
         });
     }
 
@@ -266,7 +203,7 @@ impl Model {
                 jumps: 1,
                 wrong: true,
                 lost,
-                again: false,
+                interrupt: false,
             });
         }
     }
@@ -380,7 +317,7 @@ impl Model {
             jumps: MOST_JUMPS,
             wrong: false,
             lost: false,
-            again: false,
+            interrupt: trap.cause.is_interrupt(),
         });
     }
 }
