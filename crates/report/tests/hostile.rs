@@ -278,6 +278,9 @@ proptest! {
         dress(&mut whole, &[(1.0, 2.0, 3.0), (5.0, 6.0, 7.0)]);
         let mut text = document::to_json(&whole).unwrap().into_bytes();
         for (place, byte, how) in changes {
+            if text.is_empty() {
+                break;
+            }
             let place = place.index(text.len());
             match how {
                 // Digits become other digits: the record still reads, and says something else.
