@@ -70,12 +70,24 @@ pub(super) fn machine_wide(controls: &[Shift]) -> Option<f64> {
     (seen > CAP).then_some(seen)
 }
 
+/// The most that any of these certainly moved, in logarithms, where that is more than would be taken for noise: work that
+/// no change of a program or of the kernel can move.
+pub(super) fn most_moved(fixed: &[Shift]) -> Option<f64> {
+    let moved = fixed.iter().map(|shift| shift.low.max(-shift.high));
+    moved.max_by(f64::total_cmp).filter(|moved| *moved > CAP)
+}
+
 /// Standard deviation of shifts beyond what their own intervals explain.
 fn on_top(shifts: &[Shift]) -> f64 {
     let sizes: Vec<f64> = shifts.iter().map(|shift| shift.estimate.abs()).collect();
     let own: Vec<f64> = shifts.iter().map(|shift| ((shift.high - shift.low) / 2.0 / Z).powi(2)).collect();
     let seen = (median(&sizes) / HALF).powi(2) - median(&own);
     seen.max(0.0).sqrt()
+}
+
+/// Whether a probe passes a cache line between two CPUs and nothing else: only the path between them moves it.
+pub(super) fn is_control_across(result: &Measurement) -> bool {
+    matches!(result.probe.as_str(), "core/spin" | "core/cas")
 }
 
 /// Whether a probe runs no kernel code: a change of the kernel does not move it.

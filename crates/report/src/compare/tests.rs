@@ -4,7 +4,7 @@ use tollgate_record::Per;
 use tollgate_record::family::{Caches, ExecAsked, RingAsked, RingFound, TollFound, TrapAsked, TrapFound};
 use tollgate_record::{Asked, Found};
 use tollgate_record::{
-    EpochFigure, Estimate, Evidence, Host, Measurement, PairedFigure, Phase, Run, SCHEMA, Tool,
+    EpochFigure, Estimate, Evidence, Host, Measurement, PairedFigure, Phase, Run, SCHEMA, Tool, Yardstick,
 };
 
 const ASCII: Style = Style { width: 80, color: false, unicode: false };
@@ -126,6 +126,31 @@ fn what_moves_the_probes_outside_the_kernel_too_is_the_machine() {
     let one = found(of(1.2, 1.2, 3.0));
     assert_eq!(one.count(Verdict::Worse), 1);
     assert_eq!(one.rows.last().unwrap().verdict, Verdict::Worse);
+}
+
+/// A probe takes 20 % longer, alike in all processes, so that no yardstick explains it. Where the work of a yardstick did as
+/// well, and for `core/*` what two CPUs do to each other, the machine may have done it.
+#[test]
+fn what_moves_work_that_cannot_change_is_not_a_change_of_the_others() {
+    let with = |id: &str, work: f64, probes: &[(&str, f64)]| {
+        let results = probes.iter().map(|(name, times)| measured(name, 300.0 * times, 3e9, 12)).collect();
+        let epochs = OWN.iter().rev().map(|own| Some(30_000.0 * work * (1.0 + own))).collect();
+        Run { yardsticks: vec![Yardstick { name: "issue".into(), epochs }], ..run(id, results) }
+    };
+    let verdict = |work: f64, probes: &[(&str, f64)]| {
+        let before: Vec<(&str, f64)> = probes.iter().map(|(name, _)| (*name, 1.0)).collect();
+        let found =
+            compare(&[with("a", 1.0, &before)], &[with("b", work, probes)], &Options::default()).unwrap();
+        assert_eq!(found.rows[0].relative, None);
+        found.rows[0].verdict
+    };
+    assert_eq!(verdict(1.0, &[("syscall/x", 1.2)]), Verdict::Worse);
+    assert_eq!(verdict(1.02, &[("syscall/x", 1.2)]), Verdict::Worse, "it moved as noise does");
+    assert_ne!(verdict(1.2, &[("syscall/x", 1.2)]), Verdict::Worse);
+    assert_eq!(verdict(1.2, &[("syscall/x", 3.0)]), Verdict::Worse, "far more");
+    assert_eq!(verdict(1.0, &[("core/futex", 1.2), ("core/spin", 1.0)]), Verdict::Worse);
+    assert_ne!(verdict(1.0, &[("core/futex", 1.2), ("core/spin", 1.2)]), Verdict::Worse);
+    assert_eq!(verdict(1.2, &[("core/futex", 1.2), ("core/cas", 1.0)]), Verdict::Worse, "its own controls");
 }
 
 #[test]

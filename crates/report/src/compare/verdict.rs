@@ -3,7 +3,9 @@
 use super::machine::{Explained, Machine};
 use super::pairs::{Pair, instructions};
 use super::result::{ComparedProbe, Options, Verdict};
-use super::spread::{Class, ENOUGH_CONTROLS, between_runs, is_control, machine_wide};
+use super::spread::{
+    Class, ENOUGH_CONTROLS, between_runs, is_control, is_control_across, machine_wide, most_moved,
+};
 use super::stats::{
     CHANCE, Column, POWER, Shift, Signs, Z, center_of_pairs, chances, cliff, median, shift, signs,
     smallest_chance, smallest_chance_of_signs,
@@ -85,6 +87,11 @@ impl Draft {
             _ => None,
         }
     }
+
+    /// Whether a yardstick was taken out of it.
+    fn is_explained(&self) -> bool {
+        matches!(&self.kind, Kind::Sampled { explained: Some(_), .. })
+    }
 }
 
 impl Judge<'_> {
@@ -96,18 +103,30 @@ impl Judge<'_> {
         let machine = machine_wide(&controls);
         let moved =
             machine.map(|_| median(&controls.iter().map(|shift| shift.estimate).collect::<Vec<f64>>()).exp());
-        let [alone, tasks, across] = Class::ALL.map(|class| self.between(class, &drafts, pairs, machine));
+        let of_class = Class::ALL.map(|class| self.between(class, &drafts, pairs, machine));
+        let (work, across) = self.moved(&drafts, pairs);
         let signs = Self::signs(&drafts);
         let row = |(((pair, draft), chance), signs)| {
             let draft: Draft = draft;
-            let between = match draft.class {
-                Class::Alone => alone,
-                Class::Tasks => tasks,
+            let moved = match draft.class {
                 Class::Across => across,
+                Class::Alone | Class::Tasks => work.filter(|_| !draft.is_explained()),
             };
+            let between = of_class[draft.class as usize].max(moved.unwrap_or(0.0));
             self.row(pair, draft, chance, signs, between)
         };
         (pairs.iter().zip(drafts).zip(chances).zip(signs).map(row).collect(), moved)
+    }
+
+    /// How far the work of a yardstick moved, and how far what two CPUs do to each other without the kernel, where no change
+    /// can have moved them: a row that no yardstick explains may have moved as far.
+    fn moved(&self, drafts: &[Draft], pairs: &[Pair<'_>]) -> (Option<f64>, Option<f64>) {
+        if self.interleaved || self.by_runs || !self.at_one_frequency {
+            return (None, None);
+        }
+        let across = drafts.iter().zip(pairs).filter(|(_, pair)| is_control_across(pair.a[0].1));
+        let across: Vec<Shift> = across.filter_map(|(draft, _)| draft.shift()).collect();
+        (most_moved(&self.machine.moved()), most_moved(&across))
     }
 
     /// The shifts of probes that never enter the kernel, where nothing but the machine can have moved them: in runs
