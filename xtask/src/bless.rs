@@ -23,7 +23,7 @@ static RECORDED: &[(&str, &[&str])] = &[
     ("rtl", &["test", "--package", "tollgate-lab", "--test", "rtl"]),
     ("schema", &["test", "--package", "tollgate-record", "--test", "schema"]),
     // From the schema, so after it.
-    ("python", &["xtask", "python", "dataclasses"]),
+    ("python", &["xtask", "python", "drifted"]),
     ("screens", &["test", "--package", "tollgate-report", "--no-fail-fast"]),
 ];
 

@@ -13,6 +13,9 @@ use wheel::Packer;
 /// The Python of the pinned packages: older ones can use the package, and not all of its tests' tools.
 const LEAST: (u32, u32) = (3, 11);
 
+/// The other versions that the package promises to work with, where they are found.
+const OTHERS: [&str; 5] = ["python3.10", "python3.11", "python3.12", "python3.13", "python3.14"];
+
 /// What the output of pip contains if its registry cannot be reached.
 const UNREACHABLE: [&str; 4] =
     ["NewConnectionError", "Failed to establish a new connection", "ConnectTimeoutError", "ProxyError"];
@@ -121,22 +124,13 @@ impl Package {
         Ok(())
     }
 
-    /// Builds a wheel around the quickly built program, installs it into an empty environment, and calls command and module.
+    /// Builds a wheel around the quickly built program, installs it into an empty environment of each Python, and calls command
+    /// and module.
     fn wheel(&self) -> Result<()> {
         let place = tempfile::tempdir()?;
         let wheel = self.build(&place.path().join("wheels"))?;
         let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
         ensure!(name.contains("manylinux") && name.contains("musllinux"), "{name} is not for every Linux");
-        let venv = place.path().join("venv");
-        printed(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv))?;
-        let python = venv.join("bin/python");
-        printed(
-            Command::new("pip3")
-                .arg("--python")
-                .arg(&python)
-                .args(["install", "--quiet", "--no-index", "--no-deps"])
-                .arg(&wheel),
-        )?;
         let alone = |program: &Path, args: &[&str]| {
             let mut command = Command::new(program);
             command
@@ -148,17 +142,41 @@ impl Package {
         };
         let code =
             "import tollgate; print(*(row['estimate'] for row in tollgate.riscv.trap(core='rocket').rows()))";
-        let (module, command) = (
-            alone(&python, &["-c", code])?,
-            alone(&venv.join("bin/tollgate"), &["riscv", "trap", "--core", "rocket", "--no-save"])?,
-        );
-        let linked = printed(Command::new("ldd").arg(venv.join("bin/tollgate")))?;
+        let mut absent = Vec::new();
+        for interpreter in ["python3"].into_iter().chain(OTHERS) {
+            let found = Command::new(interpreter).arg("--version").stderr(Stdio::null()).output();
+            if !found.is_ok_and(|it| it.status.success()) {
+                absent.push(interpreter);
+                continue;
+            }
+            let venv = place.path().join(interpreter);
+            printed(Command::new(interpreter).args(["-m", "venv", "--without-pip"]).arg(&venv))?;
+            let python = venv.join("bin/python");
+            printed(
+                Command::new("pip3")
+                    .arg("--python")
+                    .arg(&python)
+                    .args(["install", "--quiet", "--no-index", "--no-deps"])
+                    .arg(&wheel),
+            )?;
+            let (module, command) = (
+                alone(&python, &["-c", code]).with_context(|| interpreter.to_owned())?,
+                alone(&venv.join("bin/tollgate"), &["riscv", "trap", "--core", "rocket", "--no-save"])?,
+            );
+            let figure = module.split('.').next().unwrap_or_default();
+            ensure!(
+                !figure.is_empty() && command.contains(figure),
+                "{interpreter}: the module gives {module}the command {command}"
+            );
+        }
+        let linked = printed(Command::new("ldd").arg(place.path().join("python3/bin/tollgate")))?;
         ensure!(linked.contains("statically linked"), "the program of the wheel needs libraries: {linked}");
-        let figure = module.split('.').next().unwrap_or_default();
-        ensure!(
-            !figure.is_empty() && command.contains(figure),
-            "the module gives {module}the command {command}"
-        );
+        if !absent.is_empty() {
+            self.skip(
+                "wheel in other versions of Python",
+                &format!("{} cannot be started here", absent.join(", ")),
+            )?;
+        }
         Ok(())
     }
 

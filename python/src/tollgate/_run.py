@@ -72,7 +72,7 @@ class Run:
         return [row for row in self.results if row.status == "failed"]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows of [`frame`], for programs without pandas."""
+        """The rows of `frame`, for programs without pandas."""
         for result in self.document["results"]:
             unit = next((it for it in UNITS if result.get(it)), None)
             figure = result[unit] if unit else {}
