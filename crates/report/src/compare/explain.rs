@@ -99,7 +99,7 @@ fn causes(name: &str, sides: [Option<&Phase>; 2]) -> Vec<Part> {
     keys.into_iter().map(part).filter(|part| part.delta != 0.0).collect()
 }
 
-/// Counts that differ by a hundredth or more, or that only one side has.
+/// Counts that differ by a hundredth or more, or that only one side has, largest difference first.
 pub(super) fn counters(pair: &Pair<'_>) -> Vec<Counter> {
     let Some((a, b)) = last(pair) else { return Vec::new() };
     let counts = [a, b].map(|it| it.counters.iter().chain(&it.proof).collect::<BTreeMap<_, _>>());
@@ -112,5 +112,8 @@ pub(super) fn counters(pair: &Pair<'_>) -> Vec<Counter> {
         (Some(a), Some(b)) => (b - a).abs() > 0.01 * a.abs().max(b.abs()),
         _ => true,
     };
-    names.into_iter().map(counter).filter(differs).collect()
+    let mut counters: Vec<Counter> = names.into_iter().map(counter).filter(differs).collect();
+    let difference = |it: &Counter| (it.b.unwrap_or(0.0) - it.a.unwrap_or(0.0)).abs();
+    counters.sort_by(|x, y| difference(y).total_cmp(&difference(x)));
+    counters
 }

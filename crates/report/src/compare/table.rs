@@ -34,7 +34,9 @@ pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
     }
     text.extend(why(found, style));
     if explain {
-        text.extend(found.rows.iter().filter(|row| moved(row)).flat_map(|row| explanation(row, style)));
+        text.extend(
+            found.rows.iter().filter(|row| moved(row)).flat_map(|row| explanation(row, found, style)),
+        );
     }
     text.extend(sentences(&threshold(found, style), style));
     lines(text)
@@ -195,6 +197,15 @@ fn rows(found: &Comparison, style: &Style) -> Vec<String> {
     table.lines(style)
 }
 
+/// What follows the name of a probe of which there are several rows: what was asked for.
+fn told_apart(row: &ComparedProbe, found: &Comparison, style: &Style) -> String {
+    let is_twin = |other: &&ComparedProbe| other.probe == row.probe && other.engine == row.engine;
+    if found.rows.iter().filter(is_twin).count() < 2 {
+        return String::new();
+    }
+    row.params.values().map(|value| format!(" {}", clean(value, style))).collect()
+}
+
 fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7] {
     let mut name = match row.probe.split_once('/') {
         Some((_, name)) => format!("  {}", clean(name, style)),
@@ -203,13 +214,7 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7
     if row.engine != "host" {
         name = format!("{name} ({})", clean(&row.engine, style));
     }
-    // Rows of one probe are told apart by what was asked for.
-    let twins =
-        found.rows.iter().filter(|other| other.probe == row.probe && other.engine == row.engine).count();
-    if twins > 1 {
-        let params: Vec<String> = row.params.values().map(|value| clean(value, style)).collect();
-        name = format!("{name} {}", params.join(" "));
-    }
+    name += &told_apart(row, found, style);
     let unit = match row.unit {
         "cycles" => "c",
         "instructions" => "i",
@@ -276,8 +281,8 @@ fn why(found: &Comparison, style: &Style) -> Vec<String> {
 }
 
 /// The parts and counts of one probe that moved.
-fn explanation(row: &ComparedProbe, style: &Style) -> Vec<String> {
-    let name = cut(&clean(&row.probe, style), 60, style);
+fn explanation(row: &ComparedProbe, found: &Comparison, style: &Style) -> Vec<String> {
+    let name = cut(&(clean(&row.probe, style) + &told_apart(row, found, style)), 60, style);
     let whole = if row.at_one_frequency { ", B's times at A's frequency" } else { "" };
     let mut text = vec![String::new()];
     text.extend(wrap(&format!("{name}{whole}"), style.columns(), ""));

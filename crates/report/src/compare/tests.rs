@@ -294,7 +294,15 @@ fn the_phases_that_carry_a_difference_come_first() {
     };
     let a = with(300.0, &[("entry", 100.0), ("work", 150.0), ("return", 50.0)]);
     let b = with(350.0, &[("entry", 110.0), ("work", 190.0), ("return", 50.0)]);
+    let calls = |of: &Measurement, ahead: f64, behind: f64| {
+        let counters = [("ahead", ahead), ("behind", behind), ("same", 7.0)];
+        let counters = counters.map(|(name, count)| (name.to_owned(), count)).into();
+        Measurement { counters, ..of.clone() }
+    };
+    let (a, b) = (calls(&a, 2.0, 10.0), calls(&b, 1.0, 30.0));
     let found = compare(&[run("a", vec![a])], &[run("b", vec![b])], &Options::default()).unwrap();
+    let counters: Vec<&str> = found.rows[0].counters.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(counters, ["behind", "ahead"]);
     let parts = &found.rows[0].parts;
     let told: Vec<(&str, f64)> = parts.iter().map(|part| (part.name.as_str(), part.delta)).collect();
     assert_eq!(told, [("work", 40.0), ("entry", 10.0), ("return", 0.0)]);
