@@ -86,10 +86,14 @@ impl Args {
     }
 }
 
-/// The benchmarks and groups of them.
+/// The benchmarks and groups of them, each once.
 fn names() -> Vec<&'static str> {
-    let mut names: Vec<_> = BENCHES.iter().flat_map(|(name, _)| [group(name), name]).collect();
-    names.dedup();
+    let mut names = Vec::new();
+    for name in BENCHES.iter().flat_map(|(name, _)| [group(name), name]) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     names
 }
 

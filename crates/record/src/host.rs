@@ -64,6 +64,18 @@ pub struct Host {
     pub monotonic_offset_s: Option<i64>,
 }
 
+impl Host {
+    /// Whether a crossing costs the same on both: one machine, with the same kernel, mitigations and microcode.
+    #[must_use]
+    pub fn crosses_like(&self, other: &Self) -> bool {
+        let facts = |host: &Self| {
+            let (cpu, kernel) = (host.cpu.clone(), host.kernel.clone());
+            (host.name.clone(), cpu.model, cpu.microcode, kernel.release, kernel.version, kernel.mitigations)
+        };
+        facts(self) == facts(other)
+    }
+}
+
 /// The processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

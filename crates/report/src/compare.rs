@@ -10,6 +10,7 @@ mod facts;
 mod machine;
 mod markdown;
 mod pairs;
+mod price;
 mod result;
 mod spread;
 pub(crate) mod stats;
@@ -68,7 +69,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     if let Some(twice) = a.iter().find(|of_a| b.iter().any(|of_b| of_a.id == of_b.id)) {
         return Err(CompareError::Twice(short(&twice.id)));
     }
-    let (a, b) = (finite(a), finite(b));
+    let [a, b] = price::at_one([finite(a), finite(b)]);
     let differences = facts::differences(&a, &b);
     let spoiled = differences.iter().any(|difference| difference.weight == Weight::Spoils);
     let interleaved = facts::interleaved(&a, &b);
@@ -97,13 +98,14 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         until,
         by_runs,
         at_one_frequency,
+        at_one_price: price::is_one(&a, &b),
         most_epochs: most_epochs.unwrap_or(0),
     };
     let (side_a, side_b) = (side(&a), side(&b));
     let frequency_ratio =
         side_a.core_hz.zip(side_b.core_hz).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite());
     let (mut rows, machine_ratio) = judge.rows(&pairs);
-    for (row, pair) in rows.iter_mut().zip(&pairs) {
+    for (row, pair) in rows.iter_mut().zip(&pairs).filter(|(_, pair)| pair.part.is_none()) {
         let scale = if row.at_one_frequency { frequency_ratio.unwrap_or(1.0) } else { 1.0 };
         row.parts = explain::parts(pair, scale, row.exact && row.unit != "crossings");
         row.counters = explain::counters(pair);
@@ -120,7 +122,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         margin: options.margin,
         frequency_ratio,
         machine_ratio,
-        exceeded: rows.iter().filter(exceeds).map(|row| row.probe.clone()).collect(),
+        exceeded: rows.iter().filter(exceeds).map(ComparedProbe::name).collect(),
         rows,
         only_a: pairs::missing(&a, &b),
         only_b: pairs::missing(&b, &a),

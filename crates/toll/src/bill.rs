@@ -2,6 +2,7 @@
 
 use crate::account::{Account, End, tick};
 use crate::bpf::Overhead;
+use crate::calibrate::Pair;
 use crate::count::{Counts, Kind, Stamped, Tally};
 use crate::price::Prices;
 use crate::run::Counted;
@@ -268,7 +269,7 @@ impl Within {
     /// A call that does nothing is all way in and out, so its stamps enclose nothing else. A bare fault is its
     /// toll and its work, so that what is between its stamps beyond that work was added.
     fn of(overhead: &Overhead, prices: &Prices) -> Self {
-        let [call, fault] = overhead.inside.map(Estimate::point);
+        let Pair { call, fault } = overhead.inside;
         let toll = prices.of(Kind::Fault, "").unwrap_or(Estimate::point(0.0));
         Self { call, fault: fault.minus(&overhead.bare.fault).minus(&Estimate::point(-toll.estimate)) }
     }
@@ -291,8 +292,7 @@ fn stamped_parts(
 ) -> Vec<Phase> {
     let count = |kind| counts.total(kind) as f64;
     let (calls, faults) = (count(Kind::Call), count(Kind::Fault));
-    let [call_in, fault_in] = overhead.inside.map(Estimate::point);
-    let (bare, counted) = (&overhead.bare, &overhead.counted);
+    let (bare, counted, inside) = (&overhead.bare, &overhead.counted, &overhead.inside);
     let point = |ns: u64| Estimate::point(ns as f64);
     let signals = sum(of_kinds(boundaries, |kind| kind == Kind::Signal.name()), phase::TOLL);
     // The ways in and out are outside of the stamps, with what counting adds there. So are signals, which the kernel
@@ -300,8 +300,8 @@ fn stamped_parts(
     let (user, error) = (stamped.user_ns as f64, stamped.user_error_ns as f64);
     let user = Estimate::within(user, [user - error, user + error])
         .minus(&signals.unwrap_or(Estimate::point(0.0)))
-        .minus(&counted.call.minus(&call_in).scaled(calls))
-        .minus(&counted.fault.minus(&fault_in).scaled(faults));
+        .minus(&counted.call.minus(&inside.call).scaled(calls))
+        .minus(&counted.fault.minus(&inside.fault).scaled(faults));
     let mut parts = vec![part(phase::USER, Evidence::Difference, user)];
     if let Some(tolls) = tolls(boundaries) {
         parts.push(part(phase::TOLL, Evidence::Priced, tolls));

@@ -23,6 +23,7 @@ use aya::{Btf, Ebpf, EbpfError, EbpfLoader, Pod, include_bytes_aligned};
 use perf_event_open_sys::bindings::{PERF_COUNT_SW_PAGE_FAULTS_MAJ, PERF_COUNT_SW_PAGE_FAULTS_MIN};
 use std::time::Duration;
 use std::{fs, io, mem};
+use tollgate_record::Estimate;
 
 static OBJECT: &[u8] = include_bytes_aligned!("../../../guests/bpf/images/toll.o");
 
@@ -173,8 +174,15 @@ pub struct Overhead {
     pub(crate) bare: Pair,
     /// While they are counted.
     pub(crate) counted: Pair,
-    /// Nanoseconds of the counted ones between the stamps: of a call, of a fault.
-    pub(crate) inside: [f64; 2],
+    /// What of that is between the two stamps of each.
+    pub(crate) inside: Pair,
+}
+
+impl Overhead {
+    /// With what the same measurements gave after the command: the machine may have changed its speed meanwhile.
+    fn spanned(&self, counted: &Pair, inside: &Pair) -> Self {
+        Self { bare: self.bare, counted: self.counted.spanned(counted), inside: self.inside.spanned(inside) }
+    }
 }
 
 /// Why the programs do not run here, in one sentence.
@@ -247,14 +255,9 @@ impl Bpf {
         })
     }
 
-    /// Measures a call and a fault while they are counted, and what of that is between the stamps of each.
+    /// Measures what counting adds, before the command.
     pub(crate) fn calibrate(&mut self, yardstick: &mut Yardstick, bare: Pair) -> Option<Overhead> {
-        let before = self.snapshot();
-        self.enter(yardstick.pid, UNKNOWN).ok()?;
-        let counted = yardstick.measure()?;
-        // Its sums are complete when it has left its CPU.
-        yardstick.rest();
-        self.leave(yardstick.pid).ok()?;
+        let [counted, inside] = self.measure(yardstick)?;
         self.before = self.snapshot();
         if let Some(windows) = &mut self.windows {
             windows.start(&self.ebpf, counted.call.estimate - bare.call.estimate);
@@ -264,20 +267,47 @@ impl Bpf {
         if let Some(stacks) = &mut self.stacks {
             stacks.yardstick = yardstick.pid;
         }
-        let between = self.before.minus(&before);
-        let each = |sums: &[Sums], at: usize| {
-            sums.get(at).map(|it| it.tally().kernel_ns.unwrap_or(0) as f64 / it.count.max(1) as f64)
-        };
-        let inside = [each(&between.calls, libc::SYS_getppid as usize)?, each(&between.faults, 0)?];
         Some(Overhead { bare, counted, inside })
     }
 
-    /// Measures while only the exits of calls are seen, after the command.
-    pub(crate) fn measure_unseen(&mut self, yardstick: &mut Yardstick) -> Option<Pair> {
-        let windows = self.windows.as_mut().filter(|windows| windows.count() > 0)?;
-        windows.see(&mut self.ebpf, false).ok()?;
+    /// Measures the same after the command, of whose calls this share was counted by their exits alone.
+    pub(crate) fn calibrate_again(
+        &mut self,
+        yardstick: &mut Yardstick,
+        overhead: &Overhead,
+        unseen: f64,
+    ) -> Option<Overhead> {
+        if let Some(windows) = &mut self.windows {
+            windows.end(&mut self.ebpf).ok()?;
+        }
+        let [counted, inside] = self.measure(yardstick)?;
+        let mut overhead = overhead.spanned(&counted, &inside);
+        if let Some(windows) = self.windows.as_mut().filter(|_| unseen > 0.0) {
+            windows.see(&mut self.ebpf, false).ok()?;
+            self.enter(yardstick.pid, UNKNOWN).ok()?;
+            overhead.counted = overhead.counted.mixed(&yardstick.measure()?, unseen);
+        }
+        Some(overhead)
+    }
+
+    /// A call and a fault while they are counted, and what of each is between its stamps.
+    fn measure(&mut self, yardstick: &mut Yardstick) -> Option<[Pair; 2]> {
+        let before = self.snapshot();
         self.enter(yardstick.pid, UNKNOWN).ok()?;
-        yardstick.measure()
+        let counted = yardstick.measure()?;
+        // Its sums are complete when it has left its CPU.
+        yardstick.rest();
+        self.leave(yardstick.pid).ok()?;
+        let between = self.snapshot().minus(&before);
+        let each = |sums: &[Sums], at: usize| {
+            let ns = sums.get(at).map(|it| it.tally().kernel_ns.unwrap_or(0) as f64 / it.count.max(1) as f64);
+            ns.map(Estimate::point)
+        };
+        let inside = Pair {
+            call: each(&between.calls, libc::SYS_getppid as usize)?,
+            fault: each(&between.faults, 0)?,
+        };
+        Some([counted, inside])
     }
 
     /// Counts these tasks, which run already, from now on.

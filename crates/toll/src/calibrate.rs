@@ -33,6 +33,9 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    /// Of stamps that nobody took.
+    pub(crate) const NONE: Self = Self { call: Estimate::point(0.0), fault: Estimate::point(0.0) };
+
     fn of(batches: &Batches) -> Self {
         Self { call: middle(batches.call), fault: middle(batches.fault) }
     }
@@ -124,6 +127,10 @@ fn serve(asked: &OwnedFd, ask: &OwnedFd, answers: &OwnedFd) -> ! {
     // SAFETY: system calls on descriptors of this process and on memory that is mapped here.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // What a terminal sends to all of its processes is for the command; this one measures after it.
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
         libc::close(ask.as_raw_fd());
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

@@ -65,7 +65,8 @@ impl Perf {
         let mut rings = Rings::open(yardstick.pid, Wanted { points: &points, stacks, now: true })?;
         // What is read meanwhile makes room for more, as it does for the command.
         let counted = yardstick.measure_while(|| _ = rings.read());
-        let overhead = bare.zip(counted).map(|(bare, counted)| Overhead { bare, counted, inside: [0.0; 2] });
+        let overhead =
+            bare.zip(counted).map(|(bare, counted)| Overhead { bare, counted, inside: Pair::NONE });
         Ok((Self { points, stacks, rings: None, counted: Counted::default() }, overhead))
     }
 

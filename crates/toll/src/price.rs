@@ -109,15 +109,6 @@ const ROWS: [(Kind, &[&str]); 4] = [
 /// As many of the newest saved runs are searched for prices.
 const LOOKED_AT: usize = 30;
 
-/// Whether prices of a host are those of this one: same machine, kernel, mitigations and microcode.
-fn is_here(there: &Host, here: &Host) -> bool {
-    let facts = |host: &Host| {
-        let (cpu, kernel) = (host.cpu.clone(), host.kernel.clone());
-        (host.name.clone(), cpu.model, cpu.microcode, kernel.release, kernel.version, kernel.mitigations)
-    };
-    facts(there) == facts(here)
-}
-
 impl Prices {
     /// From runs of this machine. Several runs of one probe give a price whose interval contains theirs.
     #[must_use]
@@ -156,7 +147,7 @@ impl Prices {
         ids.sort_unstable_by(|a, b| b.cmp(a));
         let runs = ids.iter().take(LOOKED_AT).filter_map(|id| store.load(id).ok());
         let mut prices = Self::default();
-        for run in runs.filter(|run| is_here(&run.host, here)) {
+        for run in runs.filter(|run| run.host.crosses_like(here)) {
             let before = prices.items.len();
             for (item, of) in ITEMS {
                 if let (None, Some(price)) = (prices.items.get(&item), of(&run)) {
@@ -179,16 +170,16 @@ impl Prices {
         measure(&PRICING)
     }
 
-    /// The same after a command, with what the prices of everything need that it has crossed.
+    /// The same after one or more runs of commands, with what the prices of everything need that these have crossed.
     ///
     /// # Errors
     /// The program does not run or leaves no record.
-    pub fn measure_after(counts: Option<&Counts>) -> Result<Vec<Run>, PriceError> {
+    pub fn measure_after<'c>(counts: impl IntoIterator<Item = &'c Counts>) -> Result<Vec<Run>, PriceError> {
         let mut runs = vec![Self::measure()?];
-        let total = |kind| counts.map_or(0, |counts| counts.total(kind));
+        let all: Vec<&Counts> = counts.into_iter().collect();
         let rows: Vec<&str> = ROWS
             .iter()
-            .filter(|(kind, _)| total(*kind) > 0)
+            .filter(|(kind, _)| all.iter().any(|counts| counts.total(*kind) > 0))
             .flat_map(|(_, rows)| rows.iter().copied())
             .collect();
         if !rows.is_empty() {
@@ -292,9 +283,9 @@ impl Pricing {
     ///
     /// # Errors
     /// The measurement fails.
-    pub fn after(
+    pub fn after<'c>(
         mut self,
-        counts: Option<&Counts>,
+        counts: impl IntoIterator<Item = &'c Counts>,
         store: Option<&Store>,
         here: &Host,
     ) -> Result<Option<Prices>, PriceError> {

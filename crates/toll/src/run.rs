@@ -15,6 +15,7 @@ use crate::watch::{Counter, Limits, Uncounted, watch};
 use std::ffi::OsString;
 use std::io;
 use std::time::{Duration, Instant};
+use tollgate_record::number::time;
 use tollgate_record::{Warning, warning};
 
 /// Which source is to count.
@@ -173,7 +174,7 @@ fn by_perf(
         overhead.bare = overhead.bare.spanned(&after);
     }
     counts.take_faults(&account);
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<Warning> = overhead.as_ref().and_then(unsteady).into_iter().collect();
     if counts.unnamed > 0 {
         let text = format!(
             "{} records of the kernel were lost, because the program was faster than this one read them: the counts by name are too small by as many",
@@ -197,6 +198,27 @@ fn sites_lost(counts: &Counts) -> Option<Warning> {
     let text =
         format!("{} crossings have no call site: there are too many different ones", counts.sites_lost);
     (counts.sites_lost > 0).then(|| Warning::new(warning::NOT_COUNTED, text))
+}
+
+/// A larger half interval of what a crossing takes, as a share of it, is a warning.
+const STEADY: f64 = 0.2;
+
+/// Warns where the measurements before and after the command differ, or those of one of them.
+fn unsteady(overhead: &Overhead) -> Option<Warning> {
+    let figures = [
+        ("a call", overhead.bare.call),
+        ("a fault", overhead.bare.fault),
+        ("a call that is counted", overhead.counted.call),
+        ("a fault that is counted", overhead.counted.fault),
+    ];
+    let unsteady = figures.into_iter().filter(|(_, ns)| ns.half_width() > STEADY * ns.estimate);
+    let words: Vec<String> =
+        unsteady.map(|(name, ns)| format!("{name} {} to {}", time(ns.ci[0]), time(ns.ci[1]))).collect();
+    let text = format!(
+        "the machine was not steady: measured before and after the command, {} took; what is computed from that has intervals as wide",
+        words.join(", ")
+    );
+    (!words.is_empty()).then(|| Warning::new(warning::UNSTEADY, text))
 }
 
 /// The account of a pass that counts, or why it was refused: that is not the fault of the command.
@@ -275,17 +297,17 @@ impl Counting {
     /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
     fn close(mut self, account: Account, counts: Counts) -> Counted {
         let (timeline, sites) = (self.bpf.take_timeline(), self.bpf.take_sites());
-        if let (Some(overhead), Some(unseen)) =
-            (&mut self.overhead, self.bpf.measure_unseen(&mut self.yardstick))
+        let unseen = counts.unseen as f64 / counts.total(Kind::Call).max(1) as f64;
+        if let Some(overhead) = &mut self.overhead
+            && let Some(again) = self.bpf.calibrate_again(&mut self.yardstick, overhead, unseen)
         {
-            let share = counts.unseen as f64 / counts.total(Kind::Call).max(1) as f64;
-            overhead.counted = overhead.counted.mixed(&unseen, share);
+            *overhead = again;
         }
         drop(self.bpf);
         if let (Some(overhead), Some(after)) = (&mut self.overhead, self.yardstick.measure()) {
             overhead.bare = overhead.bare.spanned(&after);
         }
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<Warning> = self.overhead.as_ref().and_then(unsteady).into_iter().collect();
         if counts.lost > 0 {
             let text = format!("{} tasks were not counted: too many run at once", counts.lost);
             warnings.push(Warning::new(warning::NOT_COUNTED, text));

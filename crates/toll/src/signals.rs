@@ -1,6 +1,6 @@
 //! Signals and the time limit, passed to the command from signal handlers.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 use std::{mem, ptr};
 
@@ -15,6 +15,8 @@ const GRACE: Duration = Duration::from_secs(2);
 static COMMAND: AtomicI32 = AtomicI32::new(-1);
 /// How often the command was ended because its time was up.
 static ENDED: AtomicU32 = AtomicU32::new(0);
+/// Whether a signal that asks for the end has arrived.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Passes signals while it lives.
 pub(crate) struct Forwarding {
@@ -55,6 +57,11 @@ impl Forwarding {
         if let Some(limit) = limit {
             alarm(limit);
         }
+    }
+
+    /// Whether a signal that asks for the end has arrived since this process began.
+    pub(crate) fn was_interrupted(&self) -> bool {
+        INTERRUPTED.load(Ordering::Relaxed)
     }
 
     /// Whether the command was ended because its time was up.
@@ -112,6 +119,9 @@ fn send(signal: libc::c_int) {
 
 /// What a process sends is passed. What the terminal sends goes to the whole foreground group, so the command has it.
 extern "C" fn pass(signal: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
+    if ![libc::SIGUSR1, libc::SIGUSR2].contains(&signal) {
+        INTERRUPTED.store(true, Ordering::Relaxed);
+    }
     // SAFETY: the kernel passes valid information.
     if unsafe { (*info).si_code } <= 0 {
         send(signal);

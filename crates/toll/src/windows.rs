@@ -140,6 +140,11 @@ impl Windows {
         self.see(ebpf, !matches!(state, State::Unseen(_)))
     }
 
+    /// From now on all entries are seen.
+    pub(crate) fn end(&mut self, ebpf: &mut Ebpf) -> Result<(), ProgramError> {
+        self.enter(ebpf, State::Watched(WATCHED))
+    }
+
     /// Attaches or detaches.
     pub(crate) fn see(&mut self, ebpf: &mut Ebpf, seen: bool) -> Result<(), ProgramError> {
         if seen && self.link.is_none() {

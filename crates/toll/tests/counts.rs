@@ -1,6 +1,7 @@
 //! Every source counts the small programs of `tests/bin/programs.rs` exactly.
 
 use std::ffi::OsString;
+use std::process::{Child, Command};
 use tollgate_testkit::skip_case;
 use tollgate_toll::Kind::{Call, Exec, Fault, Signal, Switch, Task};
 use tollgate_toll::{Counted, End, Extras, Kind, Limits, Source, Wanted, run};
@@ -168,14 +169,28 @@ fn windows_lose_no_call_and_no_time() {
     assert!(apart < 0.01, "{parts} of {}: {counts:?}", stamped.cpu_ns);
 }
 
+/// A task that never sleeps, until it is dropped.
+struct Spinner(Child);
+
+impl Spinner {
+    fn start() -> Self {
+        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
 /// A task that never waits is ready to run while another has its CPU, also if it loses the CPU inside a call.
 #[test]
 fn a_task_that_lost_its_cpu_inside_a_call_did_not_wait() {
     steady();
-    let mut spinner = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let _spinner = Spinner::start();
     let counted = count(Source::Bpf, "getppid", 3_000_000);
-    spinner.kill().unwrap();
-    spinner.wait().unwrap();
     if counted.source != Source::Bpf {
         return tollgate_testkit::skip!("{:?}", counted.warnings);
     }

@@ -3,7 +3,7 @@
 use crate::args::Destination;
 use crate::output;
 use crate::session::Session;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use tollgate_lab::plan::one_of;
 use tollgate_measure::host;
 use tollgate_record::Run;
-use tollgate_toll::{Extras, Limits, Pricing, StartError, Wanted, When, bill, turns};
+use tollgate_toll::{Counted, Extras, Limits, Pricing, StartError, Wanted, When, bill, turns};
 
 #[derive(clap::Args)]
 #[command(
@@ -102,7 +102,7 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
         Some(pid) => (tollgate_toll::join(pid, limits, extras)?, tollgate_toll::command_of(pid)),
         None => (tollgate_toll::run(&args.command, args.count, limits, extras)?, bill::words(&args.command)),
     };
-    let prices = pricing.after(counted.counts.as_ref(), store.as_ref(), &host)?;
+    let prices = pricing.after(&counted.counts, store.as_ref(), &host)?;
     if let (Some(path), Some(timeline)) = (&args.timeline, &counted.timeline) {
         std::fs::write(path, timeline.chrome_trace(&command, prices.as_ref()))
             .with_context(|| format!("cannot write '{}'", path.display()))?;
@@ -122,18 +122,35 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
 /// Runs both commands in turns and prints their comparison. The runs are not saved.
 fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
     let other: Vec<OsString> = other.split_whitespace().map(OsString::from).collect();
+    let commands = [&args.command, &other];
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.aside();
-    let mut runs: [Vec<Run>; 2] = Default::default();
-    let limits = Limits { time: args.time };
+    let host = session.run.host.clone();
+    let store = output::store(&args.destination.store).ok().flatten();
+    let pricing = Pricing::before(args.price, store.as_ref(), &host)?;
+    let mut pairs: Vec<[(Run, Counted); 2]> = Vec::new();
     let draw = || usize::from(rand::random::<bool>());
-    let end =
-        turns::run([&args.command, &other], args.count, limits, args.at_most, draw, |side, results| {
-            runs[side].push(Run { results, complete: true, ..session.twin().run });
-        })?;
-    let [a, b] = &mut runs;
-    for (a, b) in a.iter_mut().zip(b) {
-        (a.interleaved_with, b.interleaved_with) = (Some(b.id.clone()), Some(a.id.clone()));
+    let limits = Limits { time: args.time };
+    let end = turns::run(commands.map(Vec::as_slice), args.count, limits, args.at_most, draw, |pair| {
+        pairs.push(pair.map(|counted| (session.twin().run, counted)));
+    })?;
+    if pairs.is_empty() {
+        bail!("interrupted before each command has run once");
+    }
+    // Both sides pay the same prices.
+    let counts = pairs.iter().flatten().filter_map(|(_, counted)| counted.counts.as_ref());
+    let prices = pricing.after(counts, store.as_ref(), &host)?;
+    let mut runs: [Vec<Run>; 2] = Default::default();
+    for pair in pairs {
+        let ids = pair.each_ref().map(|(run, _)| run.id.clone());
+        for (side, (mut run, counted)) in pair.into_iter().enumerate() {
+            let command = bill::words(commands[side]);
+            let input = bill::Input { command, attached: false, counted: &counted, prices: prices.as_ref() };
+            run.results = vec![bill::elapsed(&counted)];
+            run.results.extend(bill::rows(&input));
+            (run.complete, run.interleaved_with) = (true, Some(ids[1 - side].clone()));
+            runs[side].push(run);
+        }
     }
     let found = tollgate_report::compare(&runs[0], &runs[1], &tollgate_report::Options::default())?;
     session.sink().deliver_either(&found, |style| tollgate_report::comparison(&found, false, style))?;

@@ -49,7 +49,7 @@ fn table(rows: &[&ComparedProbe], found: &Comparison) -> Vec<String> {
     ];
     for row in rows {
         let engine = if row.engine == "host" { String::new() } else { format!(" ({})", row.engine) };
-        let name = escape(&cut(&clean(&format!("{}{engine}", row.probe), &STYLE), 80, &STYLE));
+        let name = escape(&cut(&clean(&format!("{}{engine}", row.name()), &STYLE), 80, &STYLE));
         let ratio = row.ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}"));
         let by = match (row.exact, row.change(), row.interval) {
             (true, Some(share), _) => format!("{}, exact", change(share)),

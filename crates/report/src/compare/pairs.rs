@@ -2,12 +2,14 @@
 
 use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
-use tollgate_record::{Asked, Measurement, Per, Run, Status, counter};
+use tollgate_record::{Asked, Measurement, Per, PhaseName, Run, Status, counter, phase};
 
 /// One probe on both sides, with its result in each run that has one.
 pub(super) struct Pair<'r> {
     pub(super) probe: &'r str,
     pub(super) engine: &'r str,
+    /// The part of the program's time that is compared, in place of the row's own figure.
+    pub(super) part: Option<PhaseName>,
     pub(super) params: BTreeMap<String, String>,
     /// Whether parameters differ; then it was matched by name alone.
     pub(super) other_params: Option<String>,
@@ -39,18 +41,48 @@ pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
         };
         let place = b.keys().position(same);
         let Some(((_, with), of_b)) = place.and_then(|place| b.swap_remove_index(place)) else { continue };
-        pairs.push(Pair {
+        let pair = Pair {
             probe: name.0,
             engine: name.1,
+            part: None,
             other_params: differing(&params, &with),
             params,
             per_a: of_a[0].1.per,
             per_b: of_b[0].1.per,
             a: of_a,
             b: of_b,
-        });
+        };
+        let parts: Vec<Pair<'_>> = PARTS.iter().filter_map(|name| pair.part(*name)).collect();
+        pairs.push(pair);
+        pairs.extend(parts);
     }
     pairs
+}
+
+/// Parts of a program's time, and of what it pays at a boundary, that are compared for themselves.
+const PARTS: [PhaseName; 4] = [phase::USER, phase::TOLL, phase::KERNEL_WORK, phase::SYSTEM];
+
+impl<'r> Pair<'r> {
+    /// The same rows of a program by a part of their time, if all of them have it.
+    fn part(&self, name: PhaseName) -> Option<Self> {
+        let has = |(_, it): &(usize, &Measurement)| {
+            let of_program = it.found.exec().is_some() || it.found.toll().is_some();
+            of_program && it.phase(name).is_some_and(|part| part.ns.is_some())
+        };
+        self.a.iter().chain(&self.b).all(has).then(|| Self {
+            part: Some(name),
+            params: self.params.clone(),
+            other_params: None,
+            a: self.a.clone(),
+            b: self.b.clone(),
+            ..*self
+        })
+    }
+
+    /// The nanoseconds of the part that is compared.
+    pub(super) fn part_ns(&self, result: &Measurement) -> Option<f64> {
+        Some(result.phase(self.part?)?.ns?.estimate)
+    }
 }
 
 /// The parameters by which the results of a name differ.

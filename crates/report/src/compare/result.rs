@@ -81,6 +81,9 @@ pub struct ComparedProbe {
     pub probe: String,
     /// What ran it.
     pub engine: String,
+    /// The part of a program's time that the row is about: `toll`, `kernel work`; absent for the row's own figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Parameters, of which some tell it from another row of the same probe.
     pub params: BTreeMap<String, String>,
     /// What one figure stands for.
@@ -128,6 +131,11 @@ impl ComparedProbe {
     /// The change as a share: 0.03 for three per cent more.
     pub fn change(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio - 1.0)
+    }
+
+    /// The probe, and the part of it.
+    pub(super) fn name(&self) -> String {
+        self.part.as_ref().map_or_else(|| self.probe.clone(), |part| format!("{}: {part}", self.probe))
     }
 
     pub(super) fn family(&self) -> &str {

@@ -25,6 +25,7 @@ pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
     text.extend(rows(found, style));
     text.push(String::new());
     text.extend(wrap(&tally(found), style.prose(), ""));
+    text.extend(sentences(&hidden(found), style));
     for (names, side) in [(&found.only_a, "A"), (&found.only_b, "B")] {
         if !names.is_empty() {
             let names: Vec<String> = names.iter().map(|name| cut(&clean(name, style), 60, style)).collect();
@@ -174,6 +175,29 @@ pub(super) fn interval_words(found: &Comparison) -> &'static str {
     if found.until.is_some() { "interval" } else { "99 % interval" }
 }
 
+/// A part of what a program pays at a boundary has a line of its own if it moved, or if it is at least this share of the
+/// program's CPU time.
+const SHOWN_SHARE: f64 = 0.01;
+
+pub(super) fn is_shown(row: &ComparedProbe, found: &Comparison) -> bool {
+    let whole = found.rows.iter().find(|it| it.probe == "exec/total" && it.part.is_none());
+    let least = whole.map_or(0.0, |whole| SHOWN_SHARE * whole.a.max(whole.b));
+    let moved = matches!(row.verdict, Verdict::Better | Verdict::Worse);
+    row.part.is_none() || moved || row.a.max(row.b) >= least
+}
+
+/// How many parts have no line.
+pub(super) fn hidden(found: &Comparison) -> String {
+    match found.rows.iter().filter(|row| !is_shown(row, found)).count() {
+        0 => String::new(),
+        count => format!(
+            "Not shown: {} of tolls and kernel work, of less than {} of the CPU time and without a change (--json has them).",
+            plural(count, "row", "rows"),
+            percent(SHOWN_SHARE)
+        ),
+    }
+}
+
 fn rows(found: &Comparison, style: &Style) -> Vec<String> {
     let mut table = TextTable::new([
         Column::left("").most(40).least(20),
@@ -185,7 +209,7 @@ fn rows(found: &Comparison, style: &Style) -> Vec<String> {
         Column::left(""),
     ]);
     let mut family = "";
-    for row in &found.rows {
+    for row in found.rows.iter().filter(|row| is_shown(row, found)) {
         if row.family() != family {
             family = row.family();
             if row.probe.contains('/') {
@@ -199,7 +223,9 @@ fn rows(found: &Comparison, style: &Style) -> Vec<String> {
 
 /// What follows the name of a probe of which there are several rows: what was asked for.
 fn told_apart(row: &ComparedProbe, found: &Comparison, style: &Style) -> String {
-    let is_twin = |other: &&ComparedProbe| other.probe == row.probe && other.engine == row.engine;
+    let is_twin = |other: &&ComparedProbe| {
+        other.probe == row.probe && other.engine == row.engine && other.part == row.part
+    };
     if found.rows.iter().filter(is_twin).count() < 2 {
         return String::new();
     }
@@ -207,9 +233,10 @@ fn told_apart(row: &ComparedProbe, found: &Comparison, style: &Style) -> String 
 }
 
 fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7] {
-    let mut name = match row.probe.split_once('/') {
-        Some((_, name)) => format!("  {}", clean(name, style)),
-        None => clean(&row.probe, style),
+    let mut name = match (&row.part, row.probe.split_once('/')) {
+        (Some(part), _) => format!("    {}", clean(part_words(part), style)),
+        (None, Some((_, name))) => format!("  {}", clean(name, style)),
+        (None, None) => clean(&row.probe, style),
     };
     if row.engine != "host" {
         name = format!("{name} ({})", clean(&row.engine, style));
@@ -223,7 +250,7 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7
     // Beside counts a time needs its unit.
     let is_time = row.family() == "exec" && row.unit == "ns";
     let value = |value: f64| match is_time {
-        true => time(value),
+        true => clean(&time(value), style),
         false => format!("{}{unit}", fit(value, SHORT)),
     };
     let interval = match (row.exact, row.interval) {
@@ -249,6 +276,16 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7
     ]
 }
 
+/// The part of a row's time, in the words of a bill.
+fn part_words(part: &str) -> &str {
+    match part {
+        "user" => "own code",
+        "toll" => "tolls",
+        "system" => "in the kernel",
+        other => other,
+    }
+}
+
 /// A change as a percentage without the sign of per cent, for a column of two.
 fn signed(share: f64) -> String {
     change(share).trim_end_matches(" %").to_owned()
@@ -264,15 +301,19 @@ pub(super) fn tally(found: &Comparison) -> String {
          times in 5.",
         percent(found.margin)
     );
-    format!("{}: {}. {legend}", plural(found.rows.len(), "probe", "probes"), counts.join(", "))
+    let rows = match found.rows.iter().any(|row| row.part.is_some()) {
+        true => plural(found.rows.len(), "row", "rows"),
+        false => plural(found.rows.len(), "probe", "probes"),
+    };
+    format!("{rows}: {}. {legend}", counts.join(", "))
 }
 
 /// Reasons why verdicts are missing, each with its probes.
 fn why(found: &Comparison, style: &Style) -> Vec<String> {
     let mut reasons: IndexMap<&str, Vec<String>> = IndexMap::new();
-    for row in &found.rows {
+    for row in found.rows.iter().filter(|row| is_shown(row, found)) {
         let Some(why) = row.why.as_deref() else { continue };
-        reasons.entry(why).or_default().push(cut(&clean(&row.probe, style), 40, style));
+        reasons.entry(why).or_default().push(cut(&clean(&row.name(), style), 40, style));
     }
     let line = |(why, names): (&str, Vec<String>)| {
         wrap(&format!("{}: {}", list(&names, 3), clean(why, style)), style.prose(), "  - ")

@@ -10,7 +10,7 @@ use super::stats::{
     CHANCE, Column, POWER, Shift, Signs, Z, center_of_pairs, chances, cliff, median, shift, signs,
     smallest_chance, smallest_chance_of_signs,
 };
-use tollgate_record::{EpochFigure, Estimate, LEAST_OF_PAIRS, Measurement, confidence_sequence};
+use tollgate_record::{EpochFigure, Estimate, LEAST_OF_PAIRS, Measurement, confidence_sequence, phase};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.
@@ -29,6 +29,8 @@ pub(super) struct Judge<'a> {
     pub(super) until: Option<f64>,
     pub(super) by_runs: bool,
     pub(super) at_one_frequency: bool,
+    /// Whether crossings cost the same on both sides.
+    pub(super) at_one_price: bool,
     /// The most processes of any probe in one run, so that each run has its own places.
     pub(super) most_epochs: usize,
 }
@@ -74,6 +76,10 @@ const RANDOM: f64 = 2.0;
 const SCHEDULED: [&str; 3] = ["switch", "wake-up", "interrupt"];
 
 const OTHER_UNITS: Kind = Kind::None("its figure is in nanoseconds on one side and in cycles on the other");
+
+const ZERO: Kind = Kind::None("its figure is zero or less within its error, so that a ratio means nothing");
+
+const NO_PROCESS: Kind = Kind::None("there is no process to compare");
 
 /// Bills of which one has a core and the other has none.
 const OTHER_COUNTS: Kind =
@@ -158,8 +164,13 @@ impl Judge<'_> {
         {
             return Kind::Exact([a, b]);
         }
-        if all(pair).all(|result| result.found.toll().is_some()) {
-            return self.counted(pair);
+        let is_toll = all(pair).all(|result| result.found.toll().is_some());
+        match pair.part {
+            // The price is the same, so that tolls differ as the counts do.
+            Some(phase::TOLL) if is_toll && self.at_one_price => return self.counted(pair),
+            Some(_) => return self.part(pair),
+            None if is_toll => return self.counted(pair),
+            None => {}
         }
         if all(pair).any(|result| instructions(result).is_some()) {
             let alike = all(pair).all(|result| instructions(result).is_some());
@@ -169,7 +180,7 @@ impl Judge<'_> {
             return OTHER_UNITS;
         };
         if estimates.iter().any(|it| it.is_zero_within_error() || it.estimate <= 0.0) {
-            return Kind::None("its figure is zero or less within its error, so that a ratio means nothing");
+            return ZERO;
         }
         if all(pair).any(|result| result.epochs.is_empty()) {
             return by_intervals(&pair.a, &pair.b);
@@ -187,7 +198,7 @@ impl Judge<'_> {
         let [a, b] = units.each_ref().map(there);
         match shift(&a, &b) {
             Some(shift) => self.sampled(pair, units, shift, at_one_frequency),
-            None => Kind::None("there is no process to compare"),
+            None => NO_PROCESS,
         }
     }
 
@@ -225,6 +236,32 @@ impl Judge<'_> {
         columns.iter().map(|column| column.as_ref().and_then(|_| found.next())).collect()
     }
 
+    /// A part of a program's time.
+    fn part(&self, pair: &Pair<'_>) -> Kind {
+        let ns = |result: &Measurement| pair.part_ns(result).unwrap_or(0.0);
+        match all(pair).any(|result| ns(result) <= 0.0) {
+            true => ZERO,
+            false => self.by_run(pair, ns),
+        }
+    }
+
+    /// Figures of which each run has one.
+    fn by_run(&self, pair: &Pair<'_>, figure: impl Fn(&Measurement) -> f64) -> Kind {
+        let units = [&pair.a, &pair.b].map(|results| {
+            let mut units: Column = Vec::new();
+            for (run, result) in results {
+                units.resize(units.len().max(*run), None);
+                units.push(Some(figure(result).ln()));
+            }
+            units
+        });
+        if self.interleaved && self.by_runs {
+            return in_turns(&units);
+        }
+        let [a, b] = units.each_ref().map(there);
+        shift(&a, &b).map_or(NO_PROCESS, |shift| Kind::Sampled { units, shift, explained: None })
+    }
+
     /// Counts of a program's crossings: the same in each run, or random. Enough runs of each side show which.
     fn counted(&self, pair: &Pair<'_>) -> Kind {
         let sides = [&pair.a, &pair.b];
@@ -233,21 +270,7 @@ impl Judge<'_> {
         };
         let [a, b] = sides.map(|results| counts(results));
         if self.by_runs && a.iter().chain(&b).all(|count| *count > 0.0) {
-            let units = sides.map(|results| {
-                let mut units: Column = Vec::new();
-                for (run, result) in results {
-                    units.resize(units.len().max(*run), None);
-                    units.push(Some((result.crossings as f64).ln()));
-                }
-                units
-            });
-            if self.interleaved {
-                return in_turns(&units);
-            }
-            let [a, b] = units.each_ref().map(there);
-            if let Some(shift) = shift(&a, &b) {
-                return Kind::Sampled { units, shift, explained: None };
-            }
+            return self.by_run(pair, |result| result.crossings as f64);
         }
         let spread = |counts: &[f64]| {
             let (low, high) =
@@ -329,12 +352,14 @@ impl Judge<'_> {
         between: f64,
     ) -> ComparedProbe {
         let unit = match pair.a[0].1 {
+            _ if pair.part.is_some() => "ns",
             toll if toll.found.toll().is_some() => "crossings",
             timed if timed.ns.is_some() => "ns",
             counted if instructions(counted).is_some() => "instructions",
             _ => "cycles",
         };
         let figure = |it: &Measurement| match unit {
+            _ if pair.part.is_some() => pair.part_ns(it),
             "crossings" => Some(it.crossings as f64),
             "instructions" => instructions(it),
             _ => Some(estimate(it)?.estimate),
@@ -345,6 +370,7 @@ impl Judge<'_> {
         let mut row = ComparedProbe {
             probe: pair.probe.into(),
             engine: pair.engine.into(),
+            part: pair.part.map(|part| part.name.into()),
             params: pair.params.clone(),
             per: pair.per_a,
             unit,

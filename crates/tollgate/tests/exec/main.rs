@@ -1,5 +1,7 @@
 //! `tollgate exec` has the manners of `env`, `timeout` and `perf stat`.
 
+mod ends;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -160,19 +162,6 @@ fn a_signal_reaches_the_command_and_the_bill_is_printed() {
             let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
             assert!(bill.contains(&format!("exit status {status}")), "{bill}");
         }
-    }
-}
-
-#[test]
-fn sigkill_leaves_no_command_and_nothing_attached() {
-    for source in ["none", "perf", "auto"] {
-        let dir = TempDir::new().unwrap();
-        let (mut child, mut lines) = started(source, "echo $$; exec sleep 1000", dir.path());
-        kill(child.id(), "KILL");
-        child.wait().unwrap();
-        // The pipe ends when the command does.
-        let mut rest = String::new();
-        while lines.read_line(&mut rest).unwrap() > 0 {}
     }
 }
 
@@ -449,28 +438,45 @@ fn one_fault_more_for_each_page_is_found_and_named() {
 }
 
 #[test]
-fn against_finds_and_names_what_one_command_crosses_more() {
+fn against_finds_and_names_what_one_command_pays_more() {
     let dir = TempDir::new().unwrap();
     let with = |count| format!("dd if=/dev/zero of=/dev/null bs=1 status=none count={count}");
-    let more = with(2_100);
-    let mut command = exec("auto", &["--json", "--at-most", "10ms", "--against", &more], dir.path());
-    command.arg("--").args(with(2_000).split(' '));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    command
+        .args(["exec", "--price", "now", "--json", "--at-most", "10ms", "--out"])
+        .arg(dir.path().join("bill"));
+    command.arg("--store").arg(dir.path().join("store"));
+    command.args(["--against", &with(2_100), "--"]).args(with(2_000).split(' '));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found: serde_json::Value =
         serde_json::from_slice(&fs::read(dir.path().join("bill")).unwrap()).unwrap();
-    let row = |name: &str| {
+    let row = |name: &str, part: Option<&str>| {
         let rows = found["rows"].as_array().unwrap();
-        rows.iter()
-            .find(|row| row["probe"] == format!("exec/{name}"))
-            .unwrap_or_else(|| panic!("{name}: {found}"))
+        let is = |row: &&serde_json::Value| {
+            row["probe"] == format!("exec/{name}") && row.get("part").and_then(|it| it.as_str()) == part
+        };
+        rows.iter().find(is).unwrap_or_else(|| panic!("{name} {part:?}: {found}"))
     };
     for name in ["system-call/read", "system-call/write"] {
-        let (a, b) = (row(name)["a"].as_f64().unwrap(), row(name)["b"].as_f64().unwrap());
-        assert_eq!((b - a, row(name)["verdict"].as_str()), (100.0, Some("worse")), "{name}: {found}");
+        let (count, toll) = (row(name, None), row(name, Some("toll")));
+        let of = |row: &serde_json::Value, key: &str| row[key].as_f64().unwrap();
+        assert_eq!(
+            (of(count, "b") - of(count, "a"), count["unit"].as_str()),
+            (100.0, Some("crossings")),
+            "{name}"
+        );
+        for row in [count, toll] {
+            assert_eq!(row["verdict"], "worse", "{name}: {found}");
+        }
+        assert_eq!(toll["unit"], "ns");
+        // One price for both.
+        let price = |side: &str| of(toll, side) / of(count, side);
+        assert!((price("a") / price("b") - 1.0).abs() < 1e-9 && price("a") > 1.0, "{found}");
     }
-    assert_eq!(row("system-call/execve")["verdict"], "same");
-    assert_eq!(row("elapsed")["units"], serde_json::json!([16, 16]));
+    assert_eq!(row("system-call/execve", None)["verdict"], "same");
+    assert_eq!(row("elapsed", None)["units"], serde_json::json!([17, 17]));
+    assert!(row("total", Some("toll"))["a"].as_f64() > row("system-call/read", Some("toll"))["a"].as_f64());
 }
 
 #[test]
