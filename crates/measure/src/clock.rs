@@ -10,7 +10,7 @@ mod units;
 
 pub use moment::Moment;
 pub use scripted::Scripted;
-pub use source::{Counter, Os, Source, monotonic_ns, monotonic_raw_ns};
+pub use source::{Counter, Os, Source, monotonic_ns, monotonic_raw_ns, thread_cpu_ns};
 pub use units::{CoreClock, CoreCycles, Nanos, Scale, Ticks};
 
 /// Reads a clock from plain code, without a [`Clock`] at hand.

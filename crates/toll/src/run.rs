@@ -213,9 +213,9 @@ fn unsteady(overhead: &Overhead) -> Option<Warning> {
     ];
     let unsteady = figures.into_iter().filter(|(_, ns)| ns.half_width() > STEADY * ns.estimate);
     let words: Vec<String> =
-        unsteady.map(|(name, ns)| format!("{name} {} to {}", time(ns.ci[0]), time(ns.ci[1]))).collect();
+        unsteady.map(|(name, ns)| format!("{name} took {} to {}", time(ns.ci[0]), time(ns.ci[1]))).collect();
     let text = format!(
-        "the machine was not steady: measured before and after the command, {} took; what is computed from that has intervals as wide",
+        "the machine was not steady: measured before and after the command, {}; what is computed from that has intervals as wide",
         words.join(", ")
     );
     (!words.is_empty()).then(|| Warning::new(warning::UNSTEADY, text))

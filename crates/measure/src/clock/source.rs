@@ -58,6 +58,11 @@ pub fn monotonic_ns() -> u64 {
     ns(libc::CLOCK_MONOTONIC)
 }
 
+/// CLOCK_THREAD_CPUTIME_ID in nanoseconds: the time that this thread was on a CPU. Reading it enters the kernel.
+pub fn thread_cpu_ns() -> u64 {
+    ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 #[inline(always)]
 fn ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
