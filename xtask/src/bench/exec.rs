@@ -277,7 +277,8 @@ fn compared(tool: &Tool, a: &Path, b: &Path) -> Result<Vec<Row>> {
 /// The rows of a comparison of two commands in turns.
 fn against(tool: &Tool, file: &Path, options: &[&str], words: &[&str], other: &str) -> Result<Vec<Row>> {
     let mut command = tool.command(&["exec", "--no-save", "--json", "--at-most", "5s", "--against", other]);
-    printed(command.args(options).arg("--out").arg(file).arg("--").args(words))?;
+    command.args(options).arg("--out").arg(file).env(STORE, file.parent().context("a folder")?);
+    printed(command.arg("--").args(words))?;
     rows(&fs::read(file)?)
 }
 
@@ -302,10 +303,9 @@ const LISTING: [&str; 3] = ["ls", "-l", "/usr/bin"];
 pub(super) fn false_alarms(tool: &Tool) -> Result<Vec<Figure>> {
     let folder = tempfile::tempdir()?;
     let [a, b] = ["a.json", "b.json"].map(|name| folder.path().join(name));
-    let store = folder.path().join("store").to_string_lossy().into_owned();
     // The prices of all.
-    printed(&mut tool.command(&["crossing", "--quick", "--no-guest", "--store", &store]))?;
-    let options = ["--price", "saved", "--store", &store];
+    printed(tool.command(&["crossing", "--quick", "--no-guest"]).env(STORE, folder.path()))?;
+    let options = ["--price", "saved"];
     let alarms = |rows: Vec<Row>| {
         let wrong: Vec<Row> =
             rows.into_iter().filter(|row| ["worse", "better"].contains(&&*row.verdict)).collect();
@@ -401,9 +401,13 @@ fn by_time(words: &[&str]) -> Result<[f64; 2]> {
     Ok([number("Minor (reclaiming a frame) page faults: ")?, number("Voluntary context switches: ")?])
 }
 
+/// Where saved runs are, and prices with them: none of the user's.
+const STORE: &str = "XDG_DATA_HOME";
+
 /// The record of a command under `exec` with these options.
 fn bill(tool: &Tool, file: &Path, options: &[&str], words: &[&str]) -> Result<Run> {
     let mut command = tool.command(&["exec", "--no-save", "--json", "--out"]);
-    printed(command.arg(file).args(options).arg("--").args(words))?;
+    command.arg(file).args(options).env(STORE, file.parent().context("a folder")?);
+    printed(command.arg("--").args(words))?;
     Ok(document::from_json(&fs::read(file)?)?)
 }
