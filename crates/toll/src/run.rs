@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::io;
 use std::time::{Duration, Instant};
 use tollgate_record::number::time;
-use tollgate_record::{Warning, warning};
+use tollgate_record::{Estimate, Warning, warning};
 
 /// Which source is to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +174,8 @@ fn by_perf(
         overhead.bare = overhead.bare.spanned(&after);
     }
     counts.take_faults(&account);
-    let mut warnings: Vec<Warning> = overhead.as_ref().and_then(unsteady).into_iter().collect();
+    let found = overhead.as_ref().and_then(|it| unsteady(it, &counts, account.cpu));
+    let mut warnings = Vec::from_iter(found);
     if counts.unnamed > 0 {
         let text = format!(
             "{} records of the kernel were lost, because the program was faster than this one read them: the counts by name are too small by as many",
@@ -202,18 +203,26 @@ fn sites_lost(counts: &Counts) -> Option<Warning> {
 
 /// A larger half interval of what a crossing takes, as a share of it, is a warning.
 const STEADY: f64 = 0.2;
+/// If all of them together are so uncertain by more than this share of the CPU time.
+const MATTERS: f64 = 0.01;
 
 /// Warns where the measurements before and after the command differ, or those of one of them.
-fn unsteady(overhead: &Overhead) -> Option<Warning> {
+fn unsteady(overhead: &Overhead, counts: &Counts, cpu: Duration) -> Option<Warning> {
     let figures = [
-        ("a call", overhead.bare.call),
-        ("a fault", overhead.bare.fault),
-        ("a call that is counted", overhead.counted.call),
-        ("a fault that is counted", overhead.counted.fault),
+        ("a call", overhead.bare.call, Kind::Call),
+        ("a fault", overhead.bare.fault, Kind::Fault),
+        ("a call that is counted", overhead.counted.call, Kind::Call),
+        ("a fault that is counted", overhead.counted.fault, Kind::Fault),
     ];
-    let unsteady = figures.into_iter().filter(|(_, ns)| ns.half_width() > STEADY * ns.estimate);
-    let words: Vec<String> =
-        unsteady.map(|(name, ns)| format!("{name} took {} to {}", time(ns.ci[0]), time(ns.ci[1]))).collect();
+    let is_unsteady = |&(_, ns, kind): &(&str, Estimate, Kind)| {
+        let half = ns.half_width();
+        half > STEADY * ns.estimate && half * counts.total(kind) as f64 > MATTERS * cpu.as_nanos() as f64
+    };
+    let words: Vec<String> = figures
+        .into_iter()
+        .filter(is_unsteady)
+        .map(|(name, ns, _)| format!("{name} took {} to {}", time(ns.ci[0]), time(ns.ci[1])))
+        .collect();
     let text = format!(
         "the machine was not steady: measured before and after the command, {}; what is computed from that has intervals as wide",
         words.join(", ")
@@ -307,7 +316,8 @@ impl Counting {
         if let (Some(overhead), Some(after)) = (&mut self.overhead, self.yardstick.measure()) {
             overhead.bare = overhead.bare.spanned(&after);
         }
-        let mut warnings: Vec<Warning> = self.overhead.as_ref().and_then(unsteady).into_iter().collect();
+        let found = self.overhead.as_ref().and_then(|it| unsteady(it, &counts, account.cpu));
+        let mut warnings = Vec::from_iter(found);
         if counts.lost > 0 {
             let text = format!("{} tasks were not counted: too many run at once", counts.lost);
             warnings.push(Warning::new(warning::NOT_COUNTED, text));
@@ -363,9 +373,28 @@ fn not_repeatable(first: &Account, second: &Account) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calibrate::Pair;
 
     fn faults(count: u64) -> Account {
         Account { minor_faults: count, end: End::Exited(0), ..Account::of_other(Duration::from_secs(1)) }
+    }
+
+    #[test]
+    fn a_machine_that_is_not_steady_is_a_warning_where_it_matters() {
+        let pair = |call: f64, half: f64| Pair {
+            call: Estimate::within(call, [call - half, call + half]),
+            fault: Estimate::point(1_000.0),
+        };
+        let text = |half, calls| {
+            let overhead =
+                Overhead { bare: pair(200.0, half), counted: pair(300.0, 3.0), inside: Pair::NONE };
+            let mut counts = Counts::default();
+            counts.add(Kind::Call, "read", calls);
+            unsteady(&overhead, &counts, Duration::from_millis(100)).map(|warning| warning.text)
+        };
+        assert_eq!((text(40.0, 1_000_000), text(60.0, 10_000)), (None, None));
+        let text = text(60.0, 20_000).unwrap();
+        assert!(text.contains("a call took 140 ns to 260 ns;"), "{text}");
     }
 
     #[test]
