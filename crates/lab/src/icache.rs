@@ -33,12 +33,15 @@ pub use seen::{CacheReport, Report};
 pub use settings::{Build, Count, Settings};
 pub use timed::Timing;
 
-use crate::program::{ABOVE_STACK, with_ram_at};
+use crate::program::{ABOVE_STACK, STARTS_LINUX, with_ram_at};
 use fetches::Fetches;
 use seen::Seen;
 
 /// Steps between two looks at whether the program has left its code.
 const SLICE: u64 = 1 << 16;
+/// What counts the caches of programs for an operating system.
+const LINUX: &str =
+    "; the caches of a static Linux program are counted by: tollgate riscv run --pk PK --ic S:W:L";
 /// RAM of the machine.
 const RAM: u64 = 64 << 20;
 
@@ -78,6 +81,7 @@ pub fn run(build: &Build, plan: &Settings) -> Result<Report, IcacheError> {
                 cause => cause.to_string(),
             },
             instructions,
+            hint: if elf.symbol(STARTS_LINUX).is_some() { LINUX } else { "" },
         });
     }
     let mut report = fetches.finish(build, ended);

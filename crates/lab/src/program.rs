@@ -388,6 +388,10 @@ fn spare(bytes: u64) -> Result<(), ProgramError> {
     }
 }
 
+/// The function of the C library that only programs for an operating system have.
+pub(crate) const STARTS_LINUX: &str = "__libc_start_main";
+const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
+
 impl FirstTrap {
     /// What happened, and where.
     fn tell(&self, symbols: &mut Symbols) -> String {
@@ -400,12 +404,15 @@ impl FirstTrap {
         let (at, handler) = (place(trap.epc), place(trap.handler));
         if cause == Cause::MachineEcall && trap.handler == 0 {
             return format!(
-                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program; a static Linux program \
-                 needs a proxy kernel: --pk PK",
+                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program; {FOR_LINUX}",
                 trap.a7
             );
         }
-        format!("{cause} at {at} (tval {tval:#x}), and the handler at {handler} does nothing but trap again")
+        let is_for_linux = symbols.names().iter().any(|name| name == STARTS_LINUX);
+        let hint = if is_for_linux { format!("; {FOR_LINUX}") } else { String::new() };
+        format!(
+            "{cause} at {at} (tval {tval:#x}), and the handler at {handler} does nothing but trap again{hint}"
+        )
     }
 }
 

@@ -109,6 +109,19 @@ fn a_source_is_built_for_each_isa() {
     assert!(object.ends_with(" -"), "{object}");
 }
 
+/// A C program whose `main` the C library's start-up would call cannot run bare; what can run it is named.
+#[test]
+fn a_program_for_linux_is_told_what_runs_it() {
+    if program("riscv64-unknown-elf-gcc").is_none() {
+        return skip!("no riscv64-unknown-elf-gcc: apt-get install gcc-riscv64-unknown-elf");
+    }
+    let home = home();
+    let source = "int main(void) { volatile int n = 3; return n + *(volatile int *)16; }\nint __libc_start_main(void) { return main(); }";
+    fs::write(home.path().join("linux.c"), source).expect("written");
+    let said = text(&icache(&home, &["linux.c", "--isa", "rv64gc", "--no-save"]).stderr);
+    assert!(said.contains("load access fault") && said.contains("tollgate riscv run --pk PK --ic"), "{said}");
+}
+
 /// Each kind of bad input: a sentence, exit status 2, and nothing half-written.
 #[test]
 fn bad_input_ends_with_a_sentence() {

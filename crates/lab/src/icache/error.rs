@@ -22,9 +22,9 @@ pub enum IcacheError {
     #[error("{name}: not one instruction could be executed; is it built for {isa}?")]
     Nothing { name: String, isa: Isa },
     #[error(
-        "{name}: after {instructions} instructions the program trapped at {pc:#x} ({cause}) and has no handler"
+        "{name}: after {instructions} instructions the program trapped at {pc:#x} ({cause}) and has no handler{hint}"
     )]
-    Trapped { name: String, pc: u64, cause: String, instructions: u64 },
+    Trapped { name: String, pc: u64, cause: String, instructions: u64, hint: &'static str },
     #[error("{compiler} refused the source for {isa}:\n{said}")]
     Compile { compiler: String, isa: String, said: String },
     #[error(
