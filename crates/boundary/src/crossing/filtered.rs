@@ -48,8 +48,19 @@ pub(crate) static BY_ARGUMENT: Mechanism = Mechanism {
 /// A thread that calls getppid under the filter.
 pub(crate) fn open(filter: Vec<libc::sock_filter>) -> Opened {
     let asked = ProbeAsked { seccomp: Some("filter".into()), ..ProbeAsked::default() };
-    let servant = Servant::open(Facts::of_probe(asked, ProbeFound::default()), move || {
-        install(&filter, 0)?;
+    calls(Facts::of_probe(asked, ProbeFound::default()), Some(filter))
+}
+
+/// The same thread without a filter.
+pub(crate) fn plain() -> Opened {
+    calls(Facts::default(), None)
+}
+
+fn calls(facts: Facts, filter: Option<Vec<libc::sock_filter>>) -> Opened {
+    let servant = Servant::open(facts, move || {
+        if let Some(filter) = filter {
+            install(&filter, 0)?;
+        }
         // SAFETY: getppid has no arguments and changes nothing.
         let parent = unsafe { libc::getppid() } as isize;
         // The argument is one that the filters do not look for.

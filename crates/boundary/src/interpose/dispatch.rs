@@ -1,13 +1,14 @@
 //! `getppid` of a thread whose system calls are dispatched to user mode (`PR_SET_SYSCALL_USER_DISPATCH`).
 
-use super::taxed::taxed;
+use super::taxed::taxed_servants;
+use crate::crossing::filtered::plain;
 use crate::mechanism::{Mechanism, Opened};
 use crate::servant::Servant;
-use crate::syscall::{GETPPID, ROW, raw};
+use crate::syscall::{ROW, raw};
 use crate::task::Handler;
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use tollgate_measure::{Facts, Meta, Probe, Refusal};
+use tollgate_measure::{Facts, Meta, Refusal};
 
 pub(super) static ALLOWED: Mechanism = Mechanism {
     meta: &Meta {
@@ -15,7 +16,7 @@ pub(super) static ALLOWED: Mechanism = Mechanism {
         what: "getppid of a thread with syscall user dispatch, which lets it pass",
         ..ROW
     },
-    open: |_, site| taxed(open(false), GETPPID.open(site), [1, 1]),
+    open: |_, _| taxed_servants(open(false), plain()),
 };
 
 pub(super) static BLOCKED: Mechanism = Mechanism {
@@ -24,7 +25,7 @@ pub(super) static BLOCKED: Mechanism = Mechanism {
         what: "getppid that syscall user dispatch turns into a signal, which is handled",
         ..ROW
     },
-    open: |_, site| taxed(open(true), GETPPID.open(site), [1, 1]),
+    open: |_, _| taxed_servants(open(true), plain()),
 };
 
 // linux/prctl.h

@@ -1,16 +1,16 @@
 //! `getppid` under seccomp filters of several lengths.
 
-use super::taxed::taxed;
-use crate::crossing::filtered::{ALLOW, ARGUMENT, IS, LOAD, NUMBER, op, open};
+use super::taxed::taxed_servants;
+use crate::crossing::filtered::{ALLOW, ARGUMENT, IS, LOAD, NUMBER, op, open, plain};
 use crate::mechanism::Mechanism;
-use crate::syscall::{GETPPID, ROW};
-use tollgate_measure::{Meta, Probe};
+use crate::syscall::ROW;
+use tollgate_measure::Meta;
 
 macro_rules! filter {
     ($name:ident, id: $id:literal, $what:literal, $filter:expr) => {
         pub(super) static $name: Mechanism = Mechanism {
             meta: &Meta { id: $id, what: $what, ..ROW },
-            open: |_, site| taxed(open($filter), GETPPID.open(site), [1, 1]),
+            open: |_, _| taxed_servants(open($filter), plain()),
         };
     };
 }

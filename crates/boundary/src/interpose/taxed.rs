@@ -25,6 +25,11 @@ pub(super) fn taxed(with: Opened, plain: Opened, claims: [usize; 2]) -> Opened {
     taxed_together(with, plain, claims, TOGETHER)
 }
 
+/// The same for system calls that a thread makes which is asked to: asking takes as long as forty calls, and varies.
+pub(super) fn taxed_servants(with: Opened, plain: Opened) -> Opened {
+    taxed_together(with, plain, [1, 1], 512)
+}
+
 /// The same with this many plain crossings in a span: for those that are short against an empty batch.
 pub(super) fn taxed_together(with: Opened, plain: Opened, claims: [usize; 2], together: u64) -> Opened {
     Ok(Box::new(Taxed { with: with?, plain: plain?, claims, together }))
