@@ -7,7 +7,7 @@ mod shape;
 
 pub use batch_means::{Window, mean_of_windows};
 pub use interval::{COVERAGE, FEWEST_GROUPS, median_interval};
-pub use quantile::{mean_of_crossings, median, quantile, sorted};
+pub use quantile::{INTERRUPTED, mean_of_crossings, median, quantile, sorted};
 pub use shape::{TwoLevels, drift, outliers, two_levels};
 
 /// Whether a series of times has stopped falling or rising: the medians of its last four values and of

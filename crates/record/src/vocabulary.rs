@@ -229,6 +229,7 @@ names! {
     PAGE_TABLE = "page-table", "Entering pages into the page table.";
     PAGE_AND_MAPPING = "page and mapping", "Finding a page, clearing it and mapping it.";
     PLAIN = "plain", "The same crossing with nothing in its way.";
+    RECEIVER_AWAKE = "receiver awake", "The whole time of messages whose receiver did not sleep.";
     RECEIVERS_RETURN = "receiver's return", "From the switch to the receiver until it has the message.";
     REFILL = "refill", "Fetching again what others replaced in the caches and TLBs.";
     REGISTER_RESTORE = "register-restore", "Registers from memory.";

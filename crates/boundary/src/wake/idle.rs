@@ -1,6 +1,6 @@
 //! One message, one way, to a thread on another core that was idle for a given time.
 
-use super::parts::{self, Parts, PeerStamp, Ways};
+use super::parts::{Parts, PeerStamp, Ways};
 use crate::mechanism::ROW;
 use crate::task::media::Medium;
 use crate::task::{Ring, Tasks, no_peer_cpu};
@@ -51,7 +51,7 @@ impl<M: Medium> Probe for IdleWake<M> {
         };
         let ring = Ring::<M>::open(Tasks::Threads, &[peer], work)?;
         let before = taken.0.load(Ordering::Acquire);
-        let (idle, parts) = (self.idle, Parts::default());
+        let (idle, parts) = (self.idle, Parts::new(true));
         Ok(Box::new(OpenIdle {
             messages: Messages { ring, taken, idle, sent: before, proved: before, is_out: false },
             peer: peer_stamp,
@@ -59,6 +59,9 @@ impl<M: Medium> Probe for IdleWake<M> {
         }))
     }
 }
+
+/// How long the receiver is idle in one run of messages that are stamped.
+const STAMPED: Duration = Duration::from_millis(20);
 
 struct OpenIdle<M: Medium> {
     messages: Messages<M>,
@@ -139,11 +142,13 @@ impl<M: Medium> Crossing for OpenIdle<M> {
     }
 
     fn dissection(&self) -> Option<Dissection> {
-        Some(parts::dissection())
+        Some(self.parts.dissection())
     }
 
     fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
-        self.parts.dissect((&mut self.messages, 1), (&self.peer, Ways::There), (count, now), lanes)
+        let in_time = STAMPED.as_nanos() / self.messages.idle.as_nanos().max(1);
+        let passes = count.min(in_time as u32);
+        self.parts.dissect((&mut self.messages, 1), (&self.peer, Ways::There), (passes, now), lanes)
     }
 }
 

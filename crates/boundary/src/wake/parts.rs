@@ -2,13 +2,16 @@
 //! receiver and when it switches to it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tollgate_measure::clock::Now;
 use tollgate_measure::dissection::{Dissection, Part, Term};
-use tollgate_measure::stamps::{Anchor, KernelStamp, Mapping, Span, Stamp, Stamper, TracedEvent, Tracepoint};
+use tollgate_measure::stamps::{
+    Anchor, KernelStamp, Mapping, Span, Stamp, Stamper, TracedEvent, Tracepoint, pair_ticks,
+};
+use tollgate_measure::stats::{INTERRUPTED, mean_of_crossings, median};
 use tollgate_measure::{Crossing, Refusal};
 use tollgate_record::{Evidence, phase};
 
@@ -42,16 +45,6 @@ pub(super) enum Ways {
     ThereAndBack,
 }
 
-impl Ways {
-    /// The fewest passes of one run: a message one way comes after an idle time of up to 10 ms.
-    fn fewest_passes(self) -> u32 {
-        match self {
-            Self::There => 1,
-            Self::ThereAndBack => 8,
-        }
-    }
-}
-
 /// A message as user mode saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Message {
@@ -61,36 +54,17 @@ struct Message {
     to_peer: bool,
 }
 
-/// The lanes: the three parts; whole messages while `sched_waking` was stamped, while both events were, and while none was.
-const LANES: usize = 6;
-const WITH_WAKING: usize = 3;
-const WITH_BOTH: usize = 4;
-const WITH_NONE: usize = 5;
-
-pub(super) fn dissection() -> Dissection {
-    let stamped = Evidence::KernelTimestamp;
-    let lane = |sign, lane| (sign, Term::Lane(lane));
-    Dissection {
-        lanes: LANES,
-        parts: vec![
-            Part::lane(phase::SENDERS_CALL, stamped, 0),
-            // Each program reads the clock first, so what it takes belongs to the part behind its stamp.
-            Part::sum(
-                phase::WAKE_UP_TO_RUNNING,
-                stamped,
-                &[lane(1, 1), lane(-1, WITH_WAKING), lane(1, WITH_NONE)],
-            ),
-            Part::sum(
-                phase::RECEIVERS_RETURN,
-                stamped,
-                &[lane(1, 2), lane(-1, WITH_BOTH), lane(1, WITH_WAKING)],
-            ),
-        ],
-        total: Term::Batches,
-        instrumented: vec![(WITH_BOTH, "sched_waking_and_sched_switch".into())],
-        mapped: vec![(0, 1), (2, -1)],
+impl Message {
+    fn whole(&self) -> Span {
+        Span::user(self.sent, self.received)
     }
 }
+
+/// The lanes: the parts, and whole messages while both events were stamped.
+const LANES: usize = 5;
+const WITH_BOTH: usize = 4;
+/// Part of the sender alone, which ends at the first stamp of the kernel.
+const SENDER: usize = 0;
 
 /// The programs on the two tracepoints. The rows of a process share them, since loading takes as long as attaching.
 struct Points {
@@ -118,8 +92,8 @@ thread_local! {
 }
 
 /// Takes messages of one row apart, once in each process.
-#[derive(Default)]
 pub(super) struct Parts {
+    is_apart: bool,
     is_done: bool,
 }
 
@@ -127,13 +101,38 @@ pub(super) struct Parts {
 const MOST_PASSES: u32 = 100;
 
 impl Parts {
-    /// Takes about `count` passes of `open` apart. Does nothing if that is done, or if the programs were attached a
+    /// Of two threads on different CPUs or on one.
+    pub(super) fn new(is_apart: bool) -> Self {
+        Self { is_apart, is_done: false }
+    }
+
+    /// The bill of a message. Only a receiver on another CPU can be awake.
+    pub(super) fn dissection(&self) -> Dissection {
+        let stamped = Evidence::KernelTimestamp;
+        let mut parts = vec![
+            Part::lane(phase::SENDERS_CALL, stamped, SENDER),
+            Part::lane(phase::WAKE_UP_TO_RUNNING, stamped, 1),
+            Part::lane(phase::RECEIVERS_RETURN, stamped, 2),
+        ];
+        if self.is_apart {
+            parts.push(Part::lane(phase::RECEIVER_AWAKE, Evidence::Measured, 3));
+        }
+        Dissection {
+            lanes: LANES,
+            parts,
+            total: Term::Batches,
+            instrumented: vec![(WITH_BOTH, "sched_waking_and_sched_switch".into())],
+            mapped: vec![(SENDER, 1), (2, -1)],
+        }
+    }
+
+    /// Takes `passes` of `open` apart. Does nothing if that is done, or if the programs were attached a
     /// moment ago.
     pub(super) fn dissect(
         &mut self,
         (open, claims): (&mut dyn Crossing, usize),
         (peer, ways): (&PeerStamp, Ways),
-        (count, now): (u32, Now),
+        (passes, now): (u32, Now),
         lanes: &mut [Vec<Span>],
     ) -> Result<(), Refusal> {
         if self.is_done {
@@ -148,9 +147,9 @@ impl Parts {
             self.is_done = true;
             let _ = peer.clock.set(now);
             peer.is_wanted.store(true, Ordering::Relaxed);
-            let passes = (count / 8).clamp(ways.fewest_passes(), MOST_PASSES);
+            let passes = passes.min(MOST_PASSES);
             let mut run = || messages(open, (peer, ways), (passes, now));
-            let stamped = stamped(points, now, &mut run, lanes);
+            let stamped = stamped(points, (now, self.is_apart), &mut run, lanes);
             points.detached = Some(Instant::now());
             peer.is_wanted.store(false, Ordering::Relaxed);
             stamped?;
@@ -168,8 +167,9 @@ fn messages(
 ) -> Result<Vec<Message>, Refusal> {
     let mut messages = Vec::with_capacity(2 * passes as usize);
     if ways == Ways::ThereAndBack {
-        // Once, as before a batch: it lets the peer go to sleep, after which a message takes longer.
+        // Once, as before a batch: it lets the peer go to sleep. The first messages after that take longer.
         open.prepare(passes.into())?;
+        open.cross(1)?;
     }
     for _ in 0..passes {
         if ways == Ways::There {
@@ -178,29 +178,30 @@ fn messages(
         let sent = now();
         open.cross(1)?;
         let back = now();
-        let there = peer.at.load(Ordering::Acquire);
-        messages.push(Message { sent, received: there, to_peer: true });
-        if ways == Ways::ThereAndBack {
-            messages.push(Message { sent: there, received: back, to_peer: false });
+        match ways {
+            // Until the sender sees that it has arrived.
+            Ways::There => messages.push(Message { sent, received: back, to_peer: true }),
+            Ways::ThereAndBack => {
+                let there = peer.at.load(Ordering::Acquire);
+                messages.push(Message { sent, received: there, to_peer: true });
+                messages.push(Message { sent: there, received: back, to_peer: false });
+            }
         }
     }
     Ok(messages)
 }
 
-/// Runs with no program, one, both, and none again: the first of several runs is the slowest, so that those without come
-/// early and late.
+/// Runs with no program, with both, and with none again: those without come early and late.
 fn stamped(
     points: &mut Points,
-    now: Now,
+    (now, is_apart): (Now, bool),
     run: &mut dyn FnMut() -> Result<Vec<Message>, Refusal>,
     lanes: &mut [Vec<Span>],
 ) -> Result<(), Refusal> {
-    let whole = |it: &Message| Span::user(it.sent, it.received);
-    lanes[WITH_NONE].extend(run()?.iter().map(whole));
+    let mut plain = run()?;
     let first = Anchor::now(now);
     let mut attached = || {
         points.waking.enable()?;
-        lanes[WITH_WAKING].extend(run()?.iter().map(whole));
         points.switch.enable()?;
         run()
     };
@@ -214,65 +215,110 @@ fn stamped(
     if wakings.broken || switches.broken {
         return Err(Refusal::Failed("the kernel's stamps cannot be read".into()));
     }
-    lanes[WITH_BOTH].extend(messages.iter().map(whole));
-    for Woken { message, waking, running } in woken(&messages, wakings.stamps, switches.stamps, &mapping) {
-        lanes[0].push(Span::into_kernel(message.sent, waking));
-        lanes[1].push(Span { from: Stamp::Kernel(waking), to: Stamp::Kernel(running) });
-        lanes[2].push(Span::out_of_kernel(running, message.received));
+    plain.extend(run()?);
+    let pair = pair_ticks(now);
+    let followed = followed(&messages, (wakings.stamps, switches.stamps), (&mapping, is_apart));
+    let split: Vec<[f64; 4]> = followed.iter().map(|it| it.split(&mapping, pair)).collect();
+    let plain: Vec<f64> = plain.iter().map(|it| mapping.length(it.whole(), pair)).collect();
+    if let (Some((parts, whole)), Some(plain)) = (means(&split), mean_of_crossings(&plain)) {
+        let parts = without_programs(parts, plain);
+        for (lane, ticks) in lanes.iter_mut().zip(parts.into_iter().chain([whole])) {
+            // The reader of spans takes off the clock's own time.
+            lane.push(Span::user(0, (ticks + pair).max(0.0).round() as u64));
+        }
     }
-    lanes[WITH_NONE].extend(run()?.iter().map(whole));
     Ok(())
 }
 
-/// A message whose receiver slept.
-#[derive(Debug, PartialEq)]
-struct Woken {
-    message: Message,
-    /// When the kernel began to wake the receiver.
-    waking: u64,
-    /// When a CPU switched to it.
-    running: u64,
+/// The mean of each part, and of the whole, over the messages that nothing interrupted.
+fn means(split: &[[f64; 4]]) -> Option<([f64; 4], f64)> {
+    let wholes: Vec<f64> = split.iter().map(|parts| parts.iter().sum()).collect();
+    let limit = INTERRUPTED * median(&wholes);
+    let kept = || split.iter().zip(&wholes).filter(|(_, whole)| **whole < limit).map(|(parts, _)| parts);
+    let count = kept().count();
+    let mean = |part: usize| kept().map(|parts| parts[part]).sum::<f64>() / count as f64;
+    let parts = [0, 1, 2, 3].map(mean);
+    (count > 0).then(|| (parts, parts.iter().sum()))
 }
 
-/// The messages between whose stamps the receiver was woken and switched to. Other tasks are woken meanwhile, too; the
-/// receiver is the task that was woken in most messages of its direction. If it was woken more than once, the last counts.
-fn woken(
+/// Parts that add up to `plain`, a message without the programs. Each program reads the clock first, so what it takes is
+/// behind the sender's part.
+fn without_programs(parts: [f64; 4], plain: f64) -> [f64; 4] {
+    let sender = parts[SENDER];
+    let behind = parts.iter().sum::<f64>() - sender;
+    let factor = if behind > 0.0 { (plain - sender) / behind } else { 1.0 };
+    [sender, parts[1] * factor, parts[2] * factor, parts[3] * factor]
+}
+
+/// A message, and what the kernel did for it.
+#[derive(Debug, PartialEq)]
+struct Followed {
+    message: Message,
+    /// When the kernel began to wake the receiver; none if it was ready to run, or awake.
+    waking: Option<u64>,
+    /// When a CPU switched to it; none if it was awake.
+    running: Option<u64>,
+}
+
+impl Followed {
+    /// How many ticks belong to each part.
+    fn split(&self, mapping: &Mapping, pair: f64) -> [f64; 4] {
+        let Message { sent, received, .. } = self.message;
+        let length = |span| mapping.length(span, pair);
+        let Some(running) = self.running else { return [0.0, 0.0, 0.0, length(self.message.whole())] };
+        let back = length(Span::out_of_kernel(running, received));
+        match self.waking {
+            Some(waking) => {
+                let between = Span { from: Stamp::Kernel(waking), to: Stamp::Kernel(running) };
+                [length(Span::into_kernel(sent, waking)), length(between), back, 0.0]
+            }
+            None => [0.0, length(Span::into_kernel(sent, running)), back, 0.0],
+        }
+    }
+}
+
+/// What the kernel did between the stamps of each message. Other tasks run meanwhile, too; the receiver is the task that is
+/// switched to in most messages of its direction. If that happens more than once in a message, the last counts.
+fn followed(
     messages: &[Message],
-    mut wakings: Vec<KernelStamp>,
-    mut switches: Vec<KernelStamp>,
-    mapping: &Mapping,
-) -> Vec<Woken> {
+    (mut wakings, mut switches): (Vec<KernelStamp>, Vec<KernelStamp>),
+    (mapping, is_apart): (&Mapping, bool),
+) -> Vec<Followed> {
     // Several CPUs stamp, so the stamps are almost in order.
     wakings.sort_by_key(|stamp| stamp.ns);
     switches.sort_by_key(|stamp| stamp.ns);
-    // For each message every task that was woken and switched to.
-    let chains: Vec<BTreeMap<u64, (u64, u64)>> = messages
+    // For each message every task that was switched to, and when it was woken before.
+    let chains: Vec<BTreeMap<u64, (Option<u64>, u64)>> = messages
         .iter()
         .map(|message| {
             let from = mapping.ticks(Stamp::User(message.sent)) - mapping.doubt;
             let to = mapping.ticks(Stamp::User(message.received)) + mapping.doubt;
-            let running = inside(&switches, from, to, mapping);
+            let wakings = inside(&wakings, from, to, mapping);
             let chain = |running: &KernelStamp| {
                 let before =
                     |waking: &&KernelStamp| waking.address == running.address && waking.ns <= running.ns;
-                let waking = inside(&wakings, from, to, mapping).iter().rfind(before)?;
-                Some((running.address, (waking.ns, running.ns)))
+                (running.address, (wakings.iter().rfind(before).map(|waking| waking.ns), running.ns))
             };
-            running.iter().filter_map(chain).collect()
+            inside(&switches, from, to, mapping).iter().map(chain).collect()
         })
         .collect();
+    // Where a CPU is idle, the idle task is switched to as often; it is never woken.
+    let woken: BTreeSet<u64> = wakings.iter().map(|stamp| stamp.address).collect();
+    let is_busy = |task: &&u64| !is_apart || woken.contains(task);
     let receiver = |to_peer| {
         let mut seen = BTreeMap::<u64, usize>::new();
         let of_side = messages.iter().zip(&chains).filter(|(message, _)| message.to_peer == to_peer);
-        of_side.flat_map(|(_, chains)| chains.keys()).for_each(|task| *seen.entry(*task).or_default() += 1);
+        let tasks = of_side.flat_map(|(_, chains)| chains.keys()).filter(is_busy);
+        tasks.for_each(|task| *seen.entry(*task).or_default() += 1);
         seen.into_iter().max_by_key(|(_, count)| *count).map(|(task, _)| task)
     };
     let receivers = [receiver(false), receiver(true)];
-    let of = |(message, chains): (&Message, &BTreeMap<u64, (u64, u64)>)| {
-        let (waking, running) = *chains.get(&receivers[usize::from(message.to_peer)]?)?;
-        Some(Woken { message: *message, waking, running })
+    let of = |(message, chains): (&Message, &BTreeMap<u64, (Option<u64>, u64)>)| {
+        let chain = receivers[usize::from(message.to_peer)].and_then(|task| chains.get(&task));
+        let waking = chain.and_then(|(waking, _)| *waking);
+        Followed { message: *message, waking, running: chain.map(|(_, running)| *running) }
     };
-    messages.iter().zip(&chains).filter_map(of).collect()
+    messages.iter().zip(&chains).map(of).collect()
 }
 
 /// The stamps between two moments in ticks.
@@ -307,22 +353,19 @@ mod tests {
         [message(1_000, true), message(2_000, false), message(11_000, true), message(12_000, false)]
     }
 
+    /// The moments of the kernel in each message.
+    fn moments(found: &[Followed]) -> Vec<(Option<u64>, Option<u64>)> {
+        found.iter().map(|it| (it.waking, it.running)).collect()
+    }
+
     #[test]
     fn each_message_gets_the_wake_up_of_its_receiver() {
         let wakings = [(1_100, PEER), (1_150, OTHER), (2_200, OWN), (11_300, PEER), (12_100, OWN)];
         let switches = [(1_500, OTHER), (1_600, PEER), (2_700, OWN), (11_800, PEER), (12_600, OWN)];
         let of = |stamps: [(u64, u64); 5]| stamps.map(|(ns, address)| stamp(ns, address)).to_vec();
-        let found = woken(&round_trips(), of(wakings), of(switches), &mapping());
-        let moments: Vec<_> = found.iter().map(|it| (it.message.sent, it.waking, it.running)).collect();
-        assert_eq!(
-            moments,
-            [
-                (1_000, 1_100, 1_600),
-                (2_000, 2_200, 2_700),
-                (11_000, 11_300, 11_800),
-                (12_000, 12_100, 12_600)
-            ]
-        );
+        let found = followed(&round_trips(), (of(wakings), of(switches)), (&mapping(), false));
+        let expected = [(1_100, 1_600), (2_200, 2_700), (11_300, 11_800), (12_100, 12_600)];
+        assert_eq!(moments(&found), expected.map(|(waking, running)| (Some(waking), Some(running))));
     }
 
     #[test]
@@ -330,33 +373,34 @@ mod tests {
         // Woken without a message first, it sleeps again.
         let wakings = vec![stamp(1_500, PEER), stamp(1_100, PEER)];
         let switches = vec![stamp(1_800, PEER), stamp(1_300, PEER)];
-        let found = woken(&round_trips()[..1], wakings, switches, &mapping());
-        assert_eq!(found, [Woken { message: round_trips()[0], waking: 1_500, running: 1_800 }]);
+        let found = followed(&round_trips()[..1], (wakings, switches), (&mapping(), true));
+        assert_eq!(moments(&found), [(Some(1_500), Some(1_800))]);
     }
 
     #[test]
-    fn a_receiver_that_was_awake_leaves_its_message_out() {
-        // A switch without a waking, a waking after the switch, and both outside of the message.
-        let messages = &round_trips()[..1];
-        for (waking, running) in
-            [(None, 1_500), (Some(1_600), 1_500), (Some(900), 1_500), (Some(1_100), 2_100)]
-        {
-            let wakings = waking.map(|ns| stamp(ns, PEER)).into_iter().collect();
-            assert_eq!(woken(messages, wakings, vec![stamp(running, PEER)], &mapping()), []);
-        }
-        assert_eq!(woken(&[], vec![stamp(1_100, PEER)], vec![stamp(1_500, PEER)], &mapping()), []);
+    fn a_receiver_may_be_ready_to_run_or_awake() {
+        let wakings = || vec![stamp(1_100, PEER), stamp(900, OWN), stamp(12_200, OTHER)];
+        let switches = vec![stamp(1_500, PEER), stamp(11_400, PEER), stamp(12_300, OTHER)];
+        let found = followed(&round_trips(), (wakings(), switches), (&mapping(), true));
+        // The first is woken, the third only switched to; the sender of both never slept.
+        assert_eq!(moments(&found)[..3], [(Some(1_100), Some(1_500)), (None, None), (None, Some(11_400))]);
+        let split: Vec<[f64; 4]> = found[..3].iter().map(|it| it.split(&mapping(), 0.0)).collect();
+        assert_eq!(split, [[100.0, 400.0, 500.0, 0.0], [0.0, 0.0, 0.0, 1_000.0], [0.0, 400.0, 600.0, 0.0]]);
+        let found = followed(&round_trips()[..1], (wakings(), Vec::new()), (&mapping(), true));
+        assert_eq!(moments(&found), [(None, None)]);
+        // On one CPU a receiver that never slept is known by the switches to it.
+        let switches = vec![stamp(1_500, PEER), stamp(2_500, OWN)];
+        let found = followed(&round_trips()[..2], (Vec::new(), switches), (&mapping(), false));
+        assert_eq!(moments(&found), [(None, Some(1_500)), (None, Some(2_500))]);
     }
 
     #[test]
-    fn the_parts_are_a_message_without_what_stamping_adds() {
-        let bill = dissection();
-        let signs = |lane: usize| -> i8 {
-            let terms = bill.parts.iter().flat_map(|part| &part.terms);
-            terms.filter(|(_, of)| *of == Term::Lane(lane)).map(|(sign, _)| sign).sum()
-        };
-        // The three parts of a message are the whole with both; what is left is the whole with none.
-        assert_eq!([0, 1, 2].map(signs), [1, 1, 1]);
-        assert_eq!([WITH_WAKING, WITH_BOTH, WITH_NONE].map(signs), [0, -1, 1]);
+    fn the_parts_add_up_to_a_message_without_programs() {
+        let split = [[100.0, 400.0, 500.0, 0.0], [0.0, 0.0, 0.0, 1_000.0], [0.0, 90_000.0, 0.0, 0.0]];
+        let (parts, whole) = means(&split).unwrap();
+        assert_eq!((parts, whole), ([50.0, 200.0, 250.0, 500.0], 1_000.0), "the last was interrupted");
+        assert_eq!(without_programs(parts, 525.0), [50.0, 100.0, 125.0, 250.0]);
+        assert_eq!(means(&[]), None);
     }
 
     /// Each pass takes the time that the number of programs makes it take.
@@ -389,8 +433,10 @@ mod tests {
         let message = |sent, received, to_peer| Message { sent, received, to_peer };
         assert_eq!(
             found,
-            [message(0, 5, true), message(5, 10, false), message(15, 20, true), message(20, 25, false)]
+            [message(5, 10, true), message(10, 15, false), message(20, 25, true), message(25, 30, false)],
+            "the first pass is left out"
         );
-        assert_eq!(messages(&mut open, (&peer, Ways::There), (1, now)).unwrap(), [message(30, 35, true)]);
+        let one_way = messages(&mut open, (&peer, Ways::There), (1, now)).unwrap();
+        assert_eq!(one_way, [message(35, 45, true)], "until the sender knows");
     }
 }

@@ -1,6 +1,6 @@
 //! A row: a message there and one back, and the CPU time that both sides use for one.
 
-use super::parts::{self, Parts, PeerStamp, Ways};
+use super::parts::{Parts, PeerStamp, Ways};
 use crate::mechanism::ROW;
 use crate::task::{PingPong, Proof, Tasks, media::Medium};
 use std::mem;
@@ -65,7 +65,7 @@ impl<M: Medium> Probe for Wake<M> {
             per_crossing: used.ok_or_else(|| "the system shows no CPU time of threads".to_owned()),
         };
         let facts = Facts { counted: vec![reading], ..Facts::default() };
-        let parts = self.sleeps.then(Parts::default);
+        let parts = self.sleeps.then(|| Parts::new(self.meta().placement != Placement::One));
         Ok(Box::new(OpenWake { open, claims, facts, peer, parts }))
     }
 }
@@ -125,7 +125,7 @@ impl Crossing for OpenWake {
     }
 
     fn dissection(&self) -> Option<Dissection> {
-        self.parts.as_ref().map(|_| parts::dissection())
+        self.parts.as_ref().map(Parts::dissection)
     }
 
     fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
@@ -205,19 +205,18 @@ mod tests {
         let allowed = placement::allowed().unwrap();
         placement::pin(allowed[0]).unwrap();
         let site = Site { cpu: allowed[0], peer: allowed.get(1).copied() };
-        let rows: [(&dyn Probe, usize); 4] = [(&here, 20), (&apart, 20), (&ring, 20), (&idle, 10)];
-        for (row, made) in rows {
+        for row in [&here as &dyn Probe, &apart, &ring, &idle] {
             let Some(lanes) = taken_apart(row, site) else { continue };
-            let counts: Vec<usize> = lanes.iter().map(Vec::len).collect();
-            assert_eq!(counts[3..], [made, made, 2 * made], "{}: {counts:?}", row.meta().id);
-            // A receiver that another task, or the sender's own wake-up, keeps from its sleep is not woken.
-            assert!(counts[0] > 0 && counts[0] <= made, "{}: {counts:?}", row.meta().id);
-            assert_eq!(counts[..3], [counts[0]; 3], "{}", row.meta().id);
-            for span in &lanes[1] {
-                assert!(
-                    matches!((span.from, span.to), (Stamp::Kernel(waking), Stamp::Kernel(running)) if waking <= running)
-                );
-            }
+            let ticks: Vec<u64> = lanes
+                .iter()
+                .map(|lane| match lane[..] {
+                    [Span { from: Stamp::User(from), to: Stamp::User(to) }] => to - from,
+                    _ => panic!("{}: {lane:?}", row.meta().id),
+                })
+                .collect();
+            // On one CPU there is a switch to each receiver, even if it is not asleep.
+            let switched = ticks[1..3].iter().all(|part| *part > ticks[3]);
+            assert!(switched || row.meta().placement != Placement::One, "{}: {ticks:?}", row.meta().id);
         }
         let awake = Wake::<Futex>::here("wake/futex", "").awake();
         assert!(awake.open(&site).is_ok_and(|open| open.dissection().is_none()));

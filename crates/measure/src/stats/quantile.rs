@@ -31,7 +31,7 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// An interrupted crossing takes at least so many times as long as the median.
-const INTERRUPTED: f64 = 4.0;
+pub const INTERRUPTED: f64 = 4.0;
 
 /// The mean of single crossings without those that were interrupted: what a batch that was not interrupted has. `None`
 /// without values.
