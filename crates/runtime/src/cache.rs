@@ -52,7 +52,8 @@ const NOT_INHERITED: [&str; 8] = [
     "RUST_LIB_BACKTRACE",
 ];
 
-/// Milliseconds that one command of a build may take: a first build fetches dependencies.
+/// Milliseconds that one command of a build may take: a first build fetches dependencies. What it waits for a CPU beside
+/// other load does not count.
 const BUILD_MS: u64 = 600_000;
 
 impl Cache {

@@ -71,6 +71,9 @@ pub enum Fate {
 
 /// The watchdog's interval.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often the scheduler's accounts are read: a build's processes end, and with them what they waited for a CPU.
+const JUDGED: Duration = Duration::from_secs(2);
+
 /// Runs the command to its end, or until it breaks a limit. `stop` ends it early.
 ///
 /// # Errors
@@ -117,7 +120,7 @@ impl Running {
             return Err(io::Error::other("the program has no pipes"));
         };
         let mut patience = Patience::new(Duration::from_millis(limits.patience_ms));
-        let (mut since, mut wait) = (Instant::now(), patience.allowed());
+        let (mut since, mut wait) = (Instant::now(), patience.allowed().min(JUDGED));
         let mut end = ProgramEnd::default();
         let (mut lines, mut tail, mut open) = (0, Tail::default(), [true, true]);
         loop {
@@ -145,7 +148,9 @@ impl Running {
                 tail.add(&chunk[..read]);
             }
             if since.elapsed() > wait {
-                wait = patience.after(since.elapsed(), self.tree.id()).unwrap_or_default();
+                // Not the time in which this process did not run either.
+                let silent = since.elapsed().min(wait + LOOK);
+                wait = patience.after(silent, self.tree.id()).unwrap_or_default().min(JUDGED);
                 since = Instant::now();
             }
             let fate = if stop.load(Ordering::Relaxed) {

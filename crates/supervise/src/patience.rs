@@ -5,6 +5,7 @@
 //! part of the silence, only the time that they ran counts. Without these accounts (no `/proc`, no CONFIG_SCHED_INFO) all
 //! of the silence counts.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
@@ -13,10 +14,13 @@ use std::time::Duration;
 pub struct Patience {
     allowed: Duration,
     counted: Duration,
-    seen: CpuTime,
+    seen: Accounts,
 }
 
-/// CPU time of a process and its descendants.
+/// The CPU time of each thread of a program, by its number.
+type Accounts = BTreeMap<u64, CpuTime>;
+
+/// CPU time of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CpuTime {
     /// Time on a CPU.
@@ -32,7 +36,7 @@ impl Patience {
     /// For a program that has just started and may be silent for `allowed`.
     #[must_use]
     pub fn new(allowed: Duration) -> Self {
-        Self { allowed, counted: Duration::ZERO, seen: CpuTime::default() }
+        Self { allowed, counted: Duration::ZERO, seen: Accounts::new() }
     }
 
     /// How long a program may be silent on a machine that is not crowded.
@@ -52,40 +56,43 @@ impl Patience {
         self.judge(silent, cpu_time(program))
     }
 
-    fn judge(&mut self, silent: Duration, now: Option<CpuTime>) -> Option<Duration> {
-        let before = self.seen;
-        self.seen = now.unwrap_or(before);
-        let waited = self.seen.waited.saturating_sub(before.waited);
-        self.counted += if waited > silent / CROWDED {
-            self.seen.ran.saturating_sub(before.ran).min(silent)
-        } else {
-            silent
-        };
+    fn judge(&mut self, silent: Duration, now: Option<Accounts>) -> Option<Duration> {
+        let mut since = CpuTime::default();
+        if let Some(now) = now {
+            // Those that ended since have no accounts any more, and those that began have all of theirs.
+            for (thread, time) in &now {
+                let before = self.seen.get(thread).copied().unwrap_or_default();
+                since.ran += time.ran.saturating_sub(before.ran);
+                since.waited += time.waited.saturating_sub(before.waited);
+            }
+            self.seen = now;
+        }
+        self.counted += if since.waited > silent / CROWDED { since.ran.min(silent) } else { silent };
         let left = self.allowed.checked_sub(self.counted).filter(|left| !left.is_zero())?;
         Some(left.max(self.allowed / CROWDED))
     }
 }
 
-/// The CPU time of a process and of its living descendants.
-fn cpu_time(program: u32) -> Option<CpuTime> {
-    let mut sum = None;
+/// The CPU time of the threads of a process and of its living descendants.
+fn cpu_time(program: u32) -> Option<Accounts> {
+    let mut accounts = Accounts::new();
     let mut processes = vec![program];
     while let Some(process) = processes.pop() {
         let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-        for task in tasks.map(|task| task.path()) {
+        for task in tasks {
             let numbers = |name: &str| -> Vec<u64> {
-                let text = fs::read_to_string(task.join(name)).unwrap_or_default();
+                let text = fs::read_to_string(task.path().join(name)).unwrap_or_default();
                 text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
             };
-            if let [ran, waited, ..] = numbers("schedstat")[..] {
-                let sum = sum.get_or_insert_with(CpuTime::default);
-                sum.ran += Duration::from_nanos(ran);
-                sum.waited += Duration::from_nanos(waited);
+            let thread = task.file_name().to_str().and_then(|name| name.parse().ok());
+            if let (Some(thread), [ran, waited, ..]) = (thread, &numbers("schedstat")[..]) {
+                let [ran, waited] = [ran, waited].map(|ns| Duration::from_nanos(*ns));
+                accounts.insert(thread, CpuTime { ran, waited });
             }
             processes.extend(numbers("children").into_iter().filter_map(|child| u32::try_from(child).ok()));
         }
     }
-    sum
+    (!accounts.is_empty()).then_some(accounts)
 }
 
 #[cfg(test)]
@@ -98,8 +105,12 @@ mod tests {
         Patience::new(10 * SECOND)
     }
 
-    fn used(ran: u32, waited: u32) -> Option<CpuTime> {
-        Some(CpuTime { ran: ran * SECOND, waited: waited * SECOND })
+    fn used(ran: u32, waited: u32) -> Option<Accounts> {
+        thread(1, ran * SECOND, waited * SECOND)
+    }
+
+    fn thread(number: u64, ran: Duration, waited: Duration) -> Option<Accounts> {
+        Some(Accounts::from([(number, CpuTime { ran, waited })]))
     }
 
     #[test]
@@ -127,7 +138,7 @@ mod tests {
             wall += wait;
             looks += 1;
             assert!(looks < 1_000, "it never counts as hung");
-            match spins.judge(wait, Some(CpuTime { ran: wall / 10, waited: wall * 9 / 10 })) {
+            match spins.judge(wait, thread(1, wall / 10, wall * 9 / 10)) {
                 Some(more) => wait = more,
                 None => break,
             }
@@ -138,12 +149,22 @@ mod tests {
     }
 
     #[test]
+    fn processes_that_follow_each_other_are_not_taken_for_one() {
+        let mut patience = patience();
+        for process in 1..=49 {
+            let left = patience.judge(2 * SECOND, thread(process, SECOND / 5, SECOND * 9 / 5));
+            assert!(left.is_some(), "process {process} ran for a tenth of its time");
+        }
+        assert_eq!(patience.judge(2 * SECOND, thread(50, SECOND / 5, SECOND * 9 / 5)), None);
+    }
+
+    #[test]
     fn the_accounts_of_this_process_are_read() {
         let Some(before) = cpu_time(std::process::id()) else {
             return tollgate_testkit::skip!(
                 "the kernel does not report the CPU time of a process in schedstat"
             );
         };
-        while cpu_time(std::process::id()).unwrap().ran == before.ran {}
+        while cpu_time(std::process::id()).unwrap() == before {}
     }
 }
