@@ -10,7 +10,8 @@ mod tests;
 
 use crate::{Engine, Outcome, PHASES, Params, RunError, Visit, kvm, phase, qemu};
 use estimate::Scene;
-use rows::{HARDWARE_ROWS, HardwareRow};
+use rows::{HARDWARE_ROWS, HardwareRow, Shape};
+use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tollgate_measure::summary::Units;
@@ -109,8 +110,32 @@ impl<'a> Hardware<'a> {
         let steady = scene(if whole.is_empty() { &visits } else { &whole });
         HARDWARE_ROWS
             .iter()
-            .map(|row| if touches(row, &hung) { stopped.row(row) } else { steady.row(row) })
+            .map(|row| match row.shape {
+                Shape::Posted => self.not_posted(row, engine),
+                _ if touches(row, &hung) => stopped.row(row),
+                _ => steady.row(row),
+            })
             .collect()
+    }
+
+    /// The skipped row of an interrupt without an exit.
+    fn not_posted(&self, row: &HardwareRow, engine: Engine) -> Measurement {
+        let switch = match engine {
+            Engine::KvmIntel => Some("kvm_intel/parameters/enable_apicv"),
+            Engine::KvmAmd => Some("kvm_amd/parameters/avic"),
+            _ => None,
+        };
+        let value = switch.and_then(|switch| fs::read_to_string(self.modules.join(switch)).ok());
+        let (reason, enable) = match switch {
+            Some(_) if value.is_some_and(|value| ["Y", "1"].contains(&value.trim())) => (
+                "KVM posts interrupts here, but the monitor shares the guest's CPU: no interrupt meets a running guest"
+                    .to_owned(),
+                "hardware/irqfd-wake, where the guest has halted",
+            ),
+            Some(switch) => (format!("KVM posts no interrupts here: /sys/module/{switch} is off"), row.enable),
+            None => ("this KVM posts no interrupts: it delivers them in software".to_owned(), row.enable),
+        };
+        empty(row, engine, Status::Skipped, &reason, Some(enable))
     }
 
     /// Every row under QEMU's translator; with [`Engine::QemuTcgIcount`] the figures are counts of instructions.

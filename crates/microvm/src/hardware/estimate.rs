@@ -107,6 +107,8 @@ impl Scene<'_> {
         // Half of a pair is on each side of a crossing.
         let pair_across = each(&pair0, &pair3, |zero, three| (zero + three) / 2.0);
         match row.shape {
+            // It has no phase in the guest.
+            Shape::Posted => {}
             Shape::Pair => {
                 self.put(result, &pair3, usable, ("pair-ring-3", 0, 3), &[]);
                 result.phases =

@@ -28,13 +28,15 @@ pub(super) enum Shape {
     Wake(&'static str),
     /// From a doorbell to the instruction behind `hlt`, which the monitor's interrupt ends.
     Answer(&'static str),
+    /// An interrupt that the processor hands to the running guest without an exit.
+    Posted,
 }
 
 impl Shape {
     /// The phases of the guest that the row needs, besides the pairs.
     pub(super) fn phases(self) -> Vec<&'static str> {
         match self {
-            Self::Pair => vec![],
+            Self::Pair | Self::Posted => vec![],
             Self::Trap { whole, split } => vec![whole, split],
             Self::Instruction(phase)
             | Self::Flush(phase)
@@ -99,6 +101,10 @@ pub(super) static HARDWARE_ROWS: &[HardwareRow] = &[
         ..row("hardware/hlt-wake", Per::Exit, Shape::Wake("hlt-wake"))
     },
     HardwareRow { enable: DOORBELLS, ..row("hardware/irqfd-wake", Per::Exit, Shape::Answer("irqfd-wake")) },
+    HardwareRow {
+        enable: "a processor that posts interrupts: APICv (Intel, kvm_intel.enable_apicv=1) or AVIC (AMD, kvm_amd.avic=1)",
+        ..row("hardware/irqfd-posted", Per::Exit, Shape::Posted)
+    },
 ];
 
 const DOORBELLS: &str = "a KVM with an interrupt controller in the kernel, ioeventfd and irqfd";
