@@ -3,6 +3,6 @@
 package main
 
 func pull(settings, *meter) func(uint64) {
-	leave("skip iter.Pull needs Go 1.23 or newer")
+	leave("skip iter.Pull is missing: install Go 1.23 or newer")
 	return nil
 }

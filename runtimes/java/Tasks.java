@@ -153,7 +153,7 @@ final class Tasks {
     /** Thread.ofVirtual() by reflection, so that a JDK without it still builds the rows of platform threads. */
     private static Threads virtual() throws ReflectiveOperationException {
         if (Runtime.version().feature() < 21) {
-            Protocol.leave("skip virtual threads need a JDK of 21 or newer: apt-get install openjdk-21-jdk-headless");
+            Protocol.leave("skip virtual threads are missing: install a JDK of 21 or newer, and set JAVA_HOME");
         }
         var builder = Thread.class.getMethod("ofVirtual").invoke(null);
         var unstarted = Class.forName("java.lang.Thread$Builder").getMethod("unstarted", Runnable.class);

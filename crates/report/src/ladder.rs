@@ -8,7 +8,7 @@ use crate::notes::notes;
 use crate::style::{Paint, Style};
 use crate::switch::versions;
 use crate::table::{Column, TextCell, TextTable};
-use crate::text::{clean, lines, wrap};
+use crate::text::{clean, lines, list, wrap};
 use crate::words;
 use row::{EXTRAS, Rung};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ use tollgate_record::{Measurement, Per, Run, Status};
 const NAME: usize = 16;
 /// The proof also.
 const PROOF: usize = 10;
+/// As many probes are named with the reason for their skip.
+const REASONED: usize = 3;
 
 /// One boundary: its title and its rows, cheapest first.
 struct Family {
@@ -32,7 +34,7 @@ pub(crate) fn ladder(run: &Run, style: &Style) -> String {
     let mut text = head(run, style);
     text.push(String::new());
     if families.is_empty() {
-        text.extend(wrap(nothing(run), style.prose(), ""));
+        text.extend(nothing(run, style));
     }
     let has =
         |at: &usize| families.iter().flat_map(|family| &family.rows).any(|row| !row.extras[*at].is_empty());
@@ -94,12 +96,26 @@ fn add(table: &mut TextTable, row: &Rung, extras: &[usize], style: Style) {
     table.row(cells);
 }
 
-fn nothing(run: &Run) -> &'static str {
+/// Why the table is empty: each reason once, with the probes that it concerns.
+fn nothing(run: &Run, style: &Style) -> Vec<String> {
     if run.results.is_empty() {
-        "Nothing was measured: no probe was chosen, or none came to its end."
-    } else {
-        "Nothing was measured: every probe was skipped."
+        let why = "Nothing was measured: no probe was chosen, or none came to its end.";
+        return wrap(why, style.prose(), "");
     }
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for row in &run.results {
+        let said = row.reason.iter().chain(&row.enable).map(|text| clean(text, style));
+        let why = said.collect::<Vec<_>>().join("; ");
+        let at = reasons.iter().position(|(known, _)| *known == why).unwrap_or_else(|| {
+            reasons.push((why, Vec::new()));
+            reasons.len() - 1
+        });
+        reasons[at].1.push(clean(&row.probe, style));
+    }
+    let reasons = reasons.iter().map(|(why, probes)| format!("{}: {why}", list(probes, REASONED)));
+    let mut text = wrap("Nothing was measured: every probe was skipped.", style.prose(), "");
+    text.extend(reasons.flat_map(|reason| wrap(&reason, style.prose(), "  - ")));
+    text
 }
 
 /// The rows by boundary, in the order of each boundary's cheapest row.

@@ -593,7 +593,10 @@ fn run(
         None => {}
     }
     transcript::read_each(&done.stdout, asked).map_err(|refused| match refused {
-        Refused::Skip(why) => Halt::State(State::Skipped(why, "what it asks for".into())),
+        Refused::Skip(why) => {
+            let (reason, enable) = why.split_once(": ").unwrap_or((&why, "what it asks for"));
+            Halt::State(State::Skipped(reason.into(), enable.into()))
+        }
         other => failed(format!("{other}{}", cache::last_words(&done.stderr))),
     })
 }

@@ -78,7 +78,7 @@ final class Border {
             var find = Class.forName("Panama").getDeclaredMethod("mechanism", String.class);
             return (LongConsumer) find.invoke(null, mechanism);
         } catch (ClassNotFoundException absent) {
-            Protocol.leave("skip java.lang.foreign needs a JDK of 22 or newer");
+            Protocol.leave("skip java.lang.foreign is missing: install a JDK of 22 or newer, and set JAVA_HOME");
             throw absent;
         }
     }
