@@ -11,6 +11,7 @@ mod neighbor;
 mod page;
 mod power;
 mod riscv;
+mod rungs;
 
 use crate::tool::Tool;
 use anyhow::{Context, Result};
@@ -27,7 +28,7 @@ use tollgate_testkit::workspace;
 pub(crate) struct Args {
     #[command(flatten)]
     effort: Effort,
-    /// Only these benchmarks; 'exec' and 'fleet' are all that begin so
+    /// Only these benchmarks; 'exec', 'fleet' and 'rungs' are all that begin so
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
     names: Vec<String>,
 }
@@ -47,6 +48,9 @@ static BENCHES: &[Bench] = &[
     ("switch", |tool, _| families::switch(tool)),
     ("crossing", families::crossing),
     ("lat-ctx", lat_ctx::beside_lmbench),
+    ("rungs-wake", rungs::wake),
+    ("rungs-interpose", rungs::interpose),
+    ("rungs-ffi", rungs::ffi),
     ("exec-overhead", |tool, _| exec::overhead(tool)),
     ("exec-windows", |tool, _| exec::windows(tool)),
     ("exec-unattributed", |tool, _| exec::unattributed(tool)),
@@ -97,10 +101,10 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// `exec` of `exec-time`, `fleet` of `fleet-hosts`; any other is its own group.
+/// `exec` of `exec-time`, `rungs` of `rungs-wake`; any other is its own group.
 fn group(name: &str) -> &str {
     name.split_once('-')
-        .filter(|(group, _)| ["exec", "fleet"].contains(group))
+        .filter(|(group, _)| ["exec", "fleet", "rungs"].contains(group))
         .map_or(name, |(group, _)| group)
 }
 

@@ -1,6 +1,7 @@
 //! The program tollgate, built and called.
 
 use anyhow::{Context, Result, ensure};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -10,6 +11,8 @@ use tollgate_testkit::{printed, workspace};
 /// The release binary.
 pub(crate) struct Tool {
     path: PathBuf,
+    /// Where it searches for programs, if not where this process does.
+    search: Option<OsString>,
 }
 
 impl Tool {
@@ -30,12 +33,22 @@ impl Tool {
             .args(options)
             .status()?;
         ensure!(built.success(), "the release build failed");
-        Ok(Self { path: target.join("release/tollgate") })
+        Ok(Self { path: target.join("release/tollgate"), search: None })
+    }
+
+    /// The same program, which finds programs in this folder first.
+    pub(crate) fn finding_in(&self, folder: &Path) -> Result<Self> {
+        let usual = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&usual));
+        Ok(Self { path: self.path.clone(), search: Some(std::env::join_paths(folders)?) })
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.path);
         command.args(args).stdin(Stdio::null());
+        if let Some(search) = &self.search {
+            command.env("PATH", search);
+        }
         command
     }
 

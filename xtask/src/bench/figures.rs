@@ -2,8 +2,10 @@
 
 use crate::tool::Tool;
 use anyhow::Result;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::{Data, OrderStatistics, Statistics};
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use tollgate_record::{Estimate, Measurement, Run};
 
 /// A figure with its bound, as it is printed.
@@ -47,6 +49,33 @@ impl Effort {
         let quick: &[&str] = if self.quick { &["--quick"] } else { &[] };
         (0..self.runs).map(|_| tool.run(&[args, quick].concat())).collect()
     }
+}
+
+pub(super) fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+/// Both measurements, the first of which is drawn.
+pub(super) fn in_turns<T>(
+    ours: impl FnOnce() -> Result<T>,
+    theirs: impl FnOnce() -> Result<T>,
+) -> Result<(T, T)> {
+    if random().is_multiple_of(2) {
+        let ours = ours()?;
+        Ok((ours, theirs()?))
+    } else {
+        let theirs = theirs()?;
+        Ok((ours()?, theirs))
+    }
+}
+
+/// The geometric mean of ratios, given as logarithms, within Student's 95 % interval.
+pub(super) fn ratio(logs: &[f64]) -> [f64; 3] {
+    let rounds = logs.len() as f64;
+    let quantile = StudentsT::new(0.0, 1.0, rounds - 1.0).map_or(f64::NAN, |it| it.inverse_cdf(0.975));
+    let half = quantile * logs.std_dev() / rounds.sqrt();
+    let mean = logs.mean();
+    [mean - half, mean, mean + half].map(f64::exp)
 }
 
 /// The host's row of a probe.

@@ -1,12 +1,9 @@
 //! `tollgate lat_ctx` beside lmbench's own program, round by round.
 
-use super::figures::{Effort, Figure, skipped};
+use super::figures::{Effort, Figure, in_turns, random, ratio, skipped};
 use super::neighbor::chosen_cpus;
 use crate::tool::Tool;
 use anyhow::{Context, Result, ensure};
-use statrs::distribution::{ContinuousCDF, StudentsT};
-use statrs::statistics::Statistics;
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::process::Command;
 
@@ -39,13 +36,7 @@ pub(super) fn beside_lmbench(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>
                 command.args(["-c", &cpu]).arg(&program).args(["-s", size, procs]);
                 output(command)
             };
-            let (ours, theirs) = if random().is_multiple_of(2) {
-                let ours = ours()?;
-                (ours, theirs()?)
-            } else {
-                let theirs = theirs()?;
-                (ours()?, theirs)
-            };
+            let (ours, theirs) = in_turns(ours, theirs)?;
             ratios[point].push([ours[0] / theirs[0], ours[1] / theirs[1]]);
         }
     }
@@ -60,10 +51,6 @@ pub(super) fn beside_lmbench(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>
 
 /// Microseconds of the overhead and of a switch.
 type Output = [f64; 2];
-
-fn random() -> u64 {
-    RandomState::new().hash_one(0)
-}
 
 fn output(mut command: Command) -> Result<Output> {
     let done = command.output().with_context(|| format!("{command:?} could not be started"))?;
@@ -80,14 +67,9 @@ fn parsed(said: &str) -> Option<Output> {
     Some([overhead, switch])
 }
 
-/// The ratio with Student's interval of the mean logarithm.
+/// The ratio, which must be 1 or close to it.
 fn figure(what: &str, logs: &[f64]) -> Figure {
-    let rounds = logs.len() as f64;
-    let half = StudentsT::new(0.0, 1.0, rounds - 1.0).map_or(f64::NAN, |it| it.inverse_cdf(0.975))
-        * logs.std_dev()
-        / rounds.sqrt();
-    let mean = logs.mean();
-    let [low, ratio, high] = [mean - half, mean, mean + half].map(f64::exp);
+    let [low, ratio, high] = ratio(logs);
     let is_met = low <= 1.0 && high >= 1.0 || low >= 1.0 - CLOSE && high <= 1.0 + CLOSE;
     let verdict = if is_met { "met" } else { "FALLS SHORT" };
     format!(
