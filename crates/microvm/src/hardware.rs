@@ -111,7 +111,9 @@ impl<'a> Hardware<'a> {
         HARDWARE_ROWS
             .iter()
             .map(|row| match row.shape {
-                Shape::Posted => self.not_posted(row, engine),
+                Shape::Posted => {
+                    Measurement { warnings: steady.warnings(row), ..self.not_posted(row, engine) }
+                }
                 _ if touches(row, &hung) => stopped.row(row),
                 _ => steady.row(row),
             })

@@ -65,7 +65,7 @@ impl Scene<'_> {
         (!ratios.is_empty()).then(|| median(&ratios))
     }
 
-    fn warnings(&self, row: &HardwareRow) -> Vec<Warning> {
+    pub(super) fn warnings(&self, row: &HardwareRow) -> Vec<Warning> {
         if let Some(why) = self.engine.emulated(self.ring_ratio(), self.hypervisor) {
             return vec![Warning::new(warning::EMULATED, why)];
         }
