@@ -1,6 +1,6 @@
 import java.util.Arrays;
 
-/** A benchmark in the manner of JMH: iterations of warm-up, then measured ones, each a loop of calls; C is empty. */
+/** A benchmark in the manner of JMH: iterations of warm-up, then measured ones, each a loop of calls; the callees count. */
 final class Loop {
     private Loop() {}
 
@@ -10,7 +10,11 @@ final class Loop {
 
     static native void up(int calls);
 
-    static void callee() {}
+    private static long called;
+
+    static void callee() {
+        called++;
+    }
 
     private static long downs() {
         long begin = System.nanoTime();

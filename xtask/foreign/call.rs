@@ -1,16 +1,30 @@
 //! The calls without arguments of wasmtime's own `benches/call.rs`, typed and without hooks: nanoseconds from the host into
-//! WebAssembly, and from WebAssembly to the host. It is built beside the program that tollgate measures, so both have one
+//! WebAssembly, and from WebAssembly to the host; and the same with callees that count, as tollgate's do. It is built beside the program that tollgate measures, so both have one
 //! wasmtime and one profile.
 
 use std::time::{Duration, Instant};
-use wasmtime::{Engine, Linker, Module, Store, TypedFunc};
+use wasmtime::{Caller, Engine, Linker, Module, Store, TypedFunc};
 
 const MODULE: &str = r#"(module
   (import "" "nop" (func $nop))
+  (import "" "count" (func $count))
+  (memory 1)
   (func (export "nop"))
-  (func (export "run") (param i64)
+  (func (export "count") (i64.store (i32.const 1024) (i64.add (i64.load (i32.const 1024)) (i64.const 1))))
+  (func (export "run-nop") (param i64)
     loop
       call $nop
+      local.get 0
+      i64.const -1
+      i64.add
+      local.tee 0
+      i64.const 0
+      i64.ne
+      br_if 0
+    end)
+  (func (export "run-count") (param i64)
+    loop
+      call $count
       local.get 0
       i64.const -1
       i64.add
@@ -27,13 +41,15 @@ fn main() -> wasmtime::Result<()> {
     let engine = Engine::default();
     let mut linker = Linker::new(&engine);
     linker.func_wrap("", "nop", || {})?;
-    let mut store = Store::new(&engine, ());
+    linker.func_wrap("", "count", |mut host: Caller<'_, u64>| *host.data_mut() += 1)?;
+    let mut store = Store::new(&engine, 0_u64);
     let instance = linker.instantiate(&mut store, &Module::new(&engine, MODULE)?)?;
-    let into: TypedFunc<(), ()> = instance.get_typed_func(&mut store, "nop")?;
-    let out: TypedFunc<u64, ()> = instance.get_typed_func(&mut store, "run")?;
-    let into = lowest(|| (0..CALLS).try_for_each(|_| into.call(&mut store, ())))?;
-    let out = lowest(|| out.call(&mut store, CALLS))?;
-    println!("in {into:.3}\nout {out:.3}");
+    for (callee, run) in [("nop", "run-nop"), ("count", "run-count")] {
+        let into: TypedFunc<(), ()> = instance.get_typed_func(&mut store, callee)?;
+        let out: TypedFunc<u64, ()> = instance.get_typed_func(&mut store, run)?;
+        println!("into-{callee} {:.3}", lowest(|| (0..CALLS).try_for_each(|_| into.call(&mut store, ())))?);
+        println!("out-of-{callee} {:.3}", lowest(|| out.call(&mut store, CALLS))?);
+    }
     Ok(())
 }
 

@@ -1,7 +1,11 @@
-// The empty functions of Loop.java.
+// The functions of Loop.java. The callee counts, as tollgate's does.
 #include <jni.h>
 
-JNIEXPORT void JNICALL Java_Loop_down(JNIEnv *env, jclass class) {}
+static unsigned long entered;
+
+__attribute__((noinline)) static void down(void) { entered++; }
+
+JNIEXPORT void JNICALL Java_Loop_down(JNIEnv *env, jclass class) { down(); }
 
 JNIEXPORT void JNICALL Java_Loop_up(JNIEnv *env, jclass class, jint calls) {
     jmethodID callee = (*env)->GetStaticMethodID(env, class, "callee", "()V");
