@@ -156,7 +156,7 @@ pub(super) fn wake(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
         },
         Same {
             what: "wake/epoll and perf bench epoll wait, ns an event",
-            promise: Promise::Alike,
+            promise: Promise::Part("the worker takes some of the 64 events without a sleep before"),
             ours: |run| estimate(run, "wake/epoll"),
         },
     ];
