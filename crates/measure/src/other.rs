@@ -75,17 +75,26 @@ pub struct OtherProgram {
     pub places: Vec<Option<usize>>,
 }
 
+/// The words of a command in one argument, as a shell reads them: quotes and backslashes keep blanks together.
+///
+/// # Errors
+/// What is wrong with it, as the rest of a sentence: no word, or a quote that does not end.
+pub fn words(command: &str) -> Result<Vec<String>, String> {
+    match shlex::split(command) {
+        Some(words) if !words.is_empty() => Ok(words),
+        Some(_) => Err("needs a command, for example 'nice -n 5'".into()),
+        None => Err(format!("{command}: a quote or a backslash has no end")),
+    }
+}
+
 impl OtherProgram {
     /// Asks the program of a path, or this one, behind the words of a command that starts it.
     ///
     /// # Errors
     /// A program that does not exist or cannot take turns, with the option that named it.
     pub fn named(program: Option<&Path>, before: Option<&str>, metas: &[&Meta]) -> Result<Self, String> {
-        let mut words: Vec<String> =
-            before.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
-        if before.is_some() && words.is_empty() {
-            return Err("--against-with needs a command, for example --against-with 'setarch -R'".into());
-        }
+        let words = before.map(|before| words(before).map_err(|why| format!("--against-with {why}")));
+        let mut words = words.transpose()?.unwrap_or_default();
         let path = match program {
             Some(path) if path.is_file() => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
             Some(path) => return Err(format!("--against: there is no program at {}", path.display())),
@@ -187,6 +196,13 @@ mod tests {
 
     fn tool() -> Tool {
         Tool { version: "0.1.0".into(), commit: "unknown".into() }
+    }
+
+    #[test]
+    fn a_command_is_read_as_by_a_shell() {
+        assert_eq!(words(r#"sh -c 'a b' "c d" e\ f"#).unwrap(), ["sh", "-c", "a b", "c d", "e f"]);
+        assert!(words("  ").unwrap_err().contains("needs a command"));
+        assert!(words("sh -c 'a").unwrap_err().contains("no end"));
     }
 
     #[test]

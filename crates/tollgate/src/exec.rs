@@ -1,6 +1,6 @@
 //! `tollgate exec`: the arguments, and the way from the room's counts to the screen.
 
-use crate::args::Destination;
+use crate::args::{Destination, Usage};
 use crate::output;
 use crate::session::Session;
 use anyhow::{Context, bail};
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use tollgate_lab::plan::one_of;
-use tollgate_measure::host;
+use tollgate_measure::{host, other};
 use tollgate_record::Run;
 use tollgate_toll::{Counted, Extras, Limits, Pricing, StartError, Wanted, When, bill, turns};
 
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// End the command after this time: 10s, 500ms, 2m
     #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
     time: Option<Duration>,
-    /// Run this command, too, in turn with the other, and compare what they pay; words apart by blanks
+    /// Run this command, too, in turn with the other, and compare what they pay; quotes as in a shell
     #[arg(long, value_name = "COMMAND", conflicts_with = "pid")]
     against: Option<String>,
     /// The longest time that --against takes; it ends earlier when the difference is known within 1 %
@@ -121,7 +121,8 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
 
 /// Runs both commands in turns and prints their comparison. The runs are not saved.
 fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
-    let other: Vec<OsString> = other.split_whitespace().map(OsString::from).collect();
+    let other = other::words(other).map_err(|why| Usage::error(format!("--against {why}")))?;
+    let other: Vec<OsString> = other.into_iter().map(OsString::from).collect();
     let commands = [&args.command, &other];
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.aside();
