@@ -33,10 +33,9 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
     match profile {
         Profile::Dev => cargo.args(CHOSEN),
         // The folder of the sources is private, and would make two builds of the same sources differ.
-        Profile::Release => cargo.args(["--package", "tollgate"]).env(
-            target.variable("RUSTFLAGS"),
-            format!("{STATIC} -C strip=symbols --remap-path-prefix={}=.", root.display()),
-        ),
+        Profile::Dist => cargo
+            .args(["--package", "tollgate"])
+            .env(target.variable("RUSTFLAGS"), format!("{STATIC} --remap-path-prefix={}=.", root.display())),
     };
     let status = cargo.status().context("cargo could not be started")?;
     ensure!(status.success(), "tollgate does not build for {}: {status}", target.triple);

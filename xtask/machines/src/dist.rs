@@ -20,7 +20,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     arch: Vec<String>,
     /// How to build
-    #[arg(long, value_enum, default_value = "release")]
+    #[arg(long, value_enum, default_value = "dist")]
     profile: Profile,
 }
 
@@ -63,7 +63,7 @@ impl Args {
 /// # Errors
 /// When it does not build, or cannot be built here.
 pub fn program(root: &Path, arch: &str) -> Result<PathBuf> {
-    tollgate(root, Target::known(arch)?, Profile::Release)
+    tollgate(root, Target::known(arch)?, Profile::Dist)
 }
 
 /// Packs a program into `folder`, with its checksum beside the archive. `own` is the program that runs on this machine.

@@ -13,7 +13,7 @@ pub(crate) enum Profile {
     /// Quick to build: for tests
     Dev,
     /// For users
-    Release,
+    Dist,
 }
 
 impl Profile {
@@ -21,7 +21,7 @@ impl Profile {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Dev => "cross",
-            Self::Release => "release",
+            Self::Dist => "dist",
         }
     }
 }
