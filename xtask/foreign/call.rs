@@ -1,19 +1,26 @@
 //! The calls without arguments of wasmtime's own `benches/call.rs`, typed and without hooks: nanoseconds from the host into
-//! WebAssembly, and from WebAssembly to the host; and the same with callees that count, as tollgate's do. It is built beside the program that tollgate measures, so both have one
-//! wasmtime and one profile.
+//! WebAssembly, and from WebAssembly to the host; and the same with callees that count, as tollgate's do. It is built beside
+//! the program that tollgate measures, so both have one wasmtime and one profile.
 
 use std::time::{Duration, Instant};
 use wasmtime::{Caller, Engine, Linker, Module, Store, TypedFunc};
 
-const MODULE: &str = r#"(module
-  (import "" "nop" (func $nop))
-  (import "" "count" (func $count))
+/// What each callee does in WebAssembly.
+const CALLEES: [(&str, &str); 2] = [
+    ("nop", ""),
+    ("count", "(i64.store (i32.const 1024) (i64.add (i64.load (i32.const 1024)) (i64.const 1)))"),
+];
+
+/// A callee for the host, and a loop that calls the host's.
+fn module(callee: &str, body: &str) -> String {
+    format!(
+        r#"(module
+  (import "" "{callee}" (func $out))
   (memory 1)
-  (func (export "nop"))
-  (func (export "count") (i64.store (i32.const 1024) (i64.add (i64.load (i32.const 1024)) (i64.const 1))))
-  (func (export "run-nop") (param i64)
+  (func (export "into") {body})
+  (func (export "out-of") (param i64)
     loop
-      call $nop
+      call $out
       local.get 0
       i64.const -1
       i64.add
@@ -21,18 +28,9 @@ const MODULE: &str = r#"(module
       i64.const 0
       i64.ne
       br_if 0
-    end)
-  (func (export "run-count") (param i64)
-    loop
-      call $count
-      local.get 0
-      i64.const -1
-      i64.add
-      local.tee 0
-      i64.const 0
-      i64.ne
-      br_if 0
-    end))"#;
+    end))"#
+    )
+}
 
 const SAMPLES: usize = 300;
 const CALLS: u64 = 10_000;
@@ -43,10 +41,10 @@ fn main() -> wasmtime::Result<()> {
     linker.func_wrap("", "nop", || {})?;
     linker.func_wrap("", "count", |mut host: Caller<'_, u64>| *host.data_mut() += 1)?;
     let mut store = Store::new(&engine, 0_u64);
-    let instance = linker.instantiate(&mut store, &Module::new(&engine, MODULE)?)?;
-    for (callee, run) in [("nop", "run-nop"), ("count", "run-count")] {
-        let into: TypedFunc<(), ()> = instance.get_typed_func(&mut store, callee)?;
-        let out: TypedFunc<u64, ()> = instance.get_typed_func(&mut store, run)?;
+    for (callee, body) in CALLEES {
+        let instance = linker.instantiate(&mut store, &Module::new(&engine, module(callee, body))?)?;
+        let into: TypedFunc<(), ()> = instance.get_typed_func(&mut store, "into")?;
+        let out: TypedFunc<u64, ()> = instance.get_typed_func(&mut store, "out-of")?;
         println!("into-{callee} {:.3}", lowest(|| (0..CALLS).try_for_each(|_| into.call(&mut store, ())))?);
         println!("out-of-{callee} {:.3}", lowest(|| out.call(&mut store, CALLS))?);
     }

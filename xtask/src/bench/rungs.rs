@@ -33,6 +33,11 @@ struct Same {
     ours: fn(&Run) -> Option<f64>,
 }
 
+/// A figure that both measure in the same way.
+fn alike(what: &'static str, ours: fn(&Run) -> Option<f64>) -> Same {
+    Same { what, promise: Promise::Alike, ours }
+}
+
 /// A program beside tollgate.
 struct Rival<'a> {
     /// The rows that tollgate measures.
@@ -139,11 +144,7 @@ pub(super) fn wake(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
         ])
     };
     let figures = [
-        Same {
-            what: "wake/pipe and perf bench sched pipe, ns a message",
-            promise: Promise::Alike,
-            ours: |run| estimate(run, "wake/pipe"),
-        },
+        alike("wake/pipe and perf bench sched pipe, ns a message", |run| estimate(run, "wake/pipe")),
         Same {
             what: "wake/pipe and perf bench sched messaging, ns a message",
             promise: Promise::Part("20 messages wait in each pipe, so most of them wake nobody"),
@@ -203,7 +204,7 @@ pub(super) fn interpose(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
         let tax = row(run, "interpose/uprobe")?.phases.iter().find(|phase| phase.name == phase::TAX)?;
         Some(tax.ns?.estimate)
     };
-    let figures = [Same { what: WHAT, promise: Promise::Alike, ours: tax }];
+    let figures = [alike(WHAT, tax)];
     Rival { rows: &["interpose/uprobe"], figures: &figures, theirs: &theirs }.compare(tool, &cpu, effort)
 }
 
@@ -267,7 +268,7 @@ fn go(tool: &Tool, cpu: &str, effort: &Effort) -> Result<Vec<Figure>> {
         times.sort_by(f64::total_cmp);
         Ok(vec![times[times.len() / 10]])
     };
-    let figures = [Same { what: WHAT, promise: Promise::Alike, ours: |run| estimate(run, "ffi/cgo/down") }];
+    let figures = [alike(WHAT, |run| estimate(run, "ffi/cgo/down"))];
     Rival { rows: &["ffi/cgo/down"], figures: &figures, theirs: &theirs }.compare(tool, cpu, effort)
 }
 
@@ -298,16 +299,8 @@ fn java(tool: &Tool, cpu: &str, effort: &Effort) -> Result<Vec<Figure>> {
         named(&text, ["down", "up"])
     };
     let figures = [
-        Same {
-            what: "ffi/jni/down and a loop in the manner of JMH, ns",
-            promise: Promise::Alike,
-            ours: |run| estimate(run, "ffi/jni/down"),
-        },
-        Same {
-            what: "ffi/jni/up and a loop in the manner of JMH, ns",
-            promise: Promise::Alike,
-            ours: |run| estimate(run, "ffi/jni/up"),
-        },
+        alike("ffi/jni/down and a loop in the manner of JMH, ns", |run| estimate(run, "ffi/jni/down")),
+        alike("ffi/jni/up and a loop in the manner of JMH, ns", |run| estimate(run, "ffi/jni/up")),
     ];
     Rival { rows: &["ffi/jni/down", "ffi/jni/up"], figures: &figures, theirs: &theirs }
         .compare(tool, cpu, effort)
@@ -325,21 +318,13 @@ fn wasmtime(tool: &Tool, cpu: &str, effort: &Effort) -> Result<Vec<Figure>> {
         Ok([nop, vec![count[0] / count[1]]].concat())
     };
     let figures = [
-        Same {
-            what: "ffi/wasmtime/down and wasmtime's call into WebAssembly, ns",
-            promise: Promise::Alike,
-            ours: |run| estimate(run, "ffi/wasmtime/down"),
-        },
-        Same {
-            what: "ffi/wasmtime/up and wasmtime's call to the host, ns",
-            promise: Promise::Alike,
-            ours: |run| estimate(run, "ffi/wasmtime/up"),
-        },
-        Same {
-            what: "the ratio of the two, with callees that count as ours do",
-            promise: Promise::Alike,
-            ours: |run| Some(estimate(run, "ffi/wasmtime/down")? / estimate(run, "ffi/wasmtime/up")?),
-        },
+        alike("ffi/wasmtime/down and wasmtime's call into WebAssembly, ns", |run| {
+            estimate(run, "ffi/wasmtime/down")
+        }),
+        alike("ffi/wasmtime/up and wasmtime's call to the host, ns", |run| estimate(run, "ffi/wasmtime/up")),
+        alike("the ratio of the two, with callees that count as ours do", |run| {
+            Some(estimate(run, "ffi/wasmtime/down")? / estimate(run, "ffi/wasmtime/up")?)
+        }),
     ];
     let rows = &["ffi/wasmtime/down", "ffi/wasmtime/up"];
     Rival { rows, figures: &figures, theirs: &theirs }.compare(&tool.finding_in(&programs)?, cpu, effort)

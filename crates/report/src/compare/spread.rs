@@ -22,6 +22,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
+    /// In the order of their numbers.
     pub(super) const ALL: [Self; 3] = [Self::Alone, Self::Tasks, Self::Across];
 
     pub(crate) fn of(result: &Measurement) -> Self {
