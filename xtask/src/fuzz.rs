@@ -1,10 +1,12 @@
 //! `cargo xtask fuzz`: runs the tests that use random input for a given time. They compare random programs on the RISC-V
-//! machine with QEMU, with the reference interpreter and as translated code, counted too, and try random memory, invalid files, invalid results of the
-//! x86-64 guest, hostile records on the page, and random runs and files in exporters and importers.
+//! machine with QEMU, with the reference interpreter and as translated code, counted too, and try random memory, invalid files, invalid
+//! results of the x86-64 guest, hostile records on the page, and random runs and files in exporters and importers. `cargo xtask test` runs
+//! the same tests with fixed seeds and budgets, so that it has the same result each time.
 
 use anyhow::{Result, ensure};
 use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 use tollgate_testkit::workspace;
 
 /// The tests that run for a given time: crate and test.
@@ -31,18 +33,18 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
-        fuzz(&workspace::root()?, self.seconds)
+        let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
+        let status = command(&workspace::root()?, self.seconds, seed).status()?;
+        ensure!(
+            status.success(),
+            "a test with random input failed; its seed is printed above, or is PROPTEST_RNG_SEED={seed}"
+        );
+        Ok(())
     }
 }
 
-/// Fuzzes for about this many seconds, one test at a time.
-pub(crate) fn fuzz(root: &Path, seconds: u64) -> Result<()> {
-    let status = command(root, seconds).status()?;
-    ensure!(status.success(), "a test with random input failed; its seed is printed above");
-    Ok(())
-}
-
-fn command(root: &Path, seconds: u64) -> Command {
+/// The tests, one at a time, for about so many seconds in all.
+fn command(root: &Path, seconds: u64, seed: u64) -> Command {
     let mut command = workspace::cargo(root);
     command.args(["test", "--quiet"]);
     for room in ["riscv", "translate", "microvm", "report"] {
@@ -53,6 +55,7 @@ fn command(root: &Path, seconds: u64) -> Command {
     }
     let each = (seconds / TIMED.len() as u64).max(1);
     command.env("TOLLGATE_FUZZ_SECONDS", each.to_string()).env("RUST_TEST_THREADS", "1");
+    command.env("PROPTEST_RNG_SEED", seed.to_string());
     command
 }
 
@@ -62,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_time_is_divided_among_the_timed_tests() {
-        let command = command(Path::new("/"), 200);
+        let command = command(Path::new("/"), 200, 7);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
         assert_eq!(seconds.and_then(|(_, value)| value), Some("25".as_ref()));
     }

@@ -30,7 +30,6 @@ static STEPS: &[Step] = &[
     ("fmt", "cargo fmt --all --check", FAST, steps::fmt),
     ("clippy", "cargo clippy --workspace --all-targets -- -D warnings", FAST, steps::clippy),
     ("test", "cargo test --workspace: unit, property, snapshot, end-to-end and doc tests", FAST, steps::test),
-    ("fuzz", "cargo xtask fuzz --seconds 120", SLOW, |session| steps::fuzz(session, 120)),
     ("guests", "cargo xtask guests --check", SLOW, steps::guests),
     ("cross", "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user", SLOW, steps::cross),
     ("vm", "cargo xtask vm: Debian kernels under software emulation", SLOW, steps::vm),

@@ -24,10 +24,6 @@ fn component(session: &Session, name: &str, args: &[&str]) -> Result<()> {
     finish(workspace::cargo(&session.root).args(args))
 }
 
-pub(super) fn fuzz(session: &mut Session, seconds: u64) -> Result<()> {
-    crate::fuzz::fuzz(&session.root, seconds)
-}
-
 /// Compares the images in the tree with what their sources give. Another compiler gives other images.
 pub(super) fn guests(_: &mut Session) -> Result<()> {
     crate::guests::guests(true)

@@ -27,8 +27,8 @@ pub fn comparison_markdown(found: &Comparison) -> String {
         text.push(format!("- {word}: {}: {a} in A, {b} in B", escape(&clean(&difference.what, &STYLE))));
     }
     text.push(String::new());
-    text.extend(Some(how(found)).filter(|how| !how.is_empty()));
-    text.push(tally(found));
+    text.extend(Some(how(found)).filter(|how| !how.is_empty()).map(|how| escape(&how)));
+    text.push(escape(&tally(found)));
     text.extend(Some(threshold(found, &STYLE)).filter(|line| !line.is_empty()).map(|line| escape(&line)));
     let moved: Vec<&ComparedProbe> =
         found.rows.iter().filter(|row| matches!(row.verdict, Verdict::Better | Verdict::Worse)).collect();
@@ -58,7 +58,11 @@ fn table(rows: &[&ComparedProbe], found: &Comparison) -> Vec<String> {
             }
             _ => "-".into(),
         };
-        let seen = row.smallest_seen.filter(|_| !row.exact).map_or_else(|| "-".into(), percent);
+        let by = escape(&by);
+        let seen = row
+            .smallest_seen
+            .filter(|_| !row.exact)
+            .map_or_else(|| "-".into(), |share| escape(&percent(share)));
         let verdict = match row.verdict {
             Verdict::Worse => "**worse**",
             Verdict::Better => "**better**",

@@ -103,8 +103,7 @@ pub(crate) const CASES: &[Case] = &[
         says: &["failed: the worker process was ended by signal 9 (SIGKILL)", "interrupted"],
         during: |running| {
             running.saved();
-            signal(running.busy_worker(), libc::SIGKILL);
-            running.lost_a_row();
+            running.kill_workers_until_a_row_is_lost();
             running.signal(libc::SIGINT);
         },
         then: lost_one,
