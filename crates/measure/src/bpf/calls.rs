@@ -1,26 +1,39 @@
-//! Counts the system calls with one number, at the entry of all system calls.
+//! Counts the system calls with one number, at the entry of all system calls, or with one result, at the exit.
 
 use super::RawTracepoint;
 use super::code::{ATOMIC, EXIT, IF_NOT_EQUAL, Instruction, LOAD, LOAD_MAP, MAP_VALUE, R0, R1, R2, SET, op};
 use crate::refusal::Refusal;
+use std::ffi::CStr;
 use std::mem;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering;
 
-/// A BPF program on the raw tracepoint `sys_enter` that counts the calls with one number, of all processes.
+/// A BPF program on a raw tracepoint that counts system calls of all processes.
 pub struct CallCounter {
     point: RawTracepoint,
     reported: u64,
 }
 
 impl CallCounter {
-    /// Loads the program, which is not attached.
+    /// Loads the program that counts at `sys_enter` the calls with this number. It is not attached.
     ///
     /// # Errors
     /// A skip where the kernel refuses it.
     pub fn open(number: u32) -> Result<Self, Refusal> {
-        let count = |map| count_calls(map, number as i32);
-        Ok(Self { point: RawTracepoint::load(c"sys_enter", mem::size_of::<u64>(), count)?, reported: 0 })
+        Self::load(c"sys_enter", number as i32)
+    }
+
+    /// Loads the program that counts at `sys_exit` the calls with this result. It is not attached.
+    ///
+    /// # Errors
+    /// A skip where the kernel refuses it.
+    pub fn of_results(result: i32) -> Result<Self, Refusal> {
+        Self::load(c"sys_exit", result)
+    }
+
+    fn load(point: &'static CStr, value: i32) -> Result<Self, Refusal> {
+        let count = |map| count_calls(map, value);
+        Ok(Self { point: RawTracepoint::load(point, mem::size_of::<u64>(), count)?, reported: 0 })
     }
 
     /// Attaches the program, if it is not attached. From then on each system call of each process is slower.
@@ -43,15 +56,15 @@ impl CallCounter {
     }
 }
 
-/// The arguments of the tracepoint are the registers and the call's number (include/trace/events/syscalls.h).
-fn count_calls(map: RawFd, number: i32) -> Vec<Instruction> {
+/// The arguments of the tracepoints are the registers and the call's number or result (include/trace/events/syscalls.h).
+fn count_calls(map: RawFd, value: i32) -> Vec<Instruction> {
     let count = [
         op(LOAD_MAP, R1, MAP_VALUE, 0, map),
         op(0, 0, 0, 0, 0),
         op(SET, R2, 0, 0, 1),
         op(ATOMIC, R1, R2, 0, 0),
     ];
-    let mut code = vec![op(LOAD, R1, R1, 8, 0), op(IF_NOT_EQUAL, R1, 0, count.len() as i16, number)];
+    let mut code = vec![op(LOAD, R1, R1, 8, 0), op(IF_NOT_EQUAL, R1, 0, count.len() as i16, value)];
     code.extend(count);
     code.extend([op(SET, R0, 0, 0, 0), op(EXIT, 0, 0, 0, 0)]);
     code
@@ -73,21 +86,37 @@ mod tests {
     #[test]
     fn only_calls_with_the_number_are_counted_while_it_is_attached() {
         const OWN: libc::c_long = 0x3ffd;
-        let mut counter = match CallCounter::open(OWN as u32) {
+        // SAFETY: there are no such calls, so they do nothing.
+        let call = |number| unsafe { libc::syscall(number) };
+        counts_while_attached(CallCounter::open(OWN as u32), |own| call(OWN - i64::from(!own)));
+    }
+
+    /// A call that returns where it is in a file has any result that is asked for.
+    #[test]
+    fn only_calls_with_the_result_are_counted_while_it_is_attached() {
+        const OWN: i32 = 0x3eed_5eed;
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        // SAFETY: takes integers only.
+        let seek =
+            |place| unsafe { libc::lseek(std::os::fd::AsRawFd::as_raw_fd(&file), place, libc::SEEK_SET) };
+        counts_while_attached(CallCounter::of_results(OWN), |own| seek(i64::from(OWN - i32::from(!own))));
+    }
+
+    fn counts_while_attached(counter: Result<CallCounter, Refusal>, call: impl Fn(bool) -> i64) {
+        let mut counter = match counter {
             Ok(counter) => counter,
             Err(Refusal::Skip { .. }) => return,
             Err(error) => panic!("{error}"),
         };
-        // SAFETY: there are no such calls, so they do nothing.
-        let call = |number, times| (0..times).for_each(|_| unsafe { _ = libc::syscall(number) });
-        call(OWN, 5);
+        let call = |own, times| (0..times).for_each(|_| _ = call(own));
+        call(true, 5);
         assert_eq!(counter.count(), 0, "not attached");
         counter.attach().unwrap();
-        call(OWN, 7);
-        call(OWN - 1, 11);
+        call(true, 7);
+        call(false, 11);
         assert_eq!(counter.count(), 7);
         counter.detach();
-        call(OWN, 3);
+        call(true, 3);
         assert_eq!(counter.count(), 0, "detached");
     }
 }
