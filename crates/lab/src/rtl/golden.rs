@@ -1,7 +1,8 @@
 //! What a core's RTL did, as files that are kept: when each instruction of a program retired.
 //!
 //! A file is for one core: lines of text that say which, an empty line, and a deflated list of [`Golden`]. Numbers have
-//! seven bits a byte, the lowest first. Columns are one behind the other, so that loops compress well.
+//! seven bits a byte, the lowest first. Of the instructions only those are written that [`Path`] does not foresee, about
+//! one of twenty: how many it foresaw before, and by how much it is wrong.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -36,6 +37,9 @@ pub struct Golden {
     /// Cycles in which an interrupt was raised.
     pub raised: Vec<u64>,
 }
+
+/// More instructions than any program retires. A damaged file must not ask for more memory than these take.
+const MOST: usize = 1 << 22;
 
 /// A damaged file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -74,43 +78,79 @@ pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
             put(&mut bytes, each.wrapping_sub(cycle));
             cycle = each;
         }
-        cycle = 0;
+        let (mut path, mut foreseen) = (Path::default(), 0);
         for each in &golden.retired {
-            put(&mut bytes, each.cycle.wrapping_sub(cycle) << 1 | u64::from(each.trapped));
-            cycle = each.cycle;
+            let wrong = path.wrong(each);
+            if wrong == [0; 2] {
+                foreseen += 1;
+                continue;
+            }
+            put(&mut bytes, foreseen);
+            foreseen = 0;
+            wrong.into_iter().for_each(|by| put_signed(&mut bytes, by));
         }
-        let mut path = Path::default();
-        for each in &golden.retired {
-            let step = each.pc.wrapping_sub(path.expected());
-            put(&mut bytes, step << 1 ^ (step.cast_signed() >> 63).cast_unsigned());
-            path.went(each.pc);
-        }
+        put(&mut bytes, foreseen);
         let mut seen = ByAddress::default();
         for each in &golden.retired {
             seen.entry(each.pc).or_insert_with(|| bytes.extend(each.word.to_le_bytes()));
         }
     }
+    deflated(text, &bytes)
+}
+
+fn deflated(text: &str, list: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new([text.as_bytes(), b"\n\n"].concat(), Compression::best());
     // Writing to a vector does not fail.
-    let _ = encoder.write_all(&bytes);
+    let _ = encoder.write_all(list);
     encoder.finish().unwrap_or_default()
 }
 
-/// Foresees the next address: where the last one went the time before, or 4 bytes further.
+/// Foresees the next instruction: its address is where the last one went the time before, or 4 bytes further; its step is
+/// what it was the time before after the same instruction, or a cycle. A step is twice the cycles since the last
+/// instruction, and one more if this one trapped.
 #[derive(Default)]
 struct Path {
-    last: u64,
+    pc: u64,
+    cycle: u64,
     next: ByAddress<u64>,
+    steps: ByAddress<u64>,
 }
 
 impl Path {
-    fn expected(&self) -> u64 {
-        self.next.get(&self.last).copied().unwrap_or(self.last.wrapping_add(4))
+    /// By how much its address and its step differ from what is foreseen.
+    fn wrong(&mut self, it: &Retirement) -> [u64; 2] {
+        let step = it.cycle.wrapping_sub(self.cycle) << 1 | u64::from(it.trapped);
+        let by = it.pc.wrapping_sub(self.address());
+        let wrong = [by, step.wrapping_sub(self.step(it.pc))];
+        self.went(it.pc, step);
+        wrong
     }
 
-    fn went(&mut self, pc: u64) {
-        self.next.insert(self.last, pc);
-        self.last = pc;
+    /// The instruction that differs by so much.
+    fn right(&mut self, [by, steps]: [u64; 2]) -> Retirement {
+        let pc = self.address().wrapping_add(by);
+        let step = self.step(pc).wrapping_add(steps);
+        self.went(pc, step);
+        Retirement { cycle: self.cycle, pc, word: 0, trapped: step & 1 != 0 }
+    }
+
+    fn address(&self) -> u64 {
+        self.next.get(&self.pc).copied().unwrap_or(self.pc.wrapping_add(4))
+    }
+
+    fn step(&self, pc: u64) -> u64 {
+        self.steps.get(&self.pair(pc)).copied().unwrap_or(2)
+    }
+
+    fn pair(&self, pc: u64) -> u64 {
+        self.pc.rotate_left(32) ^ pc
+    }
+
+    fn went(&mut self, pc: u64, step: u64) {
+        self.next.insert(self.pc, pc);
+        self.steps.insert(self.pair(pc), step);
+        self.pc = pc;
+        self.cycle = self.cycle.wrapping_add(step >> 1);
     }
 }
 
@@ -142,6 +182,15 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
+/// A small number, or one that is a little less than zero.
+fn put_signed(bytes: &mut Vec<u8>, number: u64) {
+    put(bytes, number << 1 ^ (number.cast_signed() >> 63).cast_unsigned());
+}
+
+fn signed(bytes: &mut &[u8]) -> Option<u64> {
+    number(bytes).map(|number| number >> 1 ^ (number & 1).wrapping_neg())
+}
+
 fn number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
@@ -158,26 +207,21 @@ fn one(bytes: &mut &[u8]) -> Option<Golden> {
     let length = number(bytes)?.try_into().ok()?;
     let program = str::from_utf8(bytes.split_off(..length)?).ok()?.to_owned();
     let latency = number(bytes)?;
-    // Each instruction takes two bytes at least.
-    let count = usize::try_from(number(bytes)?).ok().filter(|&count| count <= bytes.len())?;
+    let count = usize::try_from(number(bytes)?).ok().filter(|&count| count <= MOST)?;
     let mut raised = Vec::new();
     let mut cycle = 0u64;
     for _ in 0..number(bytes)? {
         cycle = cycle.wrapping_add(number(bytes)?);
         raised.push(cycle);
     }
-    let mut retired = Vec::with_capacity(count);
-    cycle = 0;
-    for _ in 0..count {
-        let step = number(bytes)?;
-        cycle = cycle.wrapping_add(step >> 1);
-        retired.push(Retirement { cycle, pc: 0, word: 0, trapped: step & 1 != 0 });
-    }
-    let mut path = Path::default();
-    for each in &mut retired {
-        let step = number(bytes)?;
-        each.pc = path.expected().wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
-        path.went(each.pc);
+    let (mut path, mut retired) = (Path::default(), Vec::with_capacity(count));
+    loop {
+        let foreseen = usize::try_from(number(bytes)?).ok().filter(|it| *it <= count - retired.len())?;
+        retired.extend((0..foreseen).map(|_| path.right([0; 2])));
+        if retired.len() == count {
+            break;
+        }
+        retired.push(path.right([signed(bytes)?, signed(bytes)?]));
     }
     let mut seen = ByAddress::default();
     for each in &mut retired {
@@ -230,5 +274,28 @@ mod tests {
         assert!(read(b"core ibex\n").is_err());
         bytes[11..].fill(0xff);
         assert!(read(&bytes).is_err());
+    }
+
+    #[test]
+    fn more_instructions_than_a_program_has_are_an_error() {
+        // No name, latency 1, one instruction, no interrupt; it was foreseen, and has this word.
+        let one = [0, 1, 1, 0, 1, 0x13, 0, 0, 0];
+        assert_eq!(read(&deflated("core ibex", &one)).unwrap().1[0].retired.len(), 1);
+        let mut two_foreseen = one;
+        two_foreseen[4] = 2;
+        assert!(read(&deflated("core ibex", &two_foreseen)).is_err());
+        // The second one is at the address of the first, and foreseen from then on.
+        let endless = |count: u64| {
+            let mut list = vec![0, 1];
+            put(&mut list, count);
+            list.extend([0, 1]);
+            put_signed(&mut list, 4u64.wrapping_neg());
+            put_signed(&mut list, 0);
+            put(&mut list, count - 2);
+            list.extend([0x13, 0, 0, 0]);
+            read(&deflated("core ibex", &list)).map(|it| it.1[0].retired.len())
+        };
+        assert_eq!(endless(1000), Ok(1000));
+        assert!(endless(MOST as u64 + 1).is_err());
     }
 }
