@@ -154,7 +154,8 @@ pub(crate) const ROWS: &[&dyn Probe] = &[
     &Wake::<Through<descriptor::Count, Submitted>>::apart(
         "wake/io_uring-sqpoll-core",
         "io_uring with SQPOLL reads an eventfd, other core; a kernel thread submits",
-    ),
+    )
+    .through_another(),
     &Wake::<uring::MessageRing>::apart(
         "wake/io_uring-msg_ring-core",
         "one io_uring posts to another by MSG_RING, other core",

@@ -146,7 +146,11 @@ impl<M: Medium> Crossing for OpenIdle<M> {
     }
 
     fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
-        let in_time = STAMPED.as_nanos() / self.messages.idle.as_nanos().max(1);
+        if self.messages.idle.is_zero() {
+            let reason = "the receiver still runs when some of the messages arrive, so their parts are not those of others";
+            return Err(Refusal::skip(reason, "the rows with an idle receiver have bills"));
+        }
+        let in_time = STAMPED.as_nanos() / self.messages.idle.as_nanos();
         let passes = count.min(in_time as u32);
         self.parts.dissect((&mut self.messages, 1), (&self.peer, Ways::There), (passes, now), lanes)
     }

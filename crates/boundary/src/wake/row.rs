@@ -16,13 +16,19 @@ pub(super) struct Wake<M> {
     row: PingPong<M>,
     /// Whether the receiver sleeps, so that the kernel wakes it.
     sleeps: bool,
+    /// Whether another thread is between sender and receiver, whose work has no stamps.
+    is_through_another: bool,
 }
 
 impl<M: Medium> Wake<M> {
     /// Both threads on the measured CPU.
     pub(super) const fn here(id: &'static str, what: &'static str) -> Self {
         let meta = Meta { id, what, per: Per::Message, ..ROW };
-        Self { row: PingPong::new(meta, Tasks::Threads, Proof::MessagesAndSwitches), sleeps: true }
+        Self {
+            row: PingPong::new(meta, Tasks::Threads, Proof::MessagesAndSwitches),
+            sleeps: true,
+            is_through_another: false,
+        }
     }
 
     /// The other thread on the peer CPU.
@@ -37,12 +43,21 @@ impl<M: Medium> Wake<M> {
 
     const fn on(placement: Placement, id: &'static str, what: &'static str) -> Self {
         let meta = Meta { id, what, per: Per::Message, placement, ..ROW };
-        Self { row: PingPong::new(meta, Tasks::Threads, Proof::Messages), sleeps: true }
+        Self {
+            row: PingPong::new(meta, Tasks::Threads, Proof::Messages),
+            sleeps: true,
+            is_through_another: false,
+        }
     }
 
     /// The receiver does not sleep.
     pub(super) const fn awake(self) -> Self {
         Self { sleeps: false, ..self }
+    }
+
+    /// Another thread passes the message on.
+    pub(super) const fn through_another(self) -> Self {
+        Self { is_through_another: true, ..self }
     }
 }
 
@@ -66,7 +81,8 @@ impl<M: Medium> Probe for Wake<M> {
         };
         let facts = Facts { counted: vec![reading], ..Facts::default() };
         let parts = self.sleeps.then(|| Parts::new(self.meta().placement != Placement::One));
-        Ok(Box::new(OpenWake { open, claims, facts, peer, parts }))
+        let is_through_another = self.is_through_another;
+        Ok(Box::new(OpenWake { open, claims, facts, peer, parts, is_through_another }))
     }
 }
 
@@ -108,6 +124,7 @@ struct OpenWake {
     facts: Facts,
     peer: Arc<PeerStamp>,
     parts: Option<Parts>,
+    is_through_another: bool,
 }
 
 impl Crossing for OpenWake {
@@ -130,6 +147,10 @@ impl Crossing for OpenWake {
 
     fn dissect(&mut self, count: u32, now: Now, lanes: &mut [Vec<Span>]) -> Result<(), Refusal> {
         let Some(parts) = &mut self.parts else { return Ok(()) };
+        if self.is_through_another {
+            let reason = "a kernel thread passes the message on, and its work has no stamps";
+            return Err(Refusal::skip(reason, "'wake/io_uring-read-core' has a bill"));
+        }
         let (open, claims) = (self.open.as_mut(), self.claims);
         parts.dissect((open, claims), (&self.peer, Ways::ThereAndBack), (count, now), lanes)
     }
@@ -217,6 +238,15 @@ mod tests {
             // On one CPU there is a switch to each receiver, even if it is not asleep.
             let switched = ticks[1..3].iter().all(|part| *part > ticks[3]);
             assert!(switched || row.meta().placement != Placement::One, "{}: {ticks:?}", row.meta().id);
+        }
+        for row in [
+            &Wake::<Eventfd>::apart("wake/eventfd-core", "").through_another() as &dyn Probe,
+            &IdleWake::<Futex>::row("wake/futex-idle-0", "", std::time::Duration::ZERO),
+        ] {
+            let Ok(mut open) = row.open(&site) else { continue };
+            let mut lanes = vec![Vec::new(); open.dissection().unwrap().lanes];
+            let refused = open.dissect(80, Os.stamper().unwrap(), &mut lanes);
+            assert!(matches!(refused, Err(Refusal::Skip { .. })), "{}: {refused:?}", row.meta().id);
         }
         let awake = Wake::<Futex>::here("wake/futex", "").awake();
         assert!(awake.open(&site).is_ok_and(|open| open.dissection().is_none()));
