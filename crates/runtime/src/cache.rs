@@ -6,18 +6,26 @@ use crate::process::{self, Limits};
 use crate::sources::{File, Sources};
 use crate::table::Runtime;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
+use tempfile::TempDir;
 use tollgate_record::file;
 
 /// The place of built runtimes.
 #[derive(Clone, Debug)]
 pub struct Cache {
     dir: PathBuf,
+    versions: Arc<Mutex<Versions>>,
 }
+
+/// What the commands that print versions printed, by their words and variables: several runtimes have the same tools, and
+/// some of these take a third of a second to start.
+type Versions = BTreeMap<(Vec<String>, BTreeMap<String, String>), Vec<u8>>;
 
 /// Why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +67,7 @@ const BUILD_MS: u64 = 600_000;
 impl Cache {
     /// A cache in this directory. The first build creates it.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into() }
+        Self { dir: dir.into(), versions: Arc::default() }
     }
 
     /// `tollgate/runtimes` in the XDG cache directory; `None` without a home.
@@ -85,16 +93,13 @@ impl Cache {
         tell: &mut dyn FnMut(String),
     ) -> Result<PathBuf, BuildError> {
         let files = sources.files(&runtime.folder).map_err(BuildError::Sources)?;
-        let ready = self.dir.join(format!("{}-{}", runtime.folder, key(runtime, &files, stop)?));
+        let ready = self.dir.join(format!("{}-{}", runtime.folder, self.key(runtime, &files, stop)?));
         if ready.is_dir() {
             return Ok(ready);
         }
         let unwritable = |source| BuildError::Cache(self.dir.clone(), source);
         fs::create_dir_all(&self.dir).map_err(unwritable)?;
-        let making = tempfile::Builder::new()
-            .prefix(&format!(".{}-", runtime.folder))
-            .tempdir_in(&self.dir)
-            .map_err(|error| unwritable(file::plain(error)))?;
+        let (making, _held) = self.begin(&runtime.folder).map_err(|error| unwritable(file::plain(error)))?;
         for (name, bytes) in &files {
             let path = making.path().join(name);
             let parent = path.parent().unwrap_or(making.path());
@@ -116,29 +121,59 @@ impl Cache {
             Err(error) => Err(unwritable(error)),
         }
     }
-}
 
-/// A digest of the files, the commands, and the versions of the toolchain.
-fn key(runtime: &Runtime, files: &[File], stop: &AtomicBool) -> Result<String, BuildError> {
-    let mut digest = Sha256::new();
-    let mut part = |bytes: &[u8]| {
-        digest.update((bytes.len() as u64).to_le_bytes());
-        digest.update(bytes);
-    };
-    for (name, bytes) in files {
-        part(name.as_os_str().as_encoded_bytes());
-        part(bytes);
+    /// A folder to build in, locked for as long as this process lives. What builds left that were killed is removed.
+    fn begin(&self, name: &str) -> io::Result<(TempDir, fs::File)> {
+        // Others do not look for unlocked folders while this one is new. A file system without locks keeps them.
+        let dir = fs::File::open(&self.dir)?;
+        let _ = dir.lock();
+        for entry in fs::read_dir(&self.dir)?.flatten() {
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            let is_free = || fs::File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
+            if is_hidden && is_free() {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let making = tempfile::Builder::new().prefix(&format!(".{name}-")).tempdir_in(&self.dir)?;
+        let held = fs::File::open(making.path())?;
+        let _ = held.lock();
+        Ok((making, held))
     }
-    for words in &runtime.build {
-        part(words.join("\0").as_bytes());
+
+    /// A digest of the files, the commands, and the versions of the toolchain.
+    fn key(&self, runtime: &Runtime, files: &[File], stop: &AtomicBool) -> Result<String, BuildError> {
+        let mut digest = Sha256::new();
+        let mut part = |bytes: &[u8]| {
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(bytes);
+        };
+        for (name, bytes) in files {
+            part(name.as_os_str().as_encoded_bytes());
+            part(bytes);
+        }
+        for words in &runtime.build {
+            part(words.join("\0").as_bytes());
+        }
+        for (name, value) in &runtime.env {
+            part(format!("{name}={value}").as_bytes());
+        }
+        for words in &runtime.version {
+            part(&self.version(words, runtime, stop)?);
+        }
+        Ok(digest.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect())
     }
-    for (name, value) in &runtime.env {
-        part(format!("{name}={value}").as_bytes());
+
+    /// What a command that prints versions prints.
+    fn version(&self, words: &[String], runtime: &Runtime, stop: &AtomicBool) -> Result<Vec<u8>, BuildError> {
+        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = (words.to_vec(), runtime.env.clone());
+        if let Some(known) = versions.get(&asked) {
+            return Ok(known.clone());
+        }
+        let printed = checked(words, runtime, None, stop)?;
+        versions.insert(asked, printed.clone());
+        Ok(printed)
     }
-    for words in &runtime.version {
-        part(&checked(words, runtime, None, stop)?);
-    }
-    Ok(digest.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Runs a command and returns what it printed.

@@ -64,6 +64,20 @@ fn a_failed_build_reports_its_last_output_and_leaves_nothing() {
 }
 
 #[test]
+fn a_build_removes_what_a_killed_one_left_and_no_living_one() {
+    let (root, sources, runtime) = scene(&["true"]);
+    let cache = Cache::new(root.path().join("cache"));
+    fs::create_dir_all(cache.dir().join(".a-killed/target")).unwrap();
+    fs::create_dir(cache.dir().join(".a-living")).unwrap();
+    let living = fs::File::open(cache.dir().join(".a-living")).unwrap();
+    living.lock().unwrap();
+    let built = build(&cache, &runtime, &sources).0.unwrap();
+    let mut left: Vec<_> = fs::read_dir(cache.dir()).unwrap().map(|it| it.unwrap().path()).collect();
+    left.sort();
+    assert_eq!(left, [cache.dir().join(".a-living"), built]);
+}
+
+#[test]
 fn a_cache_that_is_not_a_directory_is_an_error_with_a_remedy() {
     let (root, sources, runtime) = scene(&["true"]);
     fs::write(root.path().join("file"), "").unwrap();

@@ -2,6 +2,7 @@
 
 use crate::process::{self, Limits};
 use crate::table::{Need, Runtime};
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,9 +17,12 @@ pub struct Missing {
     pub enable: String,
 }
 
+/// Which commands of needs succeeded: several runtimes have the same.
+pub type Tried = BTreeMap<Vec<String>, bool>;
+
 /// What is missing for a runtime on this machine; `None` if everything is present.
-pub fn missing(runtime: &Runtime, stop: &AtomicBool) -> Option<Missing> {
-    let absent: Vec<&Need> = runtime.needs.iter().filter(|need| !is_there(need, stop)).collect();
+pub fn missing(runtime: &Runtime, tried: &mut Tried, stop: &AtomicBool) -> Option<Missing> {
+    let absent: Vec<&Need> = runtime.needs.iter().filter(|need| !is_there(need, tried, stop)).collect();
     if absent.is_empty() {
         return None;
     }
@@ -44,14 +48,15 @@ pub fn missing(runtime: &Runtime, stop: &AtomicBool) -> Option<Missing> {
     })
 }
 
-fn is_there(need: &Need, stop: &AtomicBool) -> bool {
+fn is_there(need: &Need, tried: &mut Tried, stop: &AtomicBool) -> bool {
     if let Some(program) = &need.program {
         return find(program).is_some();
     }
     if let Some(file) = &need.file {
         return file.exists();
     }
-    need.command.as_ref().is_some_and(|words| succeeds(words, stop))
+    let Some(words) = &need.command else { return false };
+    *tried.entry(words.clone()).or_insert_with(|| succeeds(words, stop))
 }
 
 fn succeeds(words: &[String], stop: &AtomicBool) -> bool {
@@ -99,18 +104,18 @@ mod tests {
             need(None, None, Some(&["sh", "-c", "exit 0"]), "dash"),
         ];
         let go = AtomicBool::new(false);
-        assert_eq!(missing(&runtime, &go), None);
+        assert_eq!(missing(&runtime, &mut Tried::new(), &go), None);
         runtime.needs.push(need(Some("no-such-program"), None, None, "a-package"));
         runtime.needs.push(need(None, None, Some(&["sh", "-c", "exit 3"]), "b-package"));
-        let found = missing(&runtime, &go).unwrap();
+        let found = missing(&runtime, &mut Tried::new(), &go).unwrap();
         assert!(found.reason.starts_with("no-such-program and what 'sh -c exit 3' looks for are missing"));
         assert_eq!(found.enable, "apt-get install a-package b-package");
         let mut installed = need(Some("no-such-program"), None, None, "");
         installed.install = "make install".into();
         runtime.needs.push(installed.clone());
-        let found = missing(&runtime, &go).unwrap();
+        let found = missing(&runtime, &mut Tried::new(), &go).unwrap();
         assert_eq!(found.enable, "apt-get install a-package b-package, then make install");
         runtime.needs = vec![installed];
-        assert_eq!(missing(&runtime, &go).unwrap().enable, "make install");
+        assert_eq!(missing(&runtime, &mut Tried::new(), &go).unwrap().enable, "make install");
     }
 }

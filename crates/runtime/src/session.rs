@@ -2,7 +2,7 @@
 //! the seed shuffles.
 
 use crate::cache::{self, BuildError, Cache};
-use crate::needs;
+use crate::needs::{self, Tried};
 use crate::process::{self, Fate, Limits};
 use crate::room::Room;
 use crate::sources::Sources;
@@ -376,6 +376,7 @@ impl Session {
         type Built = Result<PathBuf, State>;
         let mut by_runtime: BTreeMap<String, Built> = BTreeMap::new();
         let mut failed: BTreeMap<String, State> = BTreeMap::new();
+        let mut tried = Tried::new();
         for row in &mut self.rows {
             if row.state != State::Active || row.folder.is_some() {
                 continue;
@@ -383,7 +384,7 @@ impl Session {
             let name = row.name();
             let runtime = &row.runtime;
             if !by_runtime.contains_key(&runtime.id) {
-                let built: Built = if let Some(missing) = needs::missing(runtime, stop) {
+                let built: Built = if let Some(missing) = needs::missing(runtime, &mut tried, stop) {
                     Err(State::Skipped(missing.reason, missing.enable))
                 } else if let Some(state) = failed.get(&build_of(runtime)) {
                     Err(state.clone())

@@ -15,7 +15,8 @@ use tollgate_measure::remote::Remote;
 use tollgate_measure::samples::ProbeState;
 use tollgate_record::Per;
 use tollgate_report::ProbeRow;
-use tollgate_runtime::{Sources, choice, needs};
+use tollgate_runtime::needs::{self, Tried};
+use tollgate_runtime::{Sources, choice};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  tollgate list --why")]
@@ -53,9 +54,9 @@ pub(crate) fn list(args: &Args) -> anyhow::Result<ExitCode> {
         let (id, what, in_ladder) = (meta.id.into(), meta.what.into(), probe < LADDER.len());
         rows.push(ProbeRow { id, what, per: meta.per, in_ladder, reason, enable });
     }
-    let mut missing = BTreeMap::new();
+    let (mut missing, mut tried) = (BTreeMap::new(), Tried::new());
     for (runtime, mechanism, _) in choice::borders(&Sources::Embedded).map_err(|why| anyhow!(why))? {
-        let look = || needs::missing(&runtime, &AtomicBool::new(false));
+        let look = || needs::missing(&runtime, &mut tried, &AtomicBool::new(false));
         let missing = missing.entry(runtime.id.clone()).or_insert_with(look).as_ref();
         let (reason, enable) = missing.map(|it| (it.reason.clone(), it.enable.clone())).unzip();
         let id = runtime.row(&mechanism);

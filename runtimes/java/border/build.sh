@@ -15,5 +15,5 @@ gcc -O2 -fPIC -shared -Wall "-I$home/include" "-I$home/include/linux" border/bor
 # virtual machine that cannot make one starts without.
 echo 'Enable-Native-Access: ALL-UNNAMED' > manifest
 "$home/bin/jar" --create --no-compress --file border.jar --main-class Border --manifest manifest -C classes .
-BORDER=1 ARCHIVE=-XX:ArchiveClassesAtExit=border.jsa sh run.sh runtime="${runtime:-jni}" mechanism=back tasks=1 \
-    batches=1 batch=1 warm_max_ms=1 > /dev/null 2>&1 || rm -f border.jsa
+BORDER=1 ARCHIVE=-XX:ArchiveClassesAtExit=border.jsa sh run.sh runtime="${runtime:-jni}" tasks=1 \
+    mechanism=down,down-8,down-text,up,up-8,up-text,back batches=1 batch=1 warm_max_ms=1 > /dev/null 2>&1 || rm -f border.jsa
