@@ -5,7 +5,10 @@ pub(crate) mod target;
 mod toolchain;
 
 use anyhow::{Context, Result, ensure};
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSection};
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use target::{Profile, STATIC, Target};
@@ -28,18 +31,48 @@ pub(crate) const COUNTERS: &str = "counters";
 /// # Errors
 /// When it does not compile, or [`Missing`].
 pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<PathBuf> {
-    let mut cargo = target.cargo(root, "build", profile)?;
+    let command = if profile == Profile::Dist { "rustc" } else { "build" };
+    let mut cargo = target.cargo(root, command, profile)?;
     cargo.args(["--quiet", "--bin", "tollgate"]);
     match profile {
         Profile::Dev => cargo.args(CHOSEN),
         // The folder of the sources is private, and would make two builds of the same sources differ.
         Profile::Dist => cargo
             .args(["--package", "tollgate"])
-            .env(target.variable("RUSTFLAGS"), format!("{STATIC} --remap-path-prefix={}=.", root.display())),
+            .env(target.variable("RUSTFLAGS"), format!("{STATIC} --remap-path-prefix={}=.", root.display()))
+            .arg("--")
+            .args((target.arch == "x86_64").then_some(PACKED_RELOCATIONS)),
     };
     let status = cargo.status().context("cargo could not be started")?;
     ensure!(status.success(), "tollgate does not build for {}: {status}", target.triple);
-    Ok(target.program(root, profile))
+    let program = target.program(root, profile);
+    if profile == Profile::Dev {
+        return Ok(program);
+    }
+    let blanked = program.with_extension("blanked");
+    fs::copy(&program, &blanked).with_context(|| program.display().to_string())?;
+    fs::write(&blanked, without_unwind_tables(fs::read(&program)?)?)?;
+    Ok(blanked)
+}
+
+/// Relocations as bits, of which thousands take a few bytes. They need glibc 2.36 where the program is built; the linkers of
+/// other targets ignore them with a warning.
+const PACKED_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
+
+/// The sections of tables for unwinding, and of their index.
+const UNWIND_TABLES: [&str; 3] = [".eh_frame_hdr", ".eh_frame", ".gcc_except_table"];
+
+/// A program whose tables for unwinding are zeros: packed, they are a sixteenth of it, and one that aborts when it panics does
+/// not unwind. The compiler writes them all the same, with `-C force-unwind-tables=no` too. They are not removed, because
+/// start-up code may read where they begin: zeros there are an empty table, or an index of a version that is ignored.
+fn without_unwind_tables(mut program: Vec<u8>) -> Result<Vec<u8>> {
+    for name in UNWIND_TABLES {
+        let file = ElfFile64::<LittleEndian>::parse(&*program)?;
+        // An index is not in every program.
+        let Some((from, bytes)) = file.section_by_name(name).and_then(|it| it.file_range()) else { continue };
+        program[from as usize..][..bytes as usize].fill(0);
+    }
+    Ok(program)
 }
 
 /// A static program with tests.
@@ -79,8 +112,26 @@ fn test_program(message: &str) -> Option<TestProgram> {
 
 #[cfg(test)]
 mod tests {
-    use super::test_program;
+    use super::{UNWIND_TABLES, test_program, without_unwind_tables};
+    use object::{Object, ObjectSection};
     use std::path::Path;
+
+    #[test]
+    fn tables_for_unwinding_become_zeros_and_the_rest_stays() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let without = without_unwind_tables(own.clone()).unwrap();
+        let (own, without) = (object::File::parse(&*own).unwrap(), object::File::parse(&*without).unwrap());
+        let mut tables = 0;
+        for (before, after) in own.sections().zip(without.sections()) {
+            assert_eq!((before.name(), before.file_range()), (after.name(), after.file_range()));
+            let (before, after) = (before.data().unwrap(), after.data().unwrap());
+            if before != after {
+                assert!(after.iter().all(|&byte| byte == 0));
+                tables += 1;
+            }
+        }
+        assert_eq!(tables, UNWIND_TABLES.len());
+    }
 
     /// Messages as in the Cargo book, "External tools", shortened.
     #[test]

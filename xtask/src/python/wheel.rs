@@ -1,12 +1,12 @@
 //! A wheel around a static program that is built already, as for an architecture that is not this machine's. Maturin writes what
-//! describes the package, and Python's `wheel` packs it.
+//! describes the package, Python's `wheel` packs it, and `advzip` compresses it better.
 
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tollgate_testkit::printed;
+use tollgate_testkit::{Missing, need, printed};
 
 /// The tags of a wheel with a static program: it runs with either C library, and with any version of it. The numbers are the
 /// oldest that installers know.
@@ -24,11 +24,17 @@ pub(super) struct Packer {
     pub(super) pack: Command,
 }
 
+/// Looks for what packs.
+pub(super) fn needs() -> Result<(), Missing> {
+    need("advzip", "apt-get install advancecomp").map(drop)
+}
+
 /// Packs a wheel into a folder.
 ///
 /// # Errors
-/// When a file cannot be written, or a tool fails.
+/// When a file cannot be written, or a tool fails or is [`Missing`].
 pub(super) fn pack(mut tools: Packer, program: &Path, arch: &str, folder: &Path) -> Result<PathBuf> {
+    needs()?;
     let place = tempfile::tempdir()?;
     let tree = place.path().join("tree");
     fs::create_dir(&tree)?;
@@ -52,6 +58,8 @@ pub(super) fn pack(mut tools: Packer, program: &Path, arch: &str, folder: &Path)
     printed(tools.pack.arg(&tree).arg("--dest-dir").arg(folder))?;
     let wheel = folder.join(format!("{name}-py3-none-{}.whl", tags(arch).join(".")));
     ensure!(wheel.is_file(), "{} was not packed", wheel.display());
+    // By libdeflate at its best, which takes seconds; the other levels take minutes and gain nothing.
+    printed(Command::new("advzip").args(["--recompress", "--quiet", "-2"]).arg(&wheel))?;
     Ok(wheel)
 }
 

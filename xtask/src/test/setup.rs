@@ -53,6 +53,11 @@ static NEEDS: &[Need] = &[
         tests: "the program for aarch64, under qemu-user",
     },
     Need {
+        packages: &["advancecomp"],
+        shown_by: "advzip",
+        tests: "wheels of the Python package around programs for other architectures",
+    },
+    Need {
         packages: &["qemu-system-x86"],
         shown_by: "qemu-system-x86_64",
         tests: "x86 guests under QEMU's software emulation",
