@@ -39,7 +39,7 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
     let go = AtomicBool::new(false);
     let mut wrong = Vec::new();
     for runtime in &table.runtimes {
-        if let Some(missing) = needs::missing(runtime, &go) {
+        if let Some(missing) = needs::missing(runtime, &mut needs::Tried::new(), &go) {
             tollgate_testkit::skip_case!(&runtime.id, "{}: {}", missing.reason, missing.enable);
             continue;
         }
