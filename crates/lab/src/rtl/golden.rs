@@ -1,7 +1,7 @@
 //! What a core's RTL did, as files that are kept: when each instruction of a program retired.
 //!
 //! A file is for one core: lines of text that say which, an empty line, and a deflated list of [`Golden`]. Numbers have
-//! seven bits a byte, the lowest first. Of the instructions only those are written that [`Path`] does not foresee, about
+//! seven bits a byte, the lowest first. Of the instructions only those are written that `Path` does not foresee, about
 //! one of twenty: how many it foresaw before, and by how much it is wrong.
 
 use std::collections::HashMap;
