@@ -88,7 +88,7 @@ mod tests {
         const OWN: libc::c_long = 0x3ffd;
         // SAFETY: there are no such calls, so they do nothing.
         let call = |number| unsafe { libc::syscall(number) };
-        counts_while_attached(CallCounter::open(OWN as u32), |own| call(OWN - i64::from(!own)));
+        counts_while_attached("number", CallCounter::open(OWN as u32), |own| call(OWN - i64::from(!own)));
     }
 
     /// A call that returns where it is in a file has any result that is asked for.
@@ -99,13 +99,15 @@ mod tests {
         // SAFETY: takes integers only.
         let seek =
             |place| unsafe { libc::lseek(std::os::fd::AsRawFd::as_raw_fd(&file), place, libc::SEEK_SET) };
-        counts_while_attached(CallCounter::of_results(OWN), |own| seek(i64::from(OWN - i32::from(!own))));
+        counts_while_attached("result", CallCounter::of_results(OWN), |own| {
+            seek(i64::from(OWN - i32::from(!own)))
+        });
     }
 
-    fn counts_while_attached(counter: Result<CallCounter, Refusal>, call: impl Fn(bool) -> i64) {
+    fn counts_while_attached(what: &str, counter: Result<CallCounter, Refusal>, call: impl Fn(bool) -> i64) {
         let mut counter = match counter {
             Ok(counter) => counter,
-            Err(Refusal::Skip { .. }) => return,
+            Err(Refusal::Skip { reason, .. }) => return tollgate_testkit::skip_case!(what, "{reason}"),
             Err(error) => panic!("{error}"),
         };
         let call = |own, times| (0..times).for_each(|_| _ = call(own));
