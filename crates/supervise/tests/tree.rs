@@ -197,6 +197,17 @@ fn a_guard_that_is_killed_takes_the_program_along() {
     assert_gone(&[ids[0], tree.id() as i32]);
 }
 
+#[test]
+fn guard_and_program_end_before_their_supervisor_when_memory_is_out() {
+    let score = |of: &str| format!("cat /proc/{of}/oom_score_adj");
+    let scores = |mut tree: Tree| {
+        let text = io::read_to_string(tree.stdout.take().unwrap()).unwrap();
+        text.lines().map(|line| line.parse().unwrap()).collect::<Vec<i32>>()
+    };
+    assert_eq!(scores(start(&format!("{}; {}", score("self"), score("$PPID")))), [1000, 1000]);
+    assert_eq!(scores(Tree::unguarded(shell(&score("self")), None).unwrap()), [1000]);
+}
+
 /// Set in the process that plays the supervisor.
 const SUPERVISOR: &str = "TOLLGATE_TEST_SUPERVISOR";
 
