@@ -9,7 +9,7 @@ use std::{
     io::{self, BufRead, Write},
     thread,
 };
-use tollgate_supervise::end_with_parent;
+use tollgate_supervise::{end_first, end_with_parent};
 
 /// How many threads a worker has when it measures.
 ///
@@ -37,6 +37,7 @@ pub fn serve(
     threads: Threads,
     parent: u32,
 ) -> io::Result<()> {
+    end_first();
     end_with_parent(parent)?;
     if let Err(error) = placement::pin(site.cpu) {
         // Exiting early would race with the first request.

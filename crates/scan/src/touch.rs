@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tollgate_measure::clock::{Clock, Counter, Moment, Os, Source, monotonic_raw_ns};
 use tollgate_measure::placement;
-use tollgate_supervise::end_with_parent;
+use tollgate_supervise::{end_first, end_with_parent};
 
 /// The job of the process that touches.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -105,6 +105,7 @@ const PRINT_EVERY_NS: u64 = 700_000_000;
 pub fn touch(job: &str, out: &mut dyn Write) -> Result<(), ScanError> {
     let job: TouchJob =
         serde_json::from_str(job).map_err(|error| ScanError::Wrong(format!("the job: {error}")))?;
+    end_first();
     end_with_parent(job.parent)
         .map_err(|_| ScanError::Refused("the process that started this one is gone".into()))?;
     placement::pin(job.cpu).map_err(|error| ScanError::Refused(error.to_string()))?;

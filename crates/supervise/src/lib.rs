@@ -19,4 +19,4 @@ mod tree;
 
 pub use interrupt::Interrupt;
 pub use patience::Patience;
-pub use tree::{Ended, Prepare, Tree, end_with_parent};
+pub use tree::{Ended, Prepare, Tree, end_first, end_with_parent};

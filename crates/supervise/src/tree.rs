@@ -109,15 +109,19 @@ impl Tree {
     /// The program cannot be started.
     pub fn unguarded(mut command: Command, prepare: Option<Prepare>) -> io::Result<Self> {
         adopt_orphans();
-        let parent = std::process::id();
-        let bound = move || {
-            end_first();
-            end_with_parent(parent)?;
-            prepare.as_ref().map_or(Ok(()), |prepare| prepare())
-        };
         command.process_group(0);
-        // SAFETY: between fork and exec the closure makes system calls only, as `Prepare` must.
-        unsafe { command.pre_exec(bound) };
+        // Without it nothing runs between fork and exec, so that the library needs no fork, which may be what is missing. A
+        // worker asks for the same by itself.
+        if let Some(prepare) = prepare {
+            let parent = std::process::id();
+            let bound = move || {
+                end_first();
+                end_with_parent(parent)?;
+                prepare()
+            };
+            // SAFETY: between fork and exec the closure makes system calls only, as `Prepare` must.
+            unsafe { command.pre_exec(bound) };
+        }
         let child = command.spawn()?;
         let program = child.id() as libc::pid_t;
         Ok(Self::new(child, None, program))
@@ -297,7 +301,7 @@ pub fn end_with_parent(parent: u32) -> io::Result<()> {
 /// Lets the kernel end this process and all that it becomes before its supervisor when memory is out, so that a row is
 /// lost and not the run: all memory counts as used by it (proc_pid_oom_score_adj(5)). It is asked first, for memory may
 /// be out while a program is started. Where it cannot be asked for, the kernel chooses by size.
-fn end_first() {
+pub fn end_first() {
     const SCORE: &[u8] = b"1000";
     // SAFETY: a string that ends with zero, and bytes that live for ever; the descriptor is used by nothing else.
     unsafe {

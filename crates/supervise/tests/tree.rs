@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs, io, ptr, thread};
-use tollgate_supervise::{Patience, Tree};
+use tollgate_supervise::{Patience, Prepare, Tree};
 
 /// Starts a shell script whose standard output is piped.
 fn start(script: &str) -> Tree {
@@ -205,7 +205,8 @@ fn guard_and_program_end_before_their_supervisor_when_memory_is_out() {
         text.lines().map(|line| line.parse().unwrap()).collect::<Vec<i32>>()
     };
     assert_eq!(scores(start(&format!("{}; {}", score("self"), score("$PPID")))), [1000, 1000]);
-    assert_eq!(scores(Tree::unguarded(shell(&score("self")), None).unwrap()), [1000]);
+    let prepare: Prepare = Arc::new(|| Ok(()));
+    assert_eq!(scores(Tree::unguarded(shell(&score("self")), Some(prepare)).unwrap()), [1000]);
 }
 
 /// Set in the process that plays the supervisor.
