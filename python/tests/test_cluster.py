@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import gc
 import itertools
 import json
 import os
@@ -117,25 +118,64 @@ def test_a_point_that_ends_its_worker_is_a_row(cluster: tuple[distributed.Client
     assert list(done.frame()["value"].dropna()) == [0, 1, 2, 4, 5]
 
 
-def test_a_sweep_goes_on_after_ctrl_c(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_local", [True, False])
+def test_ctrl_c_loses_no_point_that_was_computed(
+    is_local: bool, cluster: tuple[distributed.Client, Start], tmp_path: Path
+) -> None:
+    client, start = cluster
+    if not is_local:
+        start(), start()
     log, store = tmp_path / "log", tmp_path / "store"
     log.mkdir()
+    space = {"x": range(400), "log": str(log)}
+
+    def interrupt() -> None:
+        # By then a batch has several points, of which some are computed.
+        while not (log / "calls").exists() or len((log / "calls").read_text().split()) < 55:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
     # A shell that starts the tests in the background has SIGINT ignored.
-    code = "import signal, tollgate, test_cluster; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    code += f"tollgate.sweep({{'x': range(200), 'log': {str(log)!r}}}, test_cluster.slow, store={str(store)!r})"
-    python = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": PATHS}, stderr=subprocess.PIPE)
-    while stored(store) < 20:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Thread(target=interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            tollgate.sweep(space, slow, None if is_local else client, store=store)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    kept = stored(store)
+    assert 55 <= kept < 400
+    done = tollgate.sweep(space, slow, store=store, jobs=8)
+    assert done.computed == 400 - kept
+    assert sorted(int(it) for it in (log / "calls").read_text().split()) == list(range(400))
+    assert list(done.frame()["square"]) == [it * it for it in range(400)]
+
+
+def test_ctrl_c_in_a_terminal_ends_a_sweep_whose_workers_it_ends_too(tmp_path: Path) -> None:
+    log, store = tmp_path / "log", tmp_path / "store"
+    log.mkdir()
+    code = f"""
+import signal, distributed, tollgate, test_cluster
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if __name__ == "__main__":
+    with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
+        tollgate.sweep({{"x": range(400), "log": {str(log)!r}}}, test_cluster.slow, client, store={str(store)!r})
+"""
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    python = subprocess.Popen(
+        [sys.executable, script], env={**os.environ, "PYTHONPATH": PATHS}, stderr=subprocess.PIPE, start_new_session=True
+    )
+    while stored(store) < 40:
         assert python.poll() is None
         time.sleep(0.01)
-    python.send_signal(signal.SIGINT)
+    os.killpg(python.pid, signal.SIGINT)
     assert b"KeyboardInterrupt" in python.communicate(timeout=60)[1]
     kept = {int(json.loads(it.read_text().split("\n")[1])[0]["square"] ** 0.5) for it in store.rglob("*.json")}
-    assert len(kept) < 200
-    done = tollgate.sweep({"x": range(200), "log": str(log)}, slow, store=store, jobs=8)
-    assert done.computed == 200 - len(kept)
+    done = tollgate.sweep({"x": range(400), "log": str(log)}, slow, store=store, jobs=8)
+    assert done.computed == 400 - len(kept)
     calls = [int(it) for it in (log / "calls").read_text().split()]
     assert all(calls.count(it) == 1 for it in kept)
-    assert list(done.frame()["square"]) == [it * it for it in range(200)]
 
 
 def test_a_host_is_measured_once_however_many_workers(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
@@ -287,10 +327,24 @@ def test_a_cluster_by_its_address(cluster: tuple[distributed.Client, Start], tmp
     assert [it.name for it in tollgate.fleet(address).hosts] == ["one"]
     done = tollgate.sweep({"iterations": [20]}, client=address, store=tmp_path / "store")
     assert (done.computed, done.failures) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("tcp://127.0.0.1:1", "Timed out trying to connect"),
+        ("scheduler", "missing port number in address"),
+        ("http://127.0.0.1:8786", "unknown address scheme 'http'"),
+        ("scheduler.invalid:8786", ""),
+    ],
+)
+def test_an_address_without_a_scheduler_is_an_error(address: str, words: str, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(
-        tollgate.UsageError, match=r"there is no scheduler at tcp://127.0.0.1:1: .*; start one with 'dask scheduler'"
+        tollgate.UsageError, match=f"there is no scheduler at {address}: {words}.*; start one with 'dask scheduler'"
     ):
-        tollgate.fleet("tcp://127.0.0.1:1")
+        tollgate.fleet(address)
+    gc.collect()
+    assert not capfd.readouterr().err
 
 
 def test_a_cluster_without_workers_is_an_error(cluster: tuple[distributed.Client, Start]) -> None:

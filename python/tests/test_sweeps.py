@@ -84,7 +84,7 @@ def test_an_answer_is_released_before_it_is_finished(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         lane = _work.Lane(pool.submit, 1, release=lambda _: events.append("release"))
-        _work.Work(scaled(2), [{"x": 1}, {"x": 2}], Recorded(tmp_path), [lane], 60).run(None, lambda: None)
+        _work.Work(scaled(2), [{"x": 1}, {"x": 2}], Recorded(tmp_path), [lane], 60).run(None, lambda: None, lambda: None)
     assert events == ["release", "put"] * 2
 
 

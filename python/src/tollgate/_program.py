@@ -131,7 +131,7 @@ def call(
             try:
                 os.close(writing)
                 writing = -1
-                if limits.owner in _STOPPED:
+                if is_stopped(limits.owner):
                     raise Error("it was interrupted")
                 thread = threading.Thread(target=_listen, args=(reading, said, show), daemon=True)
                 thread.start()
@@ -188,6 +188,11 @@ def stop(owner: str) -> None:
     _STOPPED.add(owner)
     for child in [it for it, whose in list(_LIVE.items()) if whose == owner]:
         _end(child)
+
+
+def is_stopped(owner: str) -> bool:
+    """Whether nothing more is started for an owner."""
+    return owner in _STOPPED
 
 
 def _listen(reading: int, said: list[bytes], show: Progress | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import itertools
 import numbers
 import time
 from collections.abc import Callable, Iterator
@@ -34,14 +35,15 @@ class Order:
 
 
 def batch(order: Order, points: list[tuple[int, Point]]) -> tuple[list[Outcome], float]:
-    """Computes points, and the seconds that it took."""
+    """Computes points until the sweep is stopped, and the seconds that it took."""
     begun = time.monotonic()
     if _store.tool() != tuple(order.tool):
         here, there = "-".join(_store.tool()), "-".join(order.tool)
         return [(number, None, f"this worker has tollgate {here}, and {there} is wanted") for number, _ in points], 0.0
     with _alone(order.host, order.patience) as keep:
         limits = _program.Limits(order.timeout, keep, is_beside_others=order.host is None, owner=order.owner)
-        outcomes = [one(order.call, number, point, limits) for number, point in points]
+        left = itertools.takewhile(lambda _: not _program.is_stopped(order.owner), points)
+        outcomes = [one(order.call, number, point, limits) for number, point in left]
     return outcomes, time.monotonic() - begun
 
 

@@ -68,7 +68,7 @@ class Store:
         except OSError as error:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
-            raise UsageError(f"the store {self.folder} cannot be written: {error.strerror}") from error
+            raise UsageError(f"the store {self.folder} cannot be written: {path}: {error.strerror}") from error
 
 
 def text(rows: Rows) -> bytes:

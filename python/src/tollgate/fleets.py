@@ -247,9 +247,12 @@ def connect(address: str) -> distributed.Client:
     """A client of the scheduler at this address."""
     try:
         import distributed
+        from distributed.comm.addressing import resolve_address
     except ImportError as error:
         raise MissingPackage("distributed", "dask") from error
     try:
+        # A client of an address without a port tries for 20 s to end itself.
+        resolve_address(address)
         return distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         why = str(error).partition("\n")[0]

@@ -186,13 +186,14 @@ def sweep(
         if len(lanes) > 1 or (lanes and lanes[0].host):
             points = [{"host": lane.name, **point} for lane in lanes for point in points]
         work = Work(call, points, kept, lanes, timeout)
-        try:
-            work.run(_program.shown(progress), lambda: _wrong(connected))
-        except BaseException:
+
+        def stop() -> None:
             _program.stop(work.owner)
             if connected is not None:
                 fleets.stop(connected, work.owner)
-            raise
+
+        try:
+            work.run(_program.shown(progress), lambda: _wrong(connected), stop)
         finally:
             if kept.damaged:
                 text = f"damaged entries of the store were computed again ({len(kept.damaged):,}), as {kept.damaged[0]}"
