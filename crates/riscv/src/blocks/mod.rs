@@ -22,6 +22,7 @@
 
 mod build;
 mod hot;
+mod inner;
 mod run;
 
 use crate::engine::{Context, tlb_index};
