@@ -70,8 +70,14 @@ fn family(id: &str) -> &str {
 }
 
 /// The id or family that was most likely meant. A mechanism counts without its family, too, so that `futx` finds
-/// `thread/futex`; a family that is typed right and followed by an unknown mechanism is meant itself.
+/// `thread/futex`; a family that is typed right and followed by an unknown mechanism is meant itself. If ids
+/// continue what was typed (`ffi/cgo`), only the wildcard is missing.
 fn nearest(ids: &[&str], typed: &str) -> Option<String> {
+    let whole = typed.trim_end_matches('/');
+    let continues = |id: &&str| id.strip_prefix(whole).is_some_and(|rest| rest.starts_with('/'));
+    if whole.contains('/') && ids.iter().any(|id| continues(id)) {
+        return Some(format!("{whole}/*"));
+    }
     let mechanism = |id: &str| id.split('/').next_back().unwrap_or_default().len();
     let known = ids.iter().any(|id| family(id) == family(typed));
     let names: Vec<(&str, &str)> = ids
@@ -121,6 +127,14 @@ mod tests {
             ("process/x*", "process"),
         ] {
             assert_eq!(names(&[typed]).unwrap_err().nearest.as_deref(), Some(nearest), "{typed}");
+        }
+        // Three-part ids, as those of calls between languages.
+        let ids = ["ffi/cgo/up", "ffi/cgo/down", "ffi/jni/up"];
+        for (typed, nearest) in
+            [("ffi/cgo", "ffi/cgo/*"), ("ffi/cgo/", "ffi/cgo/*"), ("ffi/cg/up", "ffi/cgo/up")]
+        {
+            let unknown = select_among(&ids, &[typed.into()]).unwrap_err();
+            assert_eq!(unknown.nearest.as_deref(), Some(nearest), "{typed}");
         }
         let nothing = names(&["nosuch/*"]).unwrap_err();
         assert_eq!(nothing.to_string(), "no probe is called 'nosuch/*' ('tollgate list' shows all)");
