@@ -1,13 +1,18 @@
 //! A signal that is read from a signalfd.
+//!
+//! Each signal for a thread of this process wakes all threads that sleep in the `read` of a signalfd, whichever signal they
+//! wait for. So the thread of a row that is not being measured must sleep elsewhere: at a gate, which the first message of a
+//! row opens, outside the clock like all first passes. The row that was measured before closes then.
 
 use super::descriptor::two_threads;
-use crate::task::media::{End, Ends, Give, Medium, Passed, Take, errno};
+use crate::task::media::{End, Ends, Give, Medium, Passed, Take, errno, futex};
 use crate::task::{Blocked, Tasks, death, only, refusal};
 use std::mem::{self, MaybeUninit};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::{io, ptr};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use std::{io, ptr, thread};
 use tollgate_measure::Refusal;
 
 /// Ignored if it is not blocked, so that one which arrives late does no harm; no other probe sends it.
@@ -16,16 +21,69 @@ const SIGNAL: i32 = libc::SIGWINCH;
 /// `tgkill`, and a blocking `read` of a signalfd.
 pub(super) enum Signalfd {}
 
-/// The numbers of the two threads.
-type Numbers = Arc<[AtomicI32; 2]>;
+/// The two threads of a row.
+#[derive(Default)]
+struct Gate {
+    /// Their numbers: the measuring thread, then the other.
+    threads: [AtomicI32; 2],
+    /// Zero where the other thread must not sleep in `read`.
+    open: AtomicU32,
+    /// The other thread sleeps at the gate, or will next.
+    is_reached: AtomicBool,
+}
+
+/// How long a thread may take to its gate.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// The gate that is open.
+static OPEN: Mutex<Weak<Gate>> = Mutex::new(Weak::new());
+
+impl Gate {
+    fn signal(&self, to: usize) -> Passed {
+        let to = self.threads[to].load(Ordering::Acquire);
+        // SAFETY: integers only.
+        match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), to, SIGNAL) } {
+            0 => Ok(()),
+            _ => Err(errno()),
+        }
+    }
+
+    /// Opens this gate and closes the one that is open.
+    #[cold]
+    fn turn(self: &Arc<Self>) -> Passed {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = open.upgrade() {
+            before.open.store(0, Ordering::Release);
+            // A thread that has ended gets no signal.
+            let (is_alive, begin) = (before.signal(1).is_ok(), Instant::now());
+            while is_alive && !before.is_reached.load(Ordering::Acquire) {
+                if begin.elapsed() > LIMIT {
+                    return Err(libc::ETIMEDOUT);
+                }
+                thread::yield_now();
+            }
+        }
+        self.is_reached.store(false, Ordering::Relaxed);
+        self.open.store(1, Ordering::Release);
+        *open = Arc::downgrade(self);
+        futex::wake(&self.open, libc::FUTEX_PRIVATE_FLAG)
+    }
+
+    /// Sleeps while the gate is closed.
+    #[cold]
+    fn wait(&self) -> Passed {
+        self.is_reached.store(true, Ordering::Release);
+        futex::wait(&self.open, 0, libc::FUTEX_PRIVATE_FLAG)
+    }
+}
 
 pub(super) struct Sender {
-    numbers: Numbers,
+    gate: Arc<Gate>,
     to: usize,
 }
 
 pub(super) struct Reader {
-    numbers: Numbers,
+    gate: Arc<Gate>,
     at: usize,
     fd: OwnedFd,
     /// Blocked where it is read, from [`Take::enter`] on.
@@ -43,7 +101,7 @@ impl Medium for Signalfd {
         if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), death::own_thread(), 0) } != 0 {
             return Err(refusal("tgkill", &io::Error::last_os_error()));
         }
-        let numbers = Numbers::default();
+        let gate = Arc::<Gate>::default();
         let end = |at: usize| {
             // SAFETY: the set is initialized; the descriptor is new and nobody else's.
             let fd = match unsafe { libc::signalfd(-1, &only(SIGNAL), libc::SFD_CLOEXEC) } {
@@ -51,8 +109,8 @@ impl Medium for Signalfd {
                 // SAFETY: as above.
                 fd => unsafe { OwnedFd::from_raw_fd(fd) },
             };
-            let give = Sender { numbers: Arc::clone(&numbers), to: 1 - at };
-            Ok(End { take: Reader { numbers: Arc::clone(&numbers), at, fd, blocked: None }, give })
+            let give = Sender { gate: Arc::clone(&gate), to: 1 - at };
+            Ok(End { take: Reader { gate: Arc::clone(&gate), at, fd, blocked: None }, give })
         };
         Ok(Box::new([end(0)?, end(1)?].map(Ok).into_iter()))
     }
@@ -61,24 +119,38 @@ impl Medium for Signalfd {
 impl Give for Sender {
     #[inline]
     fn give(&mut self) -> Passed {
-        let to = self.numbers[self.to].load(Ordering::Acquire);
-        // SAFETY: integers only.
-        match unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), to, SIGNAL) } {
-            0 => Ok(()),
-            _ => Err(errno()),
+        if self.gate.open.load(Ordering::Relaxed) == 0 {
+            self.gate.turn()?;
         }
+        self.gate.signal(self.to)
     }
 }
 
 impl Take for Reader {
     fn enter(&mut self) -> Passed {
         self.blocked = Some(Blocked::new(SIGNAL));
-        self.numbers[self.at].store(death::own_thread(), Ordering::Release);
+        self.gate.threads[self.at].store(death::own_thread(), Ordering::Release);
         Ok(())
     }
 
     #[inline]
     fn take(&mut self) -> Passed {
+        loop {
+            while self.gate.open.load(Ordering::Acquire) == 0 {
+                self.gate.wait()?;
+            }
+            self.read()?;
+            // Otherwise the signal was that of the gate.
+            if self.gate.open.load(Ordering::Acquire) != 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Reader {
+    #[inline]
+    fn read(&mut self) -> Passed {
         const BYTES: usize = mem::size_of::<libc::signalfd_siginfo>();
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         // SAFETY: there is room for one report.
@@ -92,5 +164,73 @@ impl Take for Reader {
             0.. => Err(libc::EBADMSG),
             _ => Err(errno()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::mpsc;
+    use std::thread::JoinHandle;
+
+    /// The measuring thread's end of a row, and the thread that answers until it is told to stop.
+    struct Answered {
+        end: End<Signalfd>,
+        number: i32,
+        stop: Arc<AtomicBool>,
+        thread: JoinHandle<()>,
+    }
+
+    impl Answered {
+        fn new() -> Self {
+            let mut ends = Signalfd::ring(2, Tasks::Threads).unwrap();
+            let [mut end, mut theirs] = [(); 2].map(|()| ends.next().unwrap().unwrap());
+            end.take.enter().unwrap();
+            let (stop, (tell, told)) = (Arc::<AtomicBool>::default(), mpsc::channel());
+            let stopped = Arc::clone(&stop);
+            let thread = thread::spawn(move || {
+                theirs.take.enter().unwrap();
+                tell.send(death::own_thread()).unwrap();
+                while theirs.take.take().is_ok() && !stopped.load(Ordering::Relaxed) {
+                    theirs.give.give().unwrap();
+                }
+            });
+            Self { end, number: told.recv().unwrap(), stop, thread }
+        }
+
+        fn pass(&mut self) {
+            self.end.give.give().unwrap();
+            self.end.take.take().unwrap();
+        }
+
+        /// How often the other thread went to sleep.
+        fn sleeps(&self) -> u64 {
+            let status = fs::read_to_string(format!("/proc/self/task/{}/status", self.number)).unwrap();
+            let mut words = status.lines().filter_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            words.next().unwrap().trim().parse().unwrap()
+        }
+
+        fn end(mut self) {
+            self.stop.store(true, Ordering::Relaxed);
+            self.end.give.give().unwrap();
+            self.thread.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn messages_of_one_row_do_not_wake_the_thread_of_another() {
+        let [mut one, mut other] = [Answered::new(), Answered::new()];
+        for _ in 0..3 {
+            one.pass();
+            other.pass();
+            let before = one.sleeps();
+            (0..50).for_each(|_| other.pass());
+            // It may still have been on its way to the gate.
+            assert!(one.sleeps() <= before + 1, "{} after {before}", one.sleeps());
+        }
+        one.end();
+        other.pass();
+        other.end();
     }
 }
