@@ -105,32 +105,39 @@ var calls = map[string]func(uint64){
 var text = strings.Repeat("x", 100)
 
 func main() {
-	s := readSettings(os.Args[1:])
 	runtime.GOMAXPROCS(1)
 	handed = unsafe.Pointer(C.CString(text))
-	call, known := calls[s.mechanism]
-	if !known {
-		leave("fail unknown mechanism: " + s.mechanism)
-	}
-	b := &border{}
-	b.entered = func() uint64 {
-		// A callback enters C and Go.
-		if s.mechanism == "back" {
-			if entered != uint64(C.entered) {
-				leave("fail C and Go counted differently")
-			}
-			return entered
+	var courses []*course
+	for _, s := range readEach(os.Args[1:]) {
+		call, known := calls[s.mechanism]
+		if !known {
+			leave("fail unknown mechanism: " + s.mechanism)
 		}
-		return entered + uint64(C.entered)
+		b := &border{}
+		m := &meter{border: b, note: "GOMAXPROCS=1"}
+		courses = append(courses, begin(s, m, resident(), counted(call, b, s.mechanism == "back")))
 	}
-	m := &meter{border: b, note: "GOMAXPROCS=1"}
-	measure(s, m, resident(), func(rounds uint64) {
-		before := right + uint64(C.right)
-		call(rounds)
-		if right+uint64(C.right)-before != rounds {
+	takeTurns(courses)
+}
+
+// counted makes calls and adds to the counts of their border.
+func counted(call func(uint64), b *border, isBack bool) func(uint64) {
+	return func(calls uint64) {
+		rightBefore, goBefore, cBefore, copiedBefore := right+uint64(C.right), entered, uint64(C.entered), copied
+		call(calls)
+		if right+uint64(C.right)-rightBefore != calls {
 			leave("fail a call returned something else")
 		}
-		b.calls += rounds
-		b.copies = copied
-	})
+		inGo, inC := entered-goBefore, uint64(C.entered)-cBefore
+		b.calls += calls
+		b.copies += copied - copiedBefore
+		// A callback enters C and Go.
+		if isBack && inGo != inC {
+			leave("fail C and Go counted differently")
+		}
+		b.entered += inC
+		if !isBack {
+			b.entered += inGo
+		}
+	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	s := readSettings(os.Args[1:])
+	s := readEach(os.Args[1:])[0]
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
 	m := &meter{resumes: make([]uint64, s.tasks), note: "GOMAXPROCS=1, garbage collector off"}

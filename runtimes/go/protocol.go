@@ -19,6 +19,28 @@ type settings struct {
 	warmMin, warmMax time.Duration
 }
 
+// readEach reads the parameters of each measurement: a value with commas is a list with one for each.
+func readEach(arguments []string) (each []settings) {
+	most := 1
+	for _, argument := range arguments {
+		if values := strings.Count(argument, ",") + 1; values > most {
+			most = values
+		}
+	}
+	for at := 0; at < most; at++ {
+		own := make([]string, len(arguments))
+		for i, argument := range arguments {
+			key, value, _ := strings.Cut(argument, "=")
+			if values := strings.Split(value, ","); len(values) > 1 {
+				value = values[at]
+			}
+			own[i] = key + "=" + value
+		}
+		each = append(each, readSettings(own))
+	}
+	return each
+}
+
 func readSettings(arguments []string) settings {
 	values := map[string]uint64{"tasks": 2, "batches": 1, "batch": 2}
 	var s settings
@@ -57,11 +79,11 @@ type meter struct {
 	border     *border // in place of tasks
 }
 
-// border counts the calls of a language by another.
+// border counts the calls of a language by another, of one mechanism.
 type border struct {
-	calls   uint64        // by the caller
-	entered func() uint64 // by the callee
-	copies  uint64        // calls whose text was copied
+	calls   uint64 // by the caller
+	entered uint64 // by the callee
+	copies  uint64 // calls whose text was copied
 }
 
 func (m *meter) resumed(task int) {
@@ -82,12 +104,19 @@ func (m *meter) stamp() {
 
 func (m *meter) sum() (sum uint64) {
 	if m.border != nil {
-		return m.border.entered()
+		return m.border.entered
 	}
 	for _, resumes := range m.resumes {
 		sum += resumes
 	}
 	return sum
+}
+
+func (m *meter) copies() uint64 {
+	if m.border != nil {
+		return m.border.copies
+	}
+	return 0
 }
 
 // made is the number of switches or calls so far: the scheduler need not be fair.
@@ -104,35 +133,76 @@ type sample struct {
 	elapsed  time.Duration
 }
 
+// course is one measurement.
+type course struct {
+	settings
+	m                           *meter
+	rounds                      func(uint64) // runs so many rounds
+	before, after               uint64       // resident size before the tasks were created, and after each has run
+	warm                        uint64
+	ended                       string
+	samples                     []sample
+	resumes, dispatcher, copies uint64
+}
+
+// begin lets each task run once and warms up.
+func begin(s settings, m *meter, before uint64, rounds func(uint64)) *course {
+	rounds(1)
+	samples := make([]sample, 0, s.batches)
+	c := &course{settings: s, m: m, rounds: rounds, before: before, after: resident(), samples: samples}
+	c.warm, c.ended = warmUp(s, c.timed)
+	return c
+}
+
+// timed runs a batch.
+func (c *course) timed() sample {
+	counted := c.m.made()
+	start := time.Now()
+	c.rounds(c.batch / uint64(c.tasks))
+	elapsed := time.Since(start)
+	return sample{c.m.made() - counted, elapsed}
+}
+
+// sample runs so many batches that count.
+func (c *course) sample(batches int) {
+	resumes, dispatcher, copies := c.m.sum(), c.m.dispatcher, c.m.copies()
+	for ; batches > 0; batches-- {
+		c.samples = append(c.samples, c.timed())
+	}
+	c.resumes += c.m.sum() - resumes
+	c.dispatcher += c.m.dispatcher - dispatcher
+	c.copies += c.m.copies() - copies
+}
+
 // measure runs the whole protocol. rounds runs so many rounds; before is the resident size before the tasks were created.
 func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
+	c := begin(s, m, before, rounds)
+	c.sample(s.batches)
+	c.print()
+}
+
+// takeTurns samples courses batch by batch. The others had the caches before each batch, so an eighth of it runs first.
+func takeTurns(courses []*course) {
+	for again := true; again; {
+		again = false
+		for _, c := range courses {
+			if len(c.samples) < c.batches {
+				c.rounds(c.batch/8 + 1)
+				c.sample(1)
+				again = true
+			}
+		}
+	}
+	for _, c := range courses {
+		c.print()
+	}
+}
+
+// print times single events and prints everything.
+func (c *course) print() {
+	s, m := c.settings, c.m
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
-
-	rounds(1)
-	after := resident()
-	batch := func() sample {
-		counted := m.made()
-		start := time.Now()
-		rounds(s.batch / uint64(s.tasks))
-		elapsed := time.Since(start)
-		return sample{m.made() - counted, elapsed}
-	}
-	warm, ended := warmUp(s, batch)
-
-	samples := make([]sample, s.batches)
-	var copies uint64
-	if m.border != nil {
-		copies = m.border.copies
-	}
-	resumes, dispatcher := m.sum(), m.dispatcher
-	for i := range samples {
-		samples[i] = batch()
-	}
-	dispatcher, resumes = m.dispatcher-dispatcher, m.sum()-resumes
-	if m.border != nil {
-		copies = m.border.copies - copies
-	}
 
 	pairs := make([]time.Duration, s.singles)
 	for i := range pairs {
@@ -142,14 +212,14 @@ func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
 	if s.singles > 0 {
 		m.singles = make([]time.Duration, 0, s.singles)
 		m.timing, m.start = true, time.Now()
-		rounds(uint64((s.singles + s.tasks - 1) / s.tasks))
+		c.rounds(uint64((s.singles + s.tasks - 1) / s.tasks))
 		m.timing = false
 	}
 
 	fmt.Fprintf(out, "tollgate-runtime 1\nversion %s\nclock 1 time.Now (CLOCK_MONOTONIC)\n", version())
-	fmt.Fprintf(out, "rss %d %d\nwarm %d %s\n", before, after, warm, ended)
+	fmt.Fprintf(out, "rss %d %d\nwarm %d %s\n", c.before, c.after, c.warm, c.ended)
 	var switches uint64
-	for _, sample := range samples {
+	for _, sample := range c.samples {
 		switches += sample.switches
 		fmt.Fprintf(out, "sample %d %d\n", sample.switches, sample.elapsed.Nanoseconds())
 	}
@@ -159,12 +229,12 @@ func measure(s settings, m *meter, before uint64, rounds func(uint64)) {
 	for _, single := range m.singles {
 		fmt.Fprintf(out, "single 1 %d\n", single.Nanoseconds())
 	}
-	fmt.Fprintf(out, "count switches %d\ncount resumes %d\n", switches, resumes)
-	if dispatcher > 0 {
-		fmt.Fprintf(out, "count dispatcher %d\n", dispatcher)
+	fmt.Fprintf(out, "count switches %d\ncount resumes %d\n", switches, c.resumes)
+	if c.dispatcher > 0 {
+		fmt.Fprintf(out, "count dispatcher %d\n", c.dispatcher)
 	}
 	if m.border != nil {
-		fmt.Fprintf(out, "count copies %d\n", copies)
+		fmt.Fprintf(out, "count copies %d\n", c.copies)
 	}
 	fmt.Fprintf(out, "note %s\nend\n", m.note)
 }

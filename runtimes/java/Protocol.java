@@ -2,41 +2,83 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
 /** The course of a measurement and its output. */
 final class Protocol {
-    private Protocol() {}
-
     /** One batch with its counted switches. */
     private record Sample(long switches, long nanos) {}
 
     private record Warm(long switches, String ended) {}
 
-    static void measure(Settings settings, Meter meter, long residentBefore, LongConsumer rounds) throws IOException {
+    private final Settings settings;
+    private final Meter meter;
+    private final long residentBefore;
+    private final long residentAfter;
+    private final LongConsumer rounds;
+    private final Warm warm;
+    private final List<Sample> samples;
+    private long kernel;
+    private long resumes;
+    private long copies;
+
+    /** Lets each task run once, and warms up. */
+    Protocol(Settings settings, Meter meter, long residentBefore, LongConsumer rounds) {
+        this.settings = settings;
+        this.meter = meter;
+        this.residentBefore = residentBefore;
+        this.rounds = rounds;
         rounds.accept(1);
-        long residentAfter = residentBytes();
-        Supplier<Sample> batch = () -> {
-            long counted = meter.made();
-            long start = System.nanoTime();
-            rounds.accept(settings.batch() / settings.tasks());
-            long nanos = System.nanoTime() - start;
-            return new Sample(meter.made() - counted, nanos);
-        };
-        var warm = warmUp(settings, batch);
+        residentAfter = residentBytes();
+        warm = warmUp(settings, this::batch);
+        samples = new ArrayList<>(settings.batches());
+    }
 
+    private Sample batch() {
+        long counted = meter.made();
+        long start = System.nanoTime();
+        rounds.accept(settings.batch() / settings.tasks());
+        long nanos = System.nanoTime() - start;
+        return new Sample(meter.made() - counted, nanos);
+    }
+
+    /** Runs so many batches that count. */
+    private void sample(int batches) throws IOException {
+        long kernelBefore = hasThreads() ? kernelSwitches() : 0;
+        long resumesBefore = meter.sum();
+        long copiesBefore = meter.copies();
+        for (; batches > 0; batches--) samples.add(batch());
+        resumes += meter.sum() - resumesBefore;
+        copies += meter.copies() - copiesBefore;
+        if (hasThreads()) kernel += kernelSwitches() - kernelBefore;
+    }
+
+    static void measure(Settings settings, Meter meter, long residentBefore, LongConsumer rounds) throws IOException {
+        var course = new Protocol(settings, meter, residentBefore, rounds);
         System.gc();
-        batch.get();
-        var samples = new ArrayList<Sample>(settings.batches());
-        long kernel = kernelSwitches();
-        long resumes = meter.sum();
-        long copies = meter.copies();
-        for (int i = 0; i < settings.batches(); i++) samples.add(batch.get());
-        resumes = meter.sum() - resumes;
-        copies = copies < 0 ? -1 : meter.copies() - copies;
-        kernel = kernelSwitches() - kernel;
+        course.batch();
+        course.sample(settings.batches());
+        course.print();
+    }
 
+    /** Samples courses batch by batch. The others had the caches before each batch, so an eighth of it runs first. */
+    static void takeTurns(List<Protocol> courses) throws IOException {
+        System.gc();
+        int turns = courses.stream().mapToInt(course -> course.settings.batches()).max().orElse(0);
+        for (int turn = 0; turn < turns; turn++) {
+            for (var course : courses) {
+                if (turn >= course.settings.batches()) continue;
+                course.rounds.accept(course.settings.batch() / 8 + 1);
+                course.sample(1);
+            }
+        }
+        for (var course : courses) course.print();
+    }
+
+    /** Times single events, and prints everything. */
+    private void print() {
         var pairs = new long[settings.singles()];
         for (int i = 0; i < pairs.length; i++) {
             long start = System.nanoTime();
@@ -63,11 +105,16 @@ final class Protocol {
         for (long single : meter.singles()) out.append("single 1 ").append(single).append('\n');
         out.append("count switches ").append(samples.stream().mapToLong(Sample::switches).sum()).append('\n');
         out.append("count resumes ").append(resumes).append('\n');
-        if (settings.runtime().equals("java-thread")) out.append("count kernel ").append(kernel).append('\n');
-        if (copies >= 0) out.append("count copies ").append(copies).append('\n');
+        if (hasThreads()) out.append("count kernel ").append(kernel).append('\n');
+        if (meter.copies() >= 0) out.append("count copies ").append(copies).append('\n');
         out.append("note ").append(meter.note()).append("\nend\n");
         System.out.print(out);
         System.out.flush();
+    }
+
+    /** Whether the tasks are threads, whose switches the kernel counts. */
+    private boolean hasThreads() {
+        return settings.runtime().equals("java-thread");
     }
 
     private static long rounded(Settings settings) {

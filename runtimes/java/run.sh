@@ -10,7 +10,9 @@ done
 program='-cp classes Tasks'
 if [ -n "${BORDER:-}" ]; then
     # Calls between languages are so short that a measurement would end before the compiler, which has the same CPU.
-    program='-Xbatch -jar border.jar'
+    # New objects soon have the memory of old ones again, as in a program that has run for long: the first use of a page is a
+    # page fault.
+    program='-Xbatch -Xmn4m -jar border.jar'
     # Classes as border/build.sh has loaded them. Remarks on them must not be part of the transcript.
     [ ! -e border.jsa ] || program="-XX:SharedArchiveFile=border.jsa -Xlog:disable -Xlog:all=warning:stderr $program"
 fi

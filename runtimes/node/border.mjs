@@ -91,21 +91,32 @@ function wasm() {
 const each = readEach(process.argv.slice(2));
 const { counts, mechanisms } = each[0].runtime === "node-wasm" ? wasm() : addon();
 
+/** The course of one measurement, and what makes its calls. */
 function measure(settings) {
   const call = mechanisms[settings.mechanism];
   if (!call) leave(`fail unknown mechanism: ${settings.mechanism}`);
-  const before = [counts()[0], called];
-
-  /** The count of the callee; a callback is counted by both. */
-  function entered() {
-    const native = counts()[0] - before[0];
-    const here = called - before[1];
-    if (settings.mechanism !== "back") return native + here;
-    if (native !== here) leave(`fail native code counted ${native} calls and JavaScript ${here}`);
-    return here;
-  }
-
-  for (const calls of course(settings, { before: resident(), resumes: entered, copies: () => counts()[1] })) call(calls);
+  const inNative = () => counts()[0];
+  // A callback enters both.
+  const [resumes, other] =
+    settings.mechanism === "back" ? [inNative, () => called] : [() => inNative() + called];
+  const measured = course(settings, { before: resident(), resumes, other, copies: () => counts()[1], turns: true });
+  return { measured, call };
 }
 
-each.forEach(measure);
+/** Makes the calls of a measurement until it is the turn of others. */
+function takeTurn({ measured, call }) {
+  for (;;) {
+    const { value: calls } = measured.next();
+    if (!calls) return;
+    call(calls);
+  }
+}
+
+// Each warms up in its first turn. Then they make their calls in turns, batch by batch, and each prints.
+const measurements = each.map(measure);
+for (let turn = 0; turn <= Math.max(...each.map(({ batches }) => batches)); turn++) {
+  for (const [at, measurement] of measurements.entries()) {
+    if (turn <= each[at].batches) takeTurn(measurement);
+  }
+}
+measurements.forEach(takeTurn);

@@ -66,10 +66,11 @@ function kernelSwitches() {
  * Yields the number of rounds to run next, and times them until it is resumed. Prints everything at the end.
  *
  * `before` is the resident size before the tasks were created, `resumes()` the sum of the tasks' counts, `visits()` the
- * number of visits of the dispatcher, `copies()` that of texts that were copied on their way. With `threads` the kernel's
- * count is printed.
+ * number of visits of the dispatcher, `copies()` that of texts that were copied on their way, `other()` a second count of
+ * the same resumptions. With `threads` the kernel's count is printed. With `turns` it yields 0 before each batch that counts
+ * and before it prints: it is the turn of others.
  */
-export function* course(settings, { before, resumes, visits, copies, threads }) {
+export function* course(settings, { before, resumes, visits, copies, other, threads, turns }) {
   const rounds = settings.batch / settings.tasks;
   yield 1;
   const after = resident();
@@ -99,9 +100,24 @@ export function* course(settings, { before, resumes, visits, copies, threads }) 
   globalThis.gc?.();
 
   const samples = [];
-  const first = { resumes: resumes(), visits: visits?.(), copies: copies?.(), kernel: kernelSwitches() };
-  for (let i = 0; i < settings.batches; i++) samples.push(yield* timed(rounds));
-  const last = { resumes: resumes(), visits: visits?.(), copies: copies?.(), kernel: kernelSwitches() };
+  const counters = { resumes, visits, copies, other, kernel: kernelSwitches };
+  const read = () => Object.entries(counters).map(([name, counter]) => [name, counter?.() ?? 0]);
+  const counts = Object.fromEntries(Object.keys(counters).map((name) => [name, 0]));
+  while (samples.length < settings.batches) {
+    if (turns) {
+      yield 0;
+      // The others had the caches.
+      yield Math.ceil(rounds / 8);
+    }
+    const earlier = read();
+    do samples.push(yield* timed(rounds));
+    while (!turns && samples.length < settings.batches);
+    for (const [at, [name, count]] of read().entries()) counts[name] += count - earlier[at][1];
+  }
+  if (other && counts.other !== counts.resumes) {
+    leave(`fail one side counted ${counts.resumes} calls and the other ${counts.other}`);
+  }
+  if (turns) yield 0;
 
   // One event is a round: reading the clock at each resumption would cost more than some of the switches.
   const events = Math.ceil(settings.singles / settings.tasks);
@@ -123,10 +139,10 @@ export function* course(settings, { before, resumes, visits, copies, threads }) 
     ...pairs.map((pair) => `pair ${pair}`),
     ...singles.map((single) => `single ${settings.tasks} ${single}`),
     `count switches ${settings.batch * settings.batches}`,
-    `count resumes ${last.resumes - first.resumes}`,
-    ...(visits ? [`count dispatcher ${last.visits - first.visits}`] : []),
-    ...(copies ? [`count copies ${last.copies - first.copies}`] : []),
-    ...(threads ? [`count kernel ${last.kernel - first.kernel}`] : []),
+    `count resumes ${counts.resumes}`,
+    ...(visits ? [`count dispatcher ${counts.visits}`] : []),
+    ...(copies ? [`count copies ${counts.copies}`] : []),
+    ...(threads ? [`count kernel ${counts.kernel}`] : []),
     "end",
   ];
   print(`${lines.join("\n")}\n`);

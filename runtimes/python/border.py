@@ -171,34 +171,49 @@ RUNTIMES = {"ctypes": through_ctypes, "cffi": through_cffi}
 
 
 def measure(settings, counts, mechanisms):
-    """Makes the calls of one measurement."""
+    """The course of one measurement, and what makes its calls."""
     if settings.mechanism not in mechanisms:
         leave(f"fail unknown mechanism: {settings.mechanism}")
-    call = mechanisms[settings.mechanism]
-    c_before, python_before = counts()[0], entered
 
-    def both():
-        in_c, in_python = counts()[0] - c_before, entered - python_before
-        if settings.mechanism != "back":
-            return in_c + in_python
-        if in_c != in_python:
-            leave(f"fail the callee counted {in_c} calls and Python {in_python}")
-        return in_python
+    def in_python():
+        return entered
 
+    def in_native():
+        return counts()[0]
+
+    def in_either():
+        return counts()[0] + entered
+
+    # A callback enters both.
+    sides = (in_native, in_python) if settings.mechanism == "back" else (in_either, None)
     # Callbacks of ctypes and cffi get bytes, whose copies nobody counts.
     uncounted = settings.runtime in RUNTIMES and settings.mechanism == "up-text"
     copies = None if uncounted else lambda: counts()[1]
-    for calls in course(settings, resident(), both, copies=copies):
+    measured = course(settings, resident(), sides[0], copies=copies, other=sides[1], turns=True)
+    return measured, mechanisms[settings.mechanism]
+
+
+def take_turn(measured, call):
+    """Makes the calls of a measurement until it is the turn of others."""
+    for calls in measured:
+        if calls == 0:
+            return
         call(calls)
 
 
 def main(measurements):
-    """Makes the calls of each measurement."""
+    """Warms each measurement up, makes their calls in turns, batch by batch, and lets each print."""
     runtime = measurements[0].runtime
     name = EXTENSIONS.get(runtime)
     counts, mechanisms = through_extension(name) if name else RUNTIMES[runtime]()
-    for settings in measurements:
-        measure(settings, counts, mechanisms)
+    turns = [(settings.batches, measure(settings, counts, mechanisms)) for settings in measurements]
+    # The first turn is the warm-up.
+    for turn in range(max(batches for batches, _ in turns) + 1):
+        for batches, measurement in turns:
+            if turn <= batches:
+                take_turn(*measurement)
+    for _, measurement in turns:
+        take_turn(*measurement)
 
 
 if __name__ == "__main__":

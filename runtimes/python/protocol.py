@@ -55,12 +55,15 @@ def kernel_switches():
     return usage.ru_nvcsw + usage.ru_nivcsw
 
 
-def course(settings, before, resumes, dispatched=None, threads=False, copies=None, versions=(), note=None):
+def course(
+    settings, before, resumes, dispatched=None, threads=False, copies=None, versions=(), note=None, other=None, turns=False
+):
     """Yields the number of rounds to run next, and times them until it is resumed. Prints everything at the end.
 
     `before` is the resident size before the tasks were created, `resumes()` the sum of the tasks' counts, and
     `dispatched()` the number of visits of the dispatcher. With `threads` the kernel's count is printed,
-    with `copies()` that of texts that were copied on their way.
+    with `copies()` that of texts that were copied on their way. `other()` is a second count of the same resumptions. With
+    `turns` it yields 0 before each batch that counts and before it prints: it is the turn of others.
     """
     rounds = settings.batch // settings.tasks
     yield 1
@@ -83,16 +86,25 @@ def course(settings, before, resumes, dispatched=None, threads=False, copies=Non
         previous = min(times)
     ended = "steady" if calm >= 2 else "limit"
 
-    samples = [0] * settings.batches
-    counted, kernel, visits = resumes(), kernel_switches(), dispatched() if dispatched else 0
-    copied = copies() if copies else 0
-    for batch in range(settings.batches):
-        start = now()
-        yield rounds
-        samples[batch] = now() - start
-    counted, kernel = resumes() - counted, kernel_switches() - kernel
-    visits = dispatched() - visits if dispatched else 0
-    copied = copies() - copied if copies else 0
+    counters = [resumes, kernel_switches, *(counter or int for counter in (dispatched, copies, other))]
+    samples, counts = [0] * settings.batches, [0] * len(counters)
+    in_turn = 1 if turns else settings.batches
+    for first in range(0, settings.batches, in_turn):
+        if turns:
+            yield 0
+            # The others had the caches.
+            yield rounds // 8 + 1
+        earlier = [counter() for counter in counters]
+        for batch in range(first, first + in_turn):
+            start = now()
+            yield rounds
+            samples[batch] = now() - start
+        counts = [count + counter() - before for count, counter, before in zip(counts, counters, earlier)]
+    counted, kernel, visits, copied, counted_again = counts
+    if other and counted_again != counted:
+        leave(f"fail one side counted {counted} calls and the other {counted_again}")
+    if turns:
+        yield 0
 
     # One event is a round: reading the clock at each resumption would cost more than some of the switches.
     events = -(-settings.singles // settings.tasks)

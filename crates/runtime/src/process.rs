@@ -124,6 +124,9 @@ impl Running {
         let mut end = ProgramEnd::default();
         let (mut lines, mut tail, mut open) = (0, Tail::default(), [true, true]);
         loop {
+            // The end of a program that has closed its pipes follows at once.
+            let closed = open == [false, false];
+            let look = if closed { Duration::from_millis(1) } else { LOOK };
             let descriptors = [out.as_raw_fd(), err.as_raw_fd()];
             let mut polls = [0, 1].map(|at| libc::pollfd {
                 fd: if open[at] { descriptors[at] } else { -1 },
@@ -131,7 +134,7 @@ impl Running {
                 revents: 0,
             });
             // SAFETY: two valid entries.
-            let ready = unsafe { libc::poll(polls.as_mut_ptr(), 2, LOOK.as_millis() as i32) };
+            let ready = unsafe { libc::poll(polls.as_mut_ptr(), 2, look.as_millis() as i32) };
             if ready < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
                 return Err(io::Error::last_os_error());
             }
@@ -173,9 +176,6 @@ impl Running {
                 let status = self.tree.end().status;
                 end.fate = fate.or_else(|| bad_end(status));
                 return Ok(end);
-            }
-            if closed {
-                std::thread::sleep(Duration::from_millis(1));
             }
         }
     }

@@ -61,13 +61,15 @@ impl Plan {
         Self { seed: 0, epochs, batch_ns: 300e3, epoch_ns, warm_ms, singles, iterations: None, time }
     }
 
-    /// The same for borders: there are many, and most calls are shorter than a reading of the clock.
+    /// The same for borders: most calls are shorter than a reading of the clock, and there are many rows, so batches and
+    /// warm-up are short. Of twelve processes two may be slow without widening the interval.
     pub fn borders(quick: bool, thorough: bool) -> Self {
-        let usual = Self::usual(quick, thorough, false);
-        if quick || thorough {
-            return Self { singles: 0, ..usual };
+        let usual = Self { singles: 0, ..Self::usual(quick, thorough, false) };
+        match (quick, thorough) {
+            (true, _) => Self { batch_ns: 100e3, epoch_ns: 6e6, ..usual },
+            (_, true) => usual,
+            _ => Self { epochs: 12, batch_ns: 100e3, epoch_ns: 4e6, warm_ms: (3, 150), ..usual },
         }
-        Self { epoch_ns: 10e6, warm_ms: (15, 150), singles: 0, ..usual }
     }
 }
 
@@ -356,7 +358,7 @@ impl Session {
             let said = run(&self.rows, &short, short_warm(1, plan))?;
             group.iter().zip(&said).for_each(|(&at, said)| fit(&mut self.rows[at], plan, said));
         }
-        let said = run(&self.rows, &|row| long(row, plan), plan.warm_ms)?;
+        let said = run(&self.rows, &|row| long(row, plan), long_warm(&self.rows[group[0]], plan))?;
         group.iter().zip(said).for_each(|(&at, said)| self.rows[at].epochs.push(said));
         Ok(())
     }
@@ -491,6 +493,9 @@ fn short_warm(tasks: u64, plan: &Plan) -> (u64, u64) {
     if tasks >= MANY { (0, 1) } else { (1, plan.warm_ms.1) }
 }
 
+/// The calls of a batch share what the batch itself costs: a reading of the clock, or that a thread is woken that makes them.
+const FEWEST_CALLS: u64 = 20;
+
 /// Chooses the batches of a row by what a short run said.
 fn fit(row: &mut Row, plan: &Plan, said: &Transcript) {
     let times: Vec<f64> = said.samples.iter().map(|sample| sample.ns / sample.switches as f64).collect();
@@ -498,6 +503,9 @@ fn fit(row: &mut Row, plan: &Plan, said: &Transcript) {
     row.guess = ns;
     let rounds = |switches: f64| ((switches / row.tasks as f64).ceil() as u64).max(1) * row.tasks;
     row.batch = rounds(plan.batch_ns / ns);
+    if row.runtime.is_border() {
+        row.batch = row.batch.max(FEWEST_CALLS);
+    }
     match plan.iterations {
         None => {
             let fewest = if row.batch as f64 * ns > 20e6 { 6 } else { 20 };
@@ -520,7 +528,7 @@ fn fit(row: &mut Row, plan: &Plan, said: &Transcript) {
 
 /// One epoch of a row.
 fn visit(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Result<(), Halt> {
-    let said = run_one(row, &long(row, plan), plan.warm_ms, setting, stop)?;
+    let said = run_one(row, &long(row, plan), long_warm(row, plan), setting, stop)?;
     row.epochs.push(said);
     Ok(())
 }
@@ -529,6 +537,12 @@ fn visit(row: &mut Row, plan: &Plan, setting: &Setting, stop: &AtomicBool) -> Re
 fn long(row: &Row, plan: &Plan) -> Asked {
     let singles = if row.tasks >= MANY { 0 } else { plan.singles };
     asked(row, row.batches, row.batch, singles)
+}
+
+/// The warm-up of an epoch.
+fn long_warm(row: &Row, plan: &Plan) -> (u64, u64) {
+    let least = row.runtime.warm_min_ms;
+    (plan.warm_ms.0.max(least), plan.warm_ms.1.max(least))
 }
 
 fn asked(row: &Row, batches: u64, batch: u64, singles: u64) -> Asked {

@@ -135,9 +135,12 @@ pub struct Runtime {
     /// Additional environment variables for build and run.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Whether one process measures several mechanisms, one after the other.
+    /// Whether one process measures several mechanisms, in turns.
     #[serde(default)]
     pub together: bool,
+    /// The least warm-up in milliseconds, where a compiler replaces its own code several times.
+    #[serde(default)]
+    pub warm_min_ms: u64,
     /// Resident bytes with two tasks, rounded up.
     pub base_bytes: u64,
     /// How its tasks switch.

@@ -65,7 +65,8 @@ fn every_runtime_that_is_present_speaks_the_protocol() {
                 row
             });
             let rows: Vec<Row> = rows.collect();
-            let ask = |batch| Asked { tasks: 1, batches: 5, batch, singles: 0, tolerance: 0.0 };
+            // Rows with fewer batches must not be printed before those with more.
+            let ask = |batch| Asked { tasks: 1, batches: 7 - batch % 4, batch, singles: 0, tolerance: 0.0 };
             let asked: Vec<Asked> = (40..).take(rows.len()).map(ask).collect();
             match once_together(&rows.iter().collect::<Vec<_>>(), &asked, &setting) {
                 Ok(said) => assert_eq!(said.len(), rows.len(), "{}", runtime.id),
@@ -139,6 +140,7 @@ fn row(folder: &Path, script: &str) -> Row {
         kind: Kind::Thread,
         needs: Vec::new(),
         together: false,
+        warm_min_ms: 0,
         version: Vec::new(),
         build: Vec::new(),
         run: vec!["./program".into()],

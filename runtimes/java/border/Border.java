@@ -1,4 +1,5 @@
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.function.LongConsumer;
 
 /** Calls from Java to C and from C to Java. */
@@ -83,25 +84,37 @@ final class Border {
         }
     }
 
-    /** Both sides' counts. */
+    /** The calls of one mechanism, and what both sides counted of them. */
     private static final class Calls extends Meter {
+        private final LongConsumer call;
         private final boolean isCallback;
-        /** The counts of C and Java before. */
-        private final long[] before = {entered(), called};
         private long made;
+        private long counted;
+        private long copied;
 
-        Calls(boolean isCallback) {
+        Calls(LongConsumer call, boolean isCallback) {
             super(1);
+            this.call = call;
             this.isCallback = isCallback;
+        }
+
+        void make(long calls) {
+            long enteredBefore = entered();
+            long calledBefore = called;
+            long copiedBefore = Border.copied() + copies;
+            call.accept(calls);
+            made += calls;
+            copied += Border.copied() + copies - copiedBefore;
+            long inC = entered() - enteredBefore;
+            long inJava = called - calledBefore;
+            // A callback enters both.
+            if (isCallback && inC != inJava) Protocol.leave("fail C counted " + inC + " calls and Java " + inJava);
+            counted += isCallback ? inC : inC + inJava;
         }
 
         @Override
         long sum() {
-            long inC = entered() - before[0];
-            long inJava = called - before[1];
-            if (!isCallback) return inC + inJava;
-            if (inC != inJava) Protocol.leave("fail C counted " + inC + " calls and Java " + inJava);
-            return inJava;
+            return counted;
         }
 
         @Override
@@ -111,7 +124,7 @@ final class Border {
 
         @Override
         long copies() {
-            return copied() + copies;
+            return copied;
         }
 
         @Override
@@ -120,22 +133,21 @@ final class Border {
         }
     }
 
-    private static void measure(Settings settings) throws Exception {
+    private static Protocol begin(Settings settings) throws Exception {
         var before = Protocol.residentBytes();
         var mechanism = settings.mechanism();
         var call = settings.runtime().equals("panama") ? panama(mechanism) : jni(mechanism);
         if (call == null) Protocol.leave("fail unknown mechanism: " + mechanism);
-        var counts = new Calls(mechanism.equals("back"));
-        Protocol.measure(settings, counts, before, calls -> {
-            call.accept(calls);
-            counts.made += calls;
-        });
+        var calls = new Calls(call, mechanism.equals("back"));
+        return new Protocol(settings, calls, before, calls::make);
     }
 
     public static void main(String[] arguments) throws Exception {
         System.load(Path.of("border.so").toAbsolutePath().toString());
         open();
-        for (var settings : Settings.each(arguments)) measure(settings);
+        var courses = new ArrayList<Protocol>();
+        for (var settings : Settings.each(arguments)) courses.add(begin(settings));
+        Protocol.takeTurns(courses);
         Runtime.getRuntime().halt(0);
     }
 }

@@ -2,6 +2,7 @@
 
 #include <jni.h>
 #include <pthread.h>
+#include <semaphore.h>
 
 // The same functions as for Python. A text that the virtual machine copied is at another address than what it handed over.
 #include "callee.c"
@@ -67,26 +68,35 @@ JNIEXPORT void JAVA(upText)(JNIEnv *env, jclass class, jlong calls) {
     }
 }
 
-struct attached {
-    JavaVM *machine;
-    jlong calls;
-};
+// A thread that the virtual machine does not know, which is attached for each call. It lives as long as the process: to make
+// one for each batch would take as long as several calls.
+static JavaVM *machine;
+static jlong wanted;
+static sem_t asked, answered;
 
-// A thread that the virtual machine does not know is attached for each call.
-static void *attached(void *of) {
-    struct attached *it = of;
-    for (; it->calls > 0; it->calls--) {
-        JNIEnv *env;
-        if ((*it->machine)->AttachCurrentThread(it->machine, (void **)&env, NULL) != JNI_OK) return NULL;
-        (*env)->CallStaticVoidMethod(env, border, callee);
-        (*it->machine)->DetachCurrentThread(it->machine);
+static void *attached(void *nothing) {
+    for (;;) {
+        sem_wait(&asked);
+        for (; wanted > 0; wanted--) {
+            JNIEnv *env;
+            if ((*machine)->AttachCurrentThread(machine, (void **)&env, NULL) != JNI_OK) break;
+            (*env)->CallStaticVoidMethod(env, border, callee);
+            (*machine)->DetachCurrentThread(machine);
+        }
+        sem_post(&answered);
     }
-    return NULL;
+    return nothing;
 }
 
 JNIEXPORT void JAVA(upAttached)(JNIEnv *env, jclass class, jlong calls) {
-    struct attached it = {.calls = calls};
     pthread_t thread;
-    if ((*env)->GetJavaVM(env, &it.machine) != JNI_OK || pthread_create(&thread, NULL, attached, &it) != 0) return;
-    pthread_join(thread, NULL);
+    if (machine == NULL) {
+        if ((*env)->GetJavaVM(env, &machine) != JNI_OK) return;
+        sem_init(&asked, 0, 0);
+        sem_init(&answered, 0, 0);
+        pthread_create(&thread, NULL, attached, NULL);
+    }
+    wanted = calls;
+    sem_post(&asked);
+    sem_wait(&answered);
 }

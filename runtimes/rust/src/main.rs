@@ -14,7 +14,8 @@ use protocol::{Params, skip};
 
 fn main() {
     // Tasks of some runtimes must live until the process exits.
-    let params: &'static Params = Box::leak(Box::new(Params::read()));
+    let each: &'static [Params] = Params::each().leak();
+    let params = &each[0];
     match (params.runtime.as_str(), params.mechanism.as_str()) {
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
         ("own", _) => own::run(params),
@@ -25,13 +26,13 @@ fn main() {
         ("tokio", "yield") => tokio_tasks::run_yield(params),
         ("tokio", "channel") => tokio_tasks::run_channel(params),
         ("rust-thread", "park") => park::run(params),
-        ("image", _) => border::run_image(params),
-        ("shared-library", _) => border::run_shared(params),
-        ("trait-object", _) => border::run_trait(params),
+        ("image", _) => border::run(each, "Rust", border::image),
+        ("shared-library", _) => border::run(each, "Rust", border::shared),
+        ("trait-object", _) => border::run(each, "Rust", border::trait_object),
         #[cfg(feature = "wasmtime")]
-        ("wasmtime", _) => border::wasm::run(params),
+        ("wasmtime", _) => border::run(each, "wasmtime 48", border::wasm::open),
         #[cfg(feature = "wasmtime")]
-        ("component", _) => border::wasm::component::run(params),
+        ("component", _) => border::run(each, "wasmtime 48", border::wasm::component::open),
         (runtime, mechanism) => skip(&format!("{runtime} has no mechanism {mechanism}")),
     }
 }

@@ -11,14 +11,26 @@ pub struct Params {
     pub mechanism: String,
     pub tasks: usize,
     batches: usize,
-    batch: u64,
+    pub batch: u64,
     warm_min: Duration,
     warm_max: Duration,
     pub singles: usize,
 }
 
 impl Params {
-    pub fn read() -> Self {
+    /// The parameters of each measurement: a value with commas is a list with one for each.
+    pub fn each() -> Vec<Self> {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let pairs = arguments.iter().filter_map(|argument| argument.split_once('='));
+        let lists: Vec<(&str, Vec<&str>)> =
+            pairs.map(|(key, value)| (key, value.split(',').collect())).collect();
+        let most = lists.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
+        let one =
+            |at: usize| lists.iter().map(move |(key, values)| (*key, *values.get(at).unwrap_or(&values[0])));
+        (0..most).map(|at| Self::read(one(at))).collect()
+    }
+
+    fn read<'a>(values: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let mut params = Self {
             runtime: String::new(),
             mechanism: String::new(),
@@ -29,8 +41,7 @@ impl Params {
             warm_max: Duration::from_millis(500),
             singles: 0,
         };
-        for argument in std::env::args().skip(1) {
-            let Some((key, value)) = argument.split_once('=') else { continue };
+        for (key, value) in values {
             let number =
                 || value.parse::<u64>().unwrap_or_else(|_| fail(&format!("{key}={value} is not a number")));
             match key {
@@ -62,7 +73,8 @@ pub fn fail(why: &str) -> ! {
     leave(&format!("tollgate-runtime 1\nfail {why}\nend\n"))
 }
 
-fn leave(text: &str) -> ! {
+/// Prints the text, and exits.
+pub fn leave(text: &str) -> ! {
     let mut out = std::io::stdout().lock();
     let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     std::process::exit(i32::from(done.is_err()))
@@ -163,15 +175,13 @@ impl<'p> Course<'p> {
     /// The number of rounds to run now; `None` at the end. `counts` is called outside the clock.
     #[inline(never)]
     pub fn begin(&mut self, mut counts: impl FnMut() -> Counts) -> Option<u64> {
-        if let Stage::Warming { steady } = self.stage {
-            let spent = self.warm_began.elapsed();
-            let done = steady >= 2 && spent >= self.params.warm_min;
-            if done || spent >= self.params.warm_max && !self.warm.is_empty() {
-                self.steady = steady >= 2;
-                self.stage = Stage::Sampling;
-                self.first = counts();
-                self.first_kernel = kernel_switches();
-            }
+        if let Stage::Warming { steady } = self.stage
+            && self.is_warm()
+        {
+            self.steady = steady >= 2;
+            self.stage = Stage::Sampling;
+            self.first = counts();
+            self.first_kernel = kernel_switches();
         }
         if let (Stage::Sampling, Some(counted)) = (&self.stage, &mut self.counted) {
             counted.push(counts().resumes);
@@ -185,6 +195,14 @@ impl<'p> Course<'p> {
         clock::reset_float_control();
         self.start = clock::now();
         Some(rounds)
+    }
+
+    /// Whether the next batch will be a sample.
+    pub fn is_warm(&self) -> bool {
+        let Stage::Warming { steady } = self.stage else { return true };
+        let spent = self.warm_began.elapsed();
+        let done = steady >= 2 && spent >= self.params.warm_min;
+        done || spent >= self.params.warm_max && !self.warm.is_empty()
     }
 
     /// Call it when the rounds have run.
@@ -225,6 +243,11 @@ impl<'p> Course<'p> {
 
     /// Prints everything and exits. `singles` contains the ticks of single switches.
     pub fn finish(self, version: &str, notes: &[String], singles: &[u64], dispatches: bool) -> ! {
+        leave(&self.transcript(version, notes, singles, dispatches))
+    }
+
+    /// Everything that is printed at the end.
+    pub fn transcript(self, version: &str, notes: &[String], singles: &[u64], dispatches: bool) -> String {
         // The rate of the counter over the whole measurement.
         let ticks = (clock::now() - self.first_tick) as f64;
         let ns = self.started.elapsed().as_nanos() as f64 / ticks;
@@ -266,7 +289,7 @@ impl<'p> Course<'p> {
             let _ = writeln!(text, "note {note}");
         }
         text.push_str("end\n");
-        leave(&text)
+        text
     }
 }
 

@@ -2,8 +2,8 @@
 
 pub mod component;
 
-use super::eight;
-use crate::protocol::{Counts, Course, Params, fail, resident};
+use super::{Border, Entered, eight};
+use crate::protocol::{Params, fail};
 use std::hint::black_box;
 use wasmtime::{Caller, Engine, Instance, Linker, Memory, Module, Store, TypedFunc, WasmParams, WasmResults};
 
@@ -70,17 +70,6 @@ struct Host {
     memory: Option<Memory>,
 }
 
-impl Host {
-    /// The counts of both sides. If each call enters both, they must be equal.
-    fn counts(&self, is_back: bool, entered_inside: u64, copied_inside: u64) -> Counts {
-        if is_back && entered_inside != self.entered {
-            fail(&format!("WebAssembly counted {entered_inside} calls and the host {}", self.entered));
-        }
-        let resumes = if is_back { entered_inside } else { entered_inside + self.entered };
-        Counts { resumes, copies: Some(self.copied + copied_inside), ..Counts::default() }
-    }
-}
-
 type Eight = (i64, i64, i64, i64, i64, i64, i64, i64);
 
 fn linker(engine: &Engine) -> wasmtime::Result<Linker<Host>> {
@@ -108,18 +97,15 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Host>> {
     Ok(linker)
 }
 
-/// An instance of the module, and one mechanism that calls it.
-struct Guest<'p> {
-    params: &'p Params,
-    before: u64,
+/// An instance of the module.
+struct Guest {
     store: Store<Host>,
     instance: Instance,
     memory: Memory,
 }
 
-impl<'p> Guest<'p> {
-    fn new(params: &'p Params) -> wasmtime::Result<Self> {
-        let before = resident();
+impl Guest {
+    fn new() -> wasmtime::Result<Self> {
         let engine = Engine::default();
         let module = Module::new(&engine, MODULE)?;
         let mut store = Store::new(&engine, Host::default());
@@ -129,40 +115,43 @@ impl<'p> Guest<'p> {
         };
         memory.write(&mut store, 0, &[b'x'; 100])?;
         store.data_mut().memory = Some(memory);
-        Ok(Self { params, before, store, instance, memory })
+        Ok(Self { store, instance, memory })
     }
 
     fn function<P: WasmParams, R: WasmResults>(&mut self, name: &str) -> TypedFunc<P, R> {
         or_fail(self.instance.get_typed_func(&mut self.store, name))
     }
 
-    fn counts(&self) -> Counts {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&self.memory.data(&self.store)[COUNTER..COUNTER + 8]);
-        self.store.data().counts(self.params.mechanism == "back", u64::from_le_bytes(eight), 0)
-    }
-
-    /// Makes so many calls at a time.
-    #[inline(always)]
-    fn run(mut self, mut calls: impl FnMut(&mut Self, u64)) -> ! {
-        let mut course = Course::new(self.params, self.before);
-        while let Some(rounds) = course.begin(|| self.counts()) {
-            calls(&mut self, rounds);
-            course.end();
-        }
-        course.finish("wasmtime 48", &[], &[], false)
-    }
-
     /// The host calls the module.
-    #[inline(always)]
-    fn down(self, mut call: impl FnMut(&mut Self)) -> ! {
-        self.run(|guest, rounds| (0..rounds).for_each(|_| call(guest)))
+    fn down(self, mut call: impl FnMut(&mut Self) + 'static) -> Box<dyn Border> {
+        let call = move |guest: &mut Self, calls| (0..calls).for_each(|_| call(guest));
+        Box::new(Calling { guest: self, call })
     }
 
     /// A loop of the module calls the host.
-    fn up(mut self, name: &str) -> ! {
+    fn up(mut self, name: &str) -> Box<dyn Border> {
         let again = self.function::<u64, ()>(name);
-        self.run(|guest, rounds| or_fail(again.call(&mut guest.store, rounds)))
+        let call = move |guest: &mut Self, calls| or_fail(again.call(&mut guest.store, calls));
+        Box::new(Calling { guest: self, call })
+    }
+}
+
+/// A guest, and what makes so many calls at a time.
+struct Calling<G, F> {
+    guest: G,
+    call: F,
+}
+
+impl<F: FnMut(&mut Guest, u64)> Border for Calling<Guest, F> {
+    fn call(&mut self, calls: u64) {
+        (self.call)(&mut self.guest, calls);
+    }
+
+    fn entered(&mut self) -> Entered {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&self.guest.memory.data(&self.guest.store)[COUNTER..COUNTER + 8]);
+        let host = self.guest.store.data();
+        Entered { callee: u64::from_le_bytes(eight), caller: host.entered, copies: host.copied }
     }
 }
 
@@ -171,22 +160,22 @@ fn or_fail<T>(result: wasmtime::Result<T>) -> T {
 }
 
 /// Calls into the module, and calls of the module.
-pub fn run(params: &Params) -> ! {
-    let mut guest = or_fail(Guest::new(params));
+pub fn open(params: &Params) -> Box<dyn Border> {
+    let mut guest = or_fail(Guest::new());
     match params.mechanism.as_str() {
         name @ ("down" | "back") => {
             let function = guest.function::<(), ()>(name);
-            guest.down(|guest| or_fail(function.call(&mut guest.store, ())))
+            guest.down(move |guest| or_fail(function.call(&mut guest.store, ())))
         }
         "down-8" => {
             let function = guest.function::<Eight, i64>("down_eight");
             let numbers: Eight = eight().into();
-            guest.down(|guest| _ = black_box(or_fail(function.call(&mut guest.store, numbers))))
+            guest.down(move |guest| _ = black_box(or_fail(function.call(&mut guest.store, numbers))))
         }
         "down-text" => {
             let function = guest.function::<(u32, u32), ()>("down_text");
             let text = black_box("x".repeat(100));
-            guest.down(|guest| {
+            guest.down(move |guest| {
                 // Outside of what the module calls the host with.
                 const AT: u32 = 256;
                 if guest.memory.write(&mut guest.store, AT as usize, text.as_bytes()).is_err() {

@@ -1,8 +1,8 @@
 //! The same calls between a program and a component: its types and the canonical ABI are between them.
 
-use super::{Eight, Host, functions, or_fail};
-use crate::border::eight;
-use crate::protocol::{Counts, Course, Params, fail, resident};
+use super::{Calling, Eight, Host, functions, or_fail};
+use crate::border::{Border, Entered, eight};
+use crate::protocol::{Params, fail};
 use std::hint::black_box;
 use wasmtime::component::{Component, ComponentNamedList, Instance, Lift, Linker, Lower, TypedFunc};
 use wasmtime::{Engine, Store, StoreContextMut};
@@ -39,19 +39,15 @@ const COMPONENT: &str = concat!(
 );
 
 /// An instance of the component.
-struct Guest<'p> {
-    params: &'p Params,
-    is_back: bool,
-    before: u64,
+struct Guest {
     store: Store<Host>,
     instance: Instance,
     /// What the component counted: calls and texts.
     counted: [TypedFunc<(), (u64,)>; 2],
 }
 
-impl<'p> Guest<'p> {
-    fn new(params: &'p Params, is_back: bool) -> wasmtime::Result<Self> {
-        let before = resident();
+impl Guest {
+    fn new() -> wasmtime::Result<Self> {
         let engine = Engine::default();
         let component = Component::new(&engine, COMPONENT)?;
         let mut linker = Linker::new(&engine);
@@ -61,11 +57,9 @@ impl<'p> Guest<'p> {
         })?;
         let mut store = Store::new(&engine, Host::default());
         let instance = linker.instantiate(&mut store, &component)?;
-        let counted = [
-            instance.get_typed_func(&mut store, "entered")?,
-            instance.get_typed_func(&mut store, "copied")?,
-        ];
-        Ok(Self { params, is_back, before, store, instance, counted })
+        let counted =
+            [instance.get_typed_func(&mut store, "entered")?, instance.get_typed_func(&mut store, "copied")?];
+        Ok(Self { store, instance, counted })
     }
 
     fn function<P, R>(&mut self, name: &str) -> TypedFunc<P, R>
@@ -76,51 +70,52 @@ impl<'p> Guest<'p> {
         or_fail(self.instance.get_typed_func(&mut self.store, name))
     }
 
-    fn counts(&mut self) -> Counts {
-        let [entered, copied] = self.counted.each_ref().map(|count| or_fail(count.call(&mut self.store, ())).0);
-        self.store.data().counts(self.is_back, entered, copied)
-    }
-
     /// Makes so many calls at a time.
-    #[inline(always)]
-    fn run(mut self, mut calls: impl FnMut(&mut Self, u64)) -> ! {
-        let mut course = Course::new(self.params, self.before);
-        while let Some(rounds) = course.begin(|| self.counts()) {
-            calls(&mut self, rounds);
-            course.end();
-        }
-        course.finish("wasmtime 48", &[], &[], false)
+    fn calling(self, call: impl FnMut(&mut Self, u64) + 'static) -> Box<dyn Border> {
+        Box::new(Calling { guest: self, call })
     }
 
     /// The host calls the component.
-    #[inline(always)]
-    fn down(self, mut call: impl FnMut(&mut Self)) -> ! {
-        self.run(|guest, rounds| (0..rounds).for_each(|_| call(guest)))
+    fn down(self, mut call: impl FnMut(&mut Self) + 'static) -> Box<dyn Border> {
+        self.calling(move |guest, calls| (0..calls).for_each(|_| call(guest)))
+    }
+}
+
+impl<F: FnMut(&mut Guest, u64)> Border for Calling<Guest, F> {
+    fn call(&mut self, calls: u64) {
+        (self.call)(&mut self.guest, calls);
+    }
+
+    fn entered(&mut self) -> Entered {
+        let Guest { store, counted, .. } = &mut self.guest;
+        let [callee, copies] = counted.each_ref().map(|count| or_fail(count.call(&mut *store, ())).0);
+        let host = store.data();
+        Entered { callee, caller: host.entered, copies: host.copied + copies }
     }
 }
 
 /// Calls into the component, and calls of the component.
-pub fn run(params: &Params) -> ! {
+pub fn open(params: &Params) -> Box<dyn Border> {
     let call = params.mechanism.as_str();
-    let mut guest = or_fail(Guest::new(params, call == "back"));
+    let mut guest = or_fail(Guest::new());
     match call {
         "down" | "back" => {
             let function = guest.function::<(), ()>(call);
-            guest.down(|guest| or_fail(function.call(&mut guest.store, ())))
+            guest.down(move |guest| or_fail(function.call(&mut guest.store, ())))
         }
         "down-8" => {
             let function = guest.function::<Eight, (i64,)>("down-eight");
             let numbers: Eight = eight().into();
-            guest.down(|guest| _ = black_box(or_fail(function.call(&mut guest.store, numbers))))
+            guest.down(move |guest| _ = black_box(or_fail(function.call(&mut guest.store, numbers))))
         }
         "down-text" => {
             let text: &'static str = String::leak(black_box("x".repeat(100)));
             let function = guest.function::<(&str,), ()>("down-text");
-            guest.down(|guest| or_fail(function.call(&mut guest.store, (text,))))
+            guest.down(move |guest| or_fail(function.call(&mut guest.store, (text,))))
         }
         "up" => {
             let again = guest.function::<(u64,), ()>("up");
-            guest.run(|guest, rounds| or_fail(again.call(&mut guest.store, (rounds,))))
+            guest.calling(move |guest, calls| or_fail(again.call(&mut guest.store, (calls,))))
         }
         other => fail(&format!("unknown mechanism: {other}")),
     }
