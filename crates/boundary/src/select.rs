@@ -75,7 +75,7 @@ fn family(id: &str) -> &str {
 fn nearest(ids: &[&str], typed: &str) -> Option<String> {
     let whole = typed.trim_end_matches('/');
     let continues = |id: &&str| id.strip_prefix(whole).is_some_and(|rest| rest.starts_with('/'));
-    if whole.contains('/') && ids.iter().any(|id| continues(id)) {
+    if whole.contains('/') && ids.iter().any(continues) {
         return Some(format!("{whole}/*"));
     }
     let mechanism = |id: &str| id.split('/').next_back().unwrap_or_default().len();

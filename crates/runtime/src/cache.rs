@@ -27,11 +27,14 @@ pub struct Cache {
 /// some of these take a third of a second to start.
 type Versions = BTreeMap<(Vec<String>, BTreeMap<String, String>), Vec<u8>>;
 
+/// How a user names the directory: not all commands have an option for it.
+pub const NAMED: &str = "XDG_CACHE_HOME=DIR (or --cache DIR of 'tollgate switch')";
+
 /// Why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The cache is not writable.
-    #[error("the cache {0} cannot be written: {1}; name another directory with --cache DIR")]
+    #[error("the cache {0} cannot be written: {1}; name another directory with {named}", named = NAMED)]
     Cache(PathBuf, #[source] io::Error),
     /// The sources cannot be read.
     #[error("the sources cannot be read: {0}")]

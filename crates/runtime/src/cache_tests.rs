@@ -83,7 +83,10 @@ fn a_cache_that_is_not_a_directory_is_an_error_with_a_remedy() {
     fs::write(root.path().join("file"), "").unwrap();
     let cache = Cache::new(root.path().join("file/cache"));
     let error = build(&cache, &runtime, &sources).0.unwrap_err().to_string();
-    assert!(error.contains("file/cache cannot be written") && error.contains("--cache DIR"), "{error}");
+    assert!(
+        error.contains("file/cache cannot be written") && error.contains("XDG_CACHE_HOME=DIR"),
+        "{error}"
+    );
 }
 
 #[test]

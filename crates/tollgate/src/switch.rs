@@ -210,7 +210,10 @@ fn setting(
         None => Room::of(facts.memory_available_bytes.or(facts.memory_bytes), facts.cgroup.memory_max),
     };
     let cache = cache.or_else(Cache::default_dir).ok_or_else(|| {
-        Usage::error("there is no home directory to build runtimes in; name a directory with --cache DIR")
+        let named = tollgate_runtime::cache::NAMED;
+        Usage::error(format!(
+            "there is no home directory to build runtimes in; name a directory with {named}"
+        ))
     })?;
     let absolute = std::path::absolute(&cache)?;
     Ok(Setting {
