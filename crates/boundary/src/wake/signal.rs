@@ -174,7 +174,7 @@ mod tests {
     use std::sync::mpsc;
     use std::thread::JoinHandle;
 
-    /// The measuring thread's end of a row, and the thread that answers until it is told to stop.
+    /// The measuring thread's end of a row, and the thread that answers until `stop` is set.
     struct Answered {
         end: End<Signalfd>,
         number: i32,
