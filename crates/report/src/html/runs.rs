@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use maud::{Markup, html};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use tollgate_record::{Asked, Measurement, Run};
+use tollgate_record::{Asked, Measurement, Per, Run};
 
 /// The most runs of a key beside an axis; of more the looks cannot be told apart in passing.
 const KEYED: usize = 8;
@@ -159,7 +159,8 @@ fn telling(result: &Measurement) -> Vec<String> {
     match &result.asked {
         Asked::Ring(ring) => vec![tasks(ring.procs.into()), Unit::Bytes.show(ring.size as f64)],
         Asked::Scan(scan) => vec![Unit::Bytes.show(scan.size as f64)],
-        Asked::Runtime(of) if of.tasks != 2 => vec![tasks(of.tasks)],
+        // A call into another language has one, always.
+        Asked::Runtime(of) if of.tasks != 2 && result.per != Per::Call => vec![tasks(of.tasks)],
         Asked::Knee(knee) => knee.cache.iter().cloned().collect(),
         Asked::Trap(trap) => {
             let caches = trap.caches.as_ref().map(|caches| format!("{} caches", caches.name()));
@@ -194,14 +195,21 @@ fn name(result: &Measurement) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_record::family::RingAsked;
-    use tollgate_record::{Per, Status};
+    use tollgate_record::Status;
+    use tollgate_record::family::{RingAsked, RuntimeAsked};
 
     #[test]
     fn names_tell_results_apart() {
         let mut result = Measurement::empty("ring/pipe", "host", Per::Switch, Status::Measured);
         result.asked = Asked::Ring(RingAsked { procs: 8, size: 65_536, ..RingAsked::default() });
         assert_eq!(name(&result), "ring/pipe, 8 tasks, 64 KiB");
+        let runtime = |probe, per, tasks| {
+            let asked = Asked::Runtime(RuntimeAsked { tasks, ..RuntimeAsked::default() });
+            name(&Measurement { asked, ..Measurement::empty(probe, "host", per, Status::Measured) })
+        };
+        assert_eq!(runtime("switch/go/goroutine", Per::Switch, 1_000), "switch/go/goroutine, 1,000 tasks");
+        assert_eq!(runtime("switch/go/goroutine", Per::Switch, 2), "switch/go/goroutine");
+        assert_eq!(runtime("ffi/cgo/down", Per::Call, 1), "ffi/cgo/down");
         assert_eq!(name(&Measurement::empty("", "qemu", Per::Trap, Status::Failed)), "(no name), qemu");
     }
 }
