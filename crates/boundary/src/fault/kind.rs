@@ -72,8 +72,8 @@ pub(super) struct Usage {
     major: u64,
     /// Nanoseconds on the CPU.
     ran: u64,
-    /// Nanoseconds of the system's clock.
-    wall: u64,
+    /// Nanoseconds of the system's clock, before and after that was read.
+    wall: [u64; 2],
 }
 
 impl Usage {
@@ -84,16 +84,27 @@ impl Usage {
         if unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) } != 0 {
             return None;
         }
-        let (mut ran, mut wall) = (0, 0);
+        let (mut ran, mut wall) = (0, [0; 2]);
         if with_time {
             let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            wall[0] = monotonic_raw_ns();
             // SAFETY: `time` is a valid place to write to.
             unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
             ran = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-            wall = monotonic_raw_ns();
+            wall[1] = monotonic_raw_ns();
         }
         let count = |count: libc::c_long| u64::try_from(count).unwrap_or_default();
         Some(Self { minor: count(usage.ru_minflt), major: count(usage.ru_majflt), ran, wall })
+    }
+
+    /// Wall time since `before`. It encloses the time on the CPU, however long the thread is interrupted between the clocks.
+    fn wall_since(&self, before: &Self) -> Option<u64> {
+        self.wall[1].checked_sub(before.wall[0])
+    }
+
+    /// Time off the CPU since `before`.
+    fn off_cpu_since(&self, before: &Self) -> Option<u64> {
+        self.wall_since(before)?.checked_sub(self.ran.checked_sub(before.ran)?)
     }
 }
 
@@ -146,10 +157,9 @@ impl<P: Pages> Counted<P> {
                 key if key == MINOR.key => grown(|usage| usage.minor).map(|minor| minor.min(most)),
                 key if key == MAJOR.key => grown(|usage| usage.major).map(|major| major.min(passes)),
                 key if key == OFF_CPU.key => {
-                    let wall = grown(|usage| usage.wall);
-                    wall.zip(grown(|usage| usage.ran)).and_then(|(wall, ran)| wall.checked_sub(ran))
+                    now.zip(before).and_then(|(now, before)| now.off_cpu_since(&before))
                 }
-                key if key == WALL.key => grown(|usage| usage.wall),
+                key if key == WALL.key => now.zip(before).and_then(|(now, before)| now.wall_since(&before)),
                 key if key == MAPPED.key => mapped,
                 _ => self.pages.counted(),
             };
@@ -220,5 +230,20 @@ pub(super) unsafe fn read_each(first: *mut u8, step: usize, touches: usize) {
         // SAFETY: the caller's promise.
         unsafe { ptr::read_volatile(page) };
         page = page.wrapping_add(step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Usage;
+
+    #[test]
+    fn an_interruption_between_the_clocks_is_time_off_the_cpu() {
+        let usage = |ran, wall| Usage { minor: 0, major: 0, ran, wall };
+        // Interrupted for 500 ns between the clocks, before a batch of 300 ns that does not wait.
+        let (before, now) = (usage(100, [1_000, 1_510]), usage(400, [1_800, 1_810]));
+        assert_eq!((now.wall_since(&before), now.off_cpu_since(&before)), (Some(810), Some(510)));
+        let backwards = usage(50, [1_800, 1_810]);
+        assert_eq!(backwards.off_cpu_since(&before), None);
     }
 }
