@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import subprocess
@@ -233,12 +234,31 @@ def test_a_damaged_entry_is_computed_again(tmp_path: Path) -> None:
     log.mkdir()
     store = tmp_path / "store"
     tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
-    (entry,) = store.rglob("*.json")
-    entry.write_bytes(entry.read_bytes().replace(b"25", b"26"))
+    with contextlib.closing(_store.database(store / _store.NAME)) as points:
+        ((body,),) = points.execute("SELECT body FROM points")
+        points.execute("UPDATE points SET body = ?", (body.replace(b"25", b"26"),))
     with pytest.warns(tollgate.SweepWarning, match=r"damaged entries of the store were computed again \(1\)"):
         done = tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
     assert list(done.frame()["square"]) == [25]
     assert done.computed == 1
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda text: b"no database", lambda text: text[:5000], lambda text: text[:4096] + bytes(4096)]
+)
+def test_a_damaged_store_is_kept_and_computed_again(damage: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.mkdir()
+    store = tmp_path / "store"
+    space = {"x": range(14, 114), "log": str(log)}
+    tollgate.sweep(space, counted, store=store)
+    file = store / _store.NAME
+    assert [it.name for it in store.iterdir()] == [_store.NAME], "a log is left"
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.warns(tollgate.SweepWarning, match=r"damaged entries of the store were computed again"):
+        done = tollgate.sweep(space, counted, store=store)
+    assert list(done.frame()["square"]) == [it * it for it in range(14, 114)]
+    assert tollgate.sweep(space, counted, store=store).computed == 0
 
 
 def test_a_point_that_hangs_is_a_row(tmp_path: Path) -> None:

@@ -134,10 +134,12 @@ class Disturbed:
         figure(f"{what}: points that are lost", len(done.failures), most=0)
         lost = [point for point, _ in done.failures]
         finished, function = {}, _store.identity(logged)
+        with contextlib.closing(_store.database(store / _store.NAME)) as points:
+            times = dict(points.execute("SELECT key, finished_ns FROM points"))
         for point in self.space:
-            path = _store.Store(store)._path(_store.key(function, _space.arguments(point), None))
-            asked = _store.canonical(_space.arguments({key: it for key, it in point.items() if key != "log"}))
-            finished[asked] = path.stat().st_mtime_ns if point not in lost else sys.maxsize
+            key = _store.key(function, _space.arguments(point), None)
+            asked = _store.canonical(_space.arguments({name: it for name, it in point.items() if name != "log"}))
+            finished[asked] = times[key] if point not in lost else sys.maxsize
         calls = [json.loads(line) for line in (self.log / "calls").read_text().splitlines()]
         twice = sum(begun > finished[_store.canonical(point)] for begun, point in calls)
         figure(f"{what}: points computed after they were finished", twice, most=0)
@@ -148,7 +150,10 @@ class Disturbed:
 
 def stored(store: Path) -> int:
     """How many points are finished."""
-    return sum(len(os.listdir(it)) for it in store.iterdir())
+    if not (store / _store.NAME).exists():
+        return 0
+    with contextlib.closing(_store.database(store / _store.NAME)) as points:
+        return int(points.execute("SELECT count(*) FROM points").fetchone()[0])
 
 
 def at(store: Path, count: int) -> None:

@@ -1,15 +1,15 @@
-"""Finished points of sweeps, each in a file named after everything that decides its answer."""
+"""Finished points of sweeps, each under a hash of everything that decides its answer."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import inspect
 import json
 import os
+import sqlite3
 import tempfile
-import uuid
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,56 +19,90 @@ from tollgate._errors import UsageError
 
 Rows = list[dict[str, Any]]
 
+NAME = "points.sqlite"
+"""The file of a store."""
+
 
 class Store:
-    """A folder of finished points."""
+    """A folder with a database of finished points: to create a file for each takes longer than to compute some of them."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        """Makes the folder, and checks that it can be written."""
+        """Makes the folder and the database, and checks that they can be written."""
         self.folder = Path(folder)
+        self.damaged: list[str] = []
+        """What was found damaged, and is computed again."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):
                 pass
         except OSError as error:
             raise UsageError(f"the store {self.folder} cannot be written: {error.strerror}; name another one") from error
-        # Several sweeps may write the same point at once. This is cheaper than a random name for each point.
-        self._mark = uuid.uuid4().hex
-        self.damaged: list[str] = []
-        """Entries that were found damaged, and are computed again."""
+        self._points = self._open()
 
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
+    def close(self) -> None:
+        """Leaves the database to others."""
+        self._points.close()
+
+    def _open(self) -> sqlite3.Connection:
+        path = self.folder / NAME
+        try:
+            return database(path)
+        except sqlite3.OperationalError as error:
+            raise UsageError(f"the store {path} cannot be written: {error}; name another one") from error
+        except sqlite3.DatabaseError:
+            return self._replaced()
+
+    def _replaced(self) -> sqlite3.Connection:
+        """A new database in place of a damaged one, which is kept."""
+        path = self.folder / NAME
+        aside = path.with_name(f"{NAME}.damaged")
+        os.replace(path, aside)
+        for behind in ("-wal", "-shm"):
+            path.with_name(NAME + behind).unlink(missing_ok=True)
+        self.damaged.append(str(aside))
+        return database(path)
 
     def get(self, key: str) -> bytes | None:
         """The rows of a finished point, as [`text`] made them."""
-        path = self._path(key)
         try:
-            text = path.read_bytes()
-        except OSError:
+            found = self._points.execute("SELECT digest, body FROM points WHERE key = ?", (key,)).fetchone()
+        except sqlite3.OperationalError as error:
+            raise UsageError(f"the store {self.folder} cannot be read: {error}") from error
+        except sqlite3.DatabaseError:
+            self._points.close()
+            self._points = self._replaced()
             return None
-        digest, _, body = text.partition(b"\n")
-        if hashlib.sha256(body).hexdigest().encode() != digest:
-            self.damaged.append(str(path))
+        if found is None:
             return None
-        return body
+        digest, body = found
+        if hashlib.sha256(body).hexdigest() != digest:
+            self.damaged.append(key)
+            return None
+        return bytes(body)
 
     def put(self, key: str, body: bytes) -> None:
         """Keeps the rows, whole or not at all."""
-        path = self._path(key)
-        unfinished = path.with_name(f"{path.name}.{self._mark}")
-        entry = hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+        entry = (key, hashlib.sha256(body).hexdigest(), body, time.time_ns())
         try:
-            try:
-                unfinished.write_bytes(entry)
-            except FileNotFoundError:
-                path.parent.mkdir(exist_ok=True)
-                unfinished.write_bytes(entry)
-            os.replace(unfinished, path)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
-            raise UsageError(f"the store {self.folder} cannot be written: {path}: {error.strerror}") from error
+            self._points.execute("INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?)", entry)
+        except sqlite3.DatabaseError as error:
+            raise UsageError(f"the store {self.folder} cannot be written: {error}") from error
+
+
+def database(path: Path) -> sqlite3.Connection:
+    """The points that are in a file, which several sweeps may use at once."""
+    # Each statement is a transaction. It is appended to a log, so that a process that is killed loses nothing that it has kept.
+    points = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+    try:
+        points.execute("PRAGMA journal_mode = WAL")
+        points.execute("PRAGMA synchronous = NORMAL")
+        points.execute(
+            "CREATE TABLE IF NOT EXISTS points (key TEXT PRIMARY KEY, digest TEXT, body BLOB, finished_ns INTEGER) WITHOUT ROWID"
+        )
+    except sqlite3.DatabaseError:
+        points.close()
+        raise
+    return points
 
 
 def text(rows: Rows) -> bytes:

@@ -175,10 +175,10 @@ def sweep(
     known = _space.keywords(call)
     if known is not None:
         _space.check(asked, known)
-    kept = _store.Store(store if store is not None else default_store())
     points = list(asked)
     measures = call in ON_HOST if on_host is None else on_host
     with contextlib.ExitStack() as stack:
+        kept = stack.enter_context(contextlib.closing(_store.Store(store if store is not None else default_store())))
         connected = stack.enter_context(fleets.connect(client)) if isinstance(client, str) else client
         lanes = _local(jobs, measures) if connected is None else _cluster(connected, measures)
         for lane in lanes:
