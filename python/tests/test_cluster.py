@@ -79,7 +79,7 @@ def finished(folder: Path) -> set[int]:
     """The points of a store in which each has the square of its x; none before it is made."""
     if not (folder / _store.NAME).exists():
         return set()
-    with contextlib.closing(_store.database(folder / _store.NAME)) as points:
+    with contextlib.closing(_store.database(folder)) as points:
         return {int(json.loads(body)[0]["square"] ** 0.5) for (body,) in points.execute("SELECT body FROM points")}
 
 

@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy
@@ -234,13 +235,29 @@ def test_a_damaged_entry_is_computed_again(tmp_path: Path) -> None:
     log.mkdir()
     store = tmp_path / "store"
     tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
-    with contextlib.closing(_store.database(store / _store.NAME)) as points:
+    with contextlib.closing(_store.database(store)) as points:
         ((body,),) = points.execute("SELECT body FROM points")
         points.execute("UPDATE points SET body = ?", (body.replace(b"25", b"26"),))
     with pytest.warns(tollgate.SweepWarning, match=r"damaged entries of the store were computed again \(1\)"):
         done = tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
     assert list(done.frame()["square"]) == [25]
     assert done.computed == 1
+
+
+def test_sweeps_that_begin_at_once_share_a_new_store(tmp_path: Path) -> None:
+    begin = Barrier(8)
+
+    def use(folder: Path, number: int) -> None:
+        begin.wait()
+        with contextlib.closing(_store.Store(folder)) as store:
+            store.put(str(number), b"body")
+
+    for turn in range(10):
+        folder = tmp_path / str(turn)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(use, [folder] * 8, range(8)))
+        with contextlib.closing(_store.Store(folder)) as store:
+            assert [store.get(str(number)) for number in range(8)] == [b"body"] * 8
 
 
 @pytest.mark.parametrize(
@@ -253,7 +270,7 @@ def test_a_damaged_store_is_kept_and_computed_again(damage: Any, tmp_path: Path)
     space = {"x": range(14, 114), "log": str(log)}
     tollgate.sweep(space, counted, store=store)
     file = store / _store.NAME
-    assert [it.name for it in store.iterdir()] == [_store.NAME], "a log is left"
+    assert not (store / f"{_store.NAME}-wal").exists(), "a log is left"
     file.write_bytes(damage(file.read_bytes()))
     with pytest.warns(tollgate.SweepWarning, match=r"damaged entries of the store were computed again"):
         done = tollgate.sweep(space, counted, store=store)
@@ -284,6 +301,7 @@ def test_a_measurement_of_the_host_is_alone_and_names_it(tmp_path: Path) -> None
         ({"space": {"iterations": range(1_000_000)}}, "the space has 1,000,000 points: confirm with yes=True"),
         ({"space": {}, "run": "riscv.tarp"}, "there is no function 'riscv.tarp'"),
         ({"space": {"kernel": ["full"]}, "store": "/proc/no"}, "the store /proc/no cannot be written"),
+        ({"space": {"kernel": ["full"]}, "store": "/proc/self"}, "the store /proc/self cannot be written"),
         ({"space": {"kernel": []}}, "'kernel' has no values"),
         ({"space": [1, 2]}, "a point is a mapping of keys to values"),
         ({"space": {"kernel": ["full"]}, "run": 3}, "there is no function 3"),

@@ -134,7 +134,7 @@ class Disturbed:
         figure(f"{what}: points that are lost", len(done.failures), most=0)
         lost = [point for point, _ in done.failures]
         finished, function = {}, _store.identity(logged)
-        with contextlib.closing(_store.database(store / _store.NAME)) as points:
+        with contextlib.closing(_store.database(store)) as points:
             times = dict(points.execute("SELECT key, finished_ns FROM points"))
         for point in self.space:
             key = _store.key(function, _space.arguments(point), None)
@@ -152,7 +152,7 @@ def stored(store: Path) -> int:
     """How many points are finished."""
     if not (store / _store.NAME).exists():
         return 0
-    with contextlib.closing(_store.database(store / _store.NAME)) as points:
+    with contextlib.closing(_store.database(store)) as points:
         return int(points.execute("SELECT count(*) FROM points").fetchone()[0])
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import inspect
 import json
 import os
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +21,8 @@ Rows = list[dict[str, Any]]
 
 NAME = "points.sqlite"
 """The file of a store."""
+COLUMNS = "key TEXT PRIMARY KEY, digest BLOB, body BLOB, finished_ns INTEGER"
+"""Of a point: its key, the SHA-256 of the body, its rows, and when it was kept, in nanoseconds since 1970."""
 
 
 class Store:
@@ -33,34 +35,25 @@ class Store:
         """What was found damaged, and is computed again."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.folder):
-                pass
-        except OSError as error:
-            raise UsageError(f"the store {self.folder} cannot be written: {error.strerror}; name another one") from error
-        self._points = self._open()
+            self._points = database(self.folder)
+        except (OSError, sqlite3.OperationalError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise UsageError(f"the store {self.folder} cannot be written: {why}; name another one") from error
+        except sqlite3.DatabaseError:
+            self._begin_anew()
 
     def close(self) -> None:
         """Leaves the database to others."""
         self._points.close()
 
-    def _open(self) -> sqlite3.Connection:
-        path = self.folder / NAME
-        try:
-            return database(path)
-        except sqlite3.OperationalError as error:
-            raise UsageError(f"the store {path} cannot be written: {error}; name another one") from error
-        except sqlite3.DatabaseError:
-            return self._replaced()
-
-    def _replaced(self) -> sqlite3.Connection:
-        """A new database in place of a damaged one, which is kept."""
-        path = self.folder / NAME
-        aside = path.with_name(f"{NAME}.damaged")
-        os.replace(path, aside)
+    def _begin_anew(self) -> None:
+        """Puts a damaged database aside."""
+        file, aside = self.folder / NAME, self.folder / f"{NAME}.damaged"
+        os.replace(file, aside)
         for behind in ("-wal", "-shm"):
-            path.with_name(NAME + behind).unlink(missing_ok=True)
+            (self.folder / (NAME + behind)).unlink(missing_ok=True)
         self.damaged.append(str(aside))
-        return database(path)
+        self._points = database(self.folder)
 
     def get(self, key: str) -> bytes | None:
         """The rows of a finished point, as [`text`] made them."""
@@ -70,38 +63,39 @@ class Store:
             raise UsageError(f"the store {self.folder} cannot be read: {error}") from error
         except sqlite3.DatabaseError:
             self._points.close()
-            self._points = self._replaced()
+            self._begin_anew()
             return None
         if found is None:
             return None
         digest, body = found
-        if hashlib.sha256(body).hexdigest() != digest:
+        if not isinstance(body, bytes) or hashlib.sha256(body).digest() != digest:
             self.damaged.append(key)
             return None
-        return bytes(body)
+        return body
 
     def put(self, key: str, body: bytes) -> None:
         """Keeps the rows, whole or not at all."""
-        entry = (key, hashlib.sha256(body).hexdigest(), body, time.time_ns())
+        entry = (key, hashlib.sha256(body).digest(), body, time.time_ns())
         try:
             self._points.execute("INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?)", entry)
         except sqlite3.DatabaseError as error:
             raise UsageError(f"the store {self.folder} cannot be written: {error}") from error
 
 
-def database(path: Path) -> sqlite3.Connection:
-    """The points that are in a file, which several sweeps may use at once."""
-    # Each statement is a transaction. It is appended to a log, so that a process that is killed loses nothing that it has kept.
-    points = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-    try:
-        points.execute("PRAGMA journal_mode = WAL")
-        points.execute("PRAGMA synchronous = NORMAL")
-        points.execute(
-            "CREATE TABLE IF NOT EXISTS points (key TEXT PRIMARY KEY, digest TEXT, body BLOB, finished_ns INTEGER) WITHOUT ROWID"
-        )
-    except sqlite3.DatabaseError:
-        points.close()
-        raise
+def database(folder: Path) -> sqlite3.Connection:
+    """The points that are in a folder, which several sweeps may use at once."""
+    # Two that begin the log at once do not wait for each other: SQLite says that the database is locked.
+    with open(folder / "points.lock", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Each statement is a transaction. It is appended to the log: a process that is killed loses nothing that it has kept.
+        points = sqlite3.connect(folder / NAME, timeout=60, isolation_level=None, check_same_thread=False)
+        try:
+            points.execute("PRAGMA journal_mode = WAL")
+            points.execute("PRAGMA synchronous = NORMAL")
+            points.execute(f"CREATE TABLE IF NOT EXISTS points ({COLUMNS}) WITHOUT ROWID")
+        except sqlite3.DatabaseError:
+            points.close()
+            raise
     return points
 
 
