@@ -144,7 +144,7 @@ fn parts(results: &mut [Measurement], named: &[Option<&NamedPart>], units: &Unit
 }
 
 /// The input of the statistics.
-fn samples(row: &Row) -> ProbeSamples {
+pub(crate) fn samples(row: &Row) -> ProbeSamples {
     let ticks = |ns: f64| (ns * 1e3).round() as u64;
     let epochs = row.epochs.iter().map(|said| {
         let pair = if said.pairs.is_empty() { 0.0 } else { median(&said.pairs) };

@@ -4,6 +4,7 @@
 use crate::cache::{self, BuildError, Cache};
 use crate::needs::{self, Tried};
 use crate::process::{self, Fate, Limits};
+use crate::record;
 use crate::room::Room;
 use crate::sources::Sources;
 use crate::table::{Mechanism, Runtime};
@@ -22,6 +23,7 @@ use tollgate_measure::clock::{Counter, Os, Source};
 use tollgate_measure::local::Local;
 use tollgate_measure::samples::{CoreReading, RunSamples};
 use tollgate_measure::stats::median;
+use tollgate_measure::summary;
 use tollgate_measure::{Site, placement};
 
 /// How to sample.
@@ -31,6 +33,10 @@ pub struct Plan {
     pub seed: u64,
     /// Processes in which each row is measured.
     pub epochs: u32,
+    /// Time for further processes of the rows whose interval is wide after that, the widest first.
+    pub further: Duration,
+    /// Half the width of an interval that is not wide, as a share of the figure.
+    pub target: f64,
     /// Length of a batch in nanoseconds, unless a round is longer.
     pub batch_ns: f64,
     /// Time for the batches of one process, in nanoseconds.
@@ -58,17 +64,33 @@ impl Plan {
             _ => (6, 80.0, (10, 400), 1_000),
         };
         let (epoch_ns, time) = (epoch_ms * 1e6, quick.then_some(QUICK));
-        Self { seed: 0, epochs, batch_ns: 300e3, epoch_ns, warm_ms, singles, iterations: None, time }
+        let (further, target, iterations) = (Duration::ZERO, 0.0, None);
+        Self {
+            seed: 0,
+            epochs,
+            further,
+            target,
+            batch_ns: 300e3,
+            epoch_ns,
+            warm_ms,
+            singles,
+            iterations,
+            time,
+        }
     }
 
     /// The same for borders: most calls are shorter than a reading of the clock, and there are many rows, so batches and
-    /// warm-up are short. Of twelve processes two may be slow without widening the interval.
+    /// warm-up are short. Of nine processes one may be slow without widening the interval; where more are, more are started.
     pub fn borders(quick: bool, thorough: bool) -> Self {
         let usual = Self { singles: 0, ..Self::usual(quick, thorough, false) };
         match (quick, thorough) {
             (true, _) => Self { batch_ns: 100e3, epoch_ns: 6e6, ..usual },
             (_, true) => usual,
-            _ => Self { epochs: 12, batch_ns: 100e3, epoch_ns: 4e6, warm_ms: (3, 150), ..usual },
+            _ => {
+                let further = Duration::from_secs(7);
+                let plan = Self { epochs: 9, further, target: 0.015, ..usual };
+                Self { batch_ns: 100e3, epoch_ns: 4e6, warm_ms: (3, 150), ..plan }
+            }
         }
     }
 }
@@ -200,6 +222,11 @@ impl Row {
         }
     }
 
+    /// Half the width of its interval as a share of its figure, if it has one.
+    fn half_width(&self) -> Option<f64> {
+        Some(summary::headline(&record::samples(self), 1.0)?.relative_half_width())
+    }
+
     /// Keeps the run that found the length of a batch as the only one of an epoch.
     fn keep(&mut self, said: Transcript) {
         (self.batch, self.batches) =
@@ -233,6 +260,35 @@ pub struct Session {
     pub samples: RunSamples,
 }
 
+/// What all epochs of a session share.
+struct Turns<'a> {
+    plan: &'a Plan,
+    setting: &'a Setting,
+    stop: &'a AtomicBool,
+    start: Instant,
+    /// Rows whose turn came, in all epochs; rows that cannot be measured count as well.
+    made: usize,
+    /// How long the planned epochs are likely to take.
+    planned_s: f64,
+    /// What the last row of each mechanism took.
+    costs: BTreeMap<String, Duration>,
+}
+
+impl Turns<'_> {
+    /// The share of the work that is done, as if further processes took all of their time.
+    fn share(&mut self, rows: usize) -> f64 {
+        let spent = self.start.elapsed().as_secs_f64().max(1e-9);
+        if let Some(time) = self.plan.time {
+            return (spent / time.as_secs_f64()).min(1.0);
+        }
+        let share = self.made as f64 / (f64::from(self.plan.epochs) * rows.max(1) as f64);
+        if share <= 1.0 {
+            self.planned_s = spent / share;
+        }
+        (spent / (self.planned_s + self.plan.further.as_secs_f64())).min(1.0)
+    }
+}
+
 /// Receives events, and may stop the session.
 pub type Tell<'a> = &'a mut dyn FnMut(Event<'_>) -> ControlFlow<()>;
 
@@ -255,81 +311,111 @@ impl Session {
     ) -> Result<(), BuildError> {
         self.build(setting, stop, tell)?;
         let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
-        let steps = f64::from(plan.epochs) * self.rows.len().max(1) as f64;
-        let (mut made, start) = (0.0, Instant::now());
-        let mut costs: BTreeMap<String, Duration> = BTreeMap::new();
+        let (start, costs) = (Instant::now(), BTreeMap::new());
+        let mut turns = Turns { plan, setting, stop, start, made: 0, planned_s: 0.0, costs };
         for epoch in 0..plan.epochs {
             self.measure_core(setting);
-            let mut order: Vec<usize> = (0..self.rows.len()).collect();
-            order.shuffle(&mut rng);
-            order.retain(|&at| self.rows[at].state == State::Active);
-            made += (self.rows.len() - order.len()) as f64;
-            let mut apart: Vec<String> = Vec::new();
-            while !order.is_empty() {
-                made += 1.0;
-                let next = if plan.time.is_some() { self.cheapest(&order, &costs) } else { 0 };
-                let at = order.remove(next);
-                let left = plan.time.map(|time| time.saturating_sub(start.elapsed()));
-                if left.is_some_and(|left| left.is_zero()) {
-                    self.rows[at].out_of_time();
-                    continue;
-                }
-                let share = plan.time.map(|time| start.elapsed().as_secs_f64() / time.as_secs_f64());
-                let group = self.group(at, &order, &apart);
-                if group.len() > 1 {
-                    let id = self.rows[at].runtime.id.clone();
-                    if tell(Event::Running(share.unwrap_or(made / steps).min(1.0), &id)).is_break() {
-                        return Ok(());
-                    }
-                    match self.visit_together(&group, epoch == 0, plan, setting, stop) {
-                        Ok(()) => {
-                            made += group.len() as f64 - 1.0;
-                            order.retain(|other| !group.contains(other));
-                            if tell(Event::Measured(self)).is_break() {
-                                return Ok(());
-                            }
-                            continue;
-                        }
-                        Err(Halt::Stopped) => return Ok(()),
-                        // Each in a process of its own, so that only the row whose fault it is fails.
-                        Err(Halt::State(_)) => apart.push(id),
-                    }
-                }
-                let name = match self.rows[at].tasks {
-                    1 => self.rows[at].runtime.row(&self.rows[at].mechanism),
-                    tasks => format!("{}, {tasks} tasks", self.rows[at].name()),
-                };
-                if tell(Event::Running(share.unwrap_or(made / steps).min(1.0), &name)).is_break() {
-                    return Ok(());
-                }
-                let (row, begun) = (&mut self.rows[at], Instant::now());
-                // The number of switches that was asked for is made, however long it takes.
-                let share =
-                    left.filter(|_| plan.iterations.is_none()).map(|left| left / (order.len() + 1) as u32);
-                let calibrated =
-                    if epoch == 0 { calibrate(row, plan, setting, stop).map(Some) } else { Ok(None) };
-                let done = calibrated.and_then(|said| match said {
-                    // Another process would take the time of the rows to come.
-                    Some(said) if share.is_some_and(|share| begun.elapsed() > share / 2) => {
-                        row.keep(said);
-                        Ok(())
-                    }
-                    _ => visit(row, plan, setting, stop),
-                });
-                costs.insert(row.name(), begun.elapsed());
-                match done {
-                    Ok(()) => {}
-                    Err(Halt::Stopped) => return Ok(()),
-                    Err(Halt::State(state)) => row.state = state,
-                }
-                if tell(Event::Measured(self)).is_break() {
-                    return Ok(());
-                }
+            let order = self.active(&mut rng);
+            turns.made += self.rows.len() - order.len();
+            if self.epoch(order, epoch == 0, &mut turns, tell).is_break() {
+                return Ok(());
+            }
+        }
+        let until = Instant::now() + plan.further;
+        while Instant::now() < until {
+            let wide = self.widest(plan.target, &mut rng);
+            let Some((&first, others)) = wide.split_first() else { break };
+            let group = self.group(first, others, &[]);
+            if self.epoch(group, false, &mut turns, tell).is_break() {
+                return Ok(());
             }
         }
         self.measure_core(setting);
         self.samples.complete = true;
         Ok(())
+    }
+
+    /// The rows that can be measured, in an order by chance.
+    fn active(&self, rng: &mut ChaCha8Rng) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.rows.len()).collect();
+        order.shuffle(rng);
+        order.retain(|&at| self.rows[at].state == State::Active);
+        order
+    }
+
+    /// The rows whose interval is wider than twice the target, in an order by chance; if none is, those wider than the target and
+    /// more than half as wide as the widest.
+    fn widest(&self, target: f64, rng: &mut ChaCha8Rng) -> Vec<usize> {
+        let widths = self.active(rng).into_iter().filter_map(|at| Some((at, self.rows[at].half_width()?)));
+        let mut rows: Vec<(usize, f64)> = widths.collect();
+        let widest = rows.iter().map(|&(_, width)| width).fold(0.0, f64::max);
+        rows.retain(|&(_, width)| width > (widest / 2.0).clamp(target, 2.0 * target));
+        rows.into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// One more process of each of these rows; a break if the session is to end.
+    fn epoch(
+        &mut self,
+        mut order: Vec<usize>,
+        is_first: bool,
+        turns: &mut Turns<'_>,
+        tell: Tell<'_>,
+    ) -> ControlFlow<()> {
+        let Turns { plan, setting, stop, start, .. } = *turns;
+        let mut apart: Vec<String> = Vec::new();
+        while !order.is_empty() {
+            turns.made += 1;
+            let next = if plan.time.is_some() { self.cheapest(&order, &turns.costs) } else { 0 };
+            let at = order.remove(next);
+            let left = plan.time.map(|time| time.saturating_sub(start.elapsed()));
+            if left.is_some_and(|left| left.is_zero()) {
+                self.rows[at].out_of_time();
+                continue;
+            }
+            let group = self.group(at, &order, &apart);
+            let done = turns.share(self.rows.len());
+            if group.len() > 1 {
+                let id = self.rows[at].runtime.id.clone();
+                tell(Event::Running(done, &id))?;
+                match self.visit_together(&group, is_first, plan, setting, stop) {
+                    Ok(()) => {
+                        turns.made += group.len() - 1;
+                        order.retain(|other| !group.contains(other));
+                        tell(Event::Measured(self))?;
+                        continue;
+                    }
+                    Err(Halt::Stopped) => return ControlFlow::Break(()),
+                    // Each in a process of its own, so that only the row whose fault it is fails.
+                    Err(Halt::State(_)) => apart.push(id),
+                }
+            }
+            let name = match self.rows[at].tasks {
+                1 => self.rows[at].runtime.row(&self.rows[at].mechanism),
+                tasks => format!("{}, {tasks} tasks", self.rows[at].name()),
+            };
+            tell(Event::Running(done, &name))?;
+            let (row, begun) = (&mut self.rows[at], Instant::now());
+            // The number of switches that was asked for is made, however long it takes.
+            let share =
+                left.filter(|_| plan.iterations.is_none()).map(|left| left / (order.len() + 1) as u32);
+            let calibrated = if is_first { calibrate(row, plan, setting, stop).map(Some) } else { Ok(None) };
+            let done = calibrated.and_then(|said| match said {
+                // Another process would take the time of the rows to come.
+                Some(said) if share.is_some_and(|share| begun.elapsed() > share / 2) => {
+                    row.keep(said);
+                    Ok(())
+                }
+                _ => visit(row, plan, setting, stop),
+            });
+            turns.costs.insert(row.name(), begun.elapsed());
+            match done {
+                Ok(()) => {}
+                Err(Halt::Stopped) => return ControlFlow::Break(()),
+                Err(Halt::State(state)) => row.state = state,
+            }
+            tell(Event::Measured(self))?;
+        }
+        ControlFlow::Continue(())
     }
 
     /// The rows of `order` that can share a process with this one, in that order.

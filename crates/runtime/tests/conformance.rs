@@ -177,17 +177,19 @@ fn a_good_program_passes() {
     assert_eq!(said.switches, 200);
 }
 
-/// Measures the mechanisms `good` and `bad` of a program in two epochs. What each run of the program was asked for, and
-/// the rows.
-fn together(on_several: &str) -> (Vec<String>, Vec<Row>) {
+/// Measures the mechanisms `good` and `bad` of a program that runs the first script when asked for several and the second
+/// before each mechanism's answer, in which every batch takes `$ns`. What each run of the program was asked for, and the
+/// rows.
+fn together(on_several: &str, before_each: &str, plan: &Plan) -> (Vec<String>, Vec<Row>) {
     let folder = tempfile::tempdir().unwrap();
     let script = format!(
         r#"for argument; do case $argument in mechanism=*|batches=*|batch=*) eval "$argument";; esac; done
         echo "$mechanism" >> log
         case $mechanism in bad) exit 4;; *,*) {on_several};; esac
         for mechanism in $(echo "$mechanism" | tr , ' '); do
-            {HEAD}
-            for _ in $(seq "${{batches%%,*}}"); do echo "sample ${{batch%%,*}} 500"; done
+            {HEAD} ns=500
+            {before_each}
+            for _ in $(seq "${{batches%%,*}}"); do echo "sample ${{batch%%,*}} $ns"; done
             all=$((${{batches%%,*}} * ${{batch%%,*}}))
             echo "count switches $all"; echo "count resumes $all"; echo end
         done"#
@@ -200,16 +202,33 @@ fn together(on_several: &str) -> (Vec<String>, Vec<Row>) {
         row
     });
     let mut session = Session::new(rows.into());
-    let plan = Plan { epochs: 2, ..Plan::borders(false, false) };
     let tell = &mut |_: Event<'_>| ControlFlow::Continue(());
-    session.run(&plan, &setting(folder.path()), &AtomicBool::new(false), tell).unwrap();
+    session.run(plan, &setting(folder.path()), &AtomicBool::new(false), tell).unwrap();
     let log = fs::read_to_string(folder.path().join("log")).unwrap();
     (log.lines().map(Into::into).collect(), session.rows)
 }
 
+fn twice() -> Plan {
+    Plan { epochs: 2, ..Plan::borders(false, false) }
+}
+
+#[test]
+fn further_processes_are_of_wide_rows_until_they_are_narrow() {
+    // Longer than any test: what ends it is that the rows are narrow.
+    let plan = Plan { epochs: 6, further: Duration::from_secs(3_600), ..Plan::borders(false, false) };
+    // Every second of the first eight processes.
+    let wavers = "case $mechanism,$(wc -l < log) in good,[2468]) ns=900;; esac";
+    let (asked, rows) = together("", wavers, &plan);
+    let epochs = rows.iter().map(|row| row.epochs.len()).collect::<Vec<_>>();
+    // With the run that finds the batches, the six epochs of both are processes 1 to 7.
+    assert_eq!(asked.iter().filter(|asked| asked.contains(',')).count(), 7, "{asked:?}");
+    assert_eq!(epochs[1], 6, "{asked:?}");
+    assert!(epochs[0] > 6 && asked[7..].iter().all(|asked| asked == "good"), "{asked:?}");
+}
+
 #[test]
 fn rows_that_share_a_process_are_measured_by_one_run_in_each_epoch() {
-    let (asked, rows) = together("");
+    let (asked, rows) = together("", "", &twice());
     // The run that finds the length of the batches, and the two epochs.
     assert_eq!(asked.len(), 3, "{asked:?}");
     assert!(asked.iter().all(|mechanisms| mechanisms.contains(',')), "{asked:?}");
@@ -218,7 +237,7 @@ fn rows_that_share_a_process_are_measured_by_one_run_in_each_epoch() {
 
 #[test]
 fn when_rows_together_fail_each_is_measured_alone() {
-    let (asked, rows) = together("exit 3");
+    let (asked, rows) = together("exit 3", "", &twice());
     assert_eq!((&rows[0].state, rows[0].epochs.len()), (&State::Active, 2), "{asked:?}");
     assert!(matches!(&rows[1].state, State::Failed(why) if why.contains("status 4")), "{:?}", rows[1].state);
 }

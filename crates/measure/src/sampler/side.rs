@@ -10,8 +10,8 @@ use crate::stats::{is_steady, mean_of_crossings, median};
 /// Batches that a warm-up may take at the most.
 const MOST_WARM: usize = 24;
 /// Time that a warm-up may take at the most, in planned batches: a probe whose single pass takes
-/// milliseconds (a wake-up on a busy machine) must not hold up all others.
-const MOST_WARM_TIME: f64 = 30.0;
+/// milliseconds (a wake-up on a busy machine, or of a thread that is left to sleep before) must not hold up all others.
+const MOST_WARM_TIME: u64 = 30;
 /// A batch may take so many times as long as planned; beyond that its passes are counted anew.
 const MOST_BATCH_TIME: f64 = 8.0;
 /// A probe may take so many times its equal share of an epoch.
@@ -259,8 +259,8 @@ impl<'a> Side<'a> {
     pub(super) fn warm(&mut self, probe: usize) -> Result<bool, Lost> {
         let passes = self.samples.probes[probe].passes;
         let mut times: Vec<f64> = Vec::new();
-        let most_ticks = MOST_WARM_TIME * self.batch_ticks();
-        while times.len() < MOST_WARM && !is_steady(&times) && times.iter().sum::<f64>() < most_ticks {
+        let until = self.used_ns[probe] + MOST_WARM_TIME * self.plan.batch_ns;
+        while times.len() < MOST_WARM && !is_steady(&times) && self.used_ns[probe] < until {
             let Some(ticks) = self.visit(probe, 0, vec![passes])? else { return Ok(false) };
             times.extend(ticks.iter().map(|&ticks| ticks as f64));
         }
