@@ -63,13 +63,14 @@ impl Sampler<'_> {
             if epoch > 0 && self.plan.is_overdrawn(self.elapsed() - start) {
                 break;
             }
+            let begun = self.elapsed();
             let words = format!("epoch {} of at most {}", epoch + 1, self.plan.most_epochs);
             self.say(|_| Event::Epoch(words))?;
             self.side.begin_epoch()?;
             self.open_all()?;
             self.say(|_| Event::Sampling)?;
             let now = self.elapsed();
-            self.rounds(start, now + self.plan.rounds_ns(epoch, now - start, closing))?;
+            self.rounds(start, now + self.plan.rounds_ns(epoch, now - start, now - begun, closing))?;
             let rounds_ended = self.elapsed();
             self.side.singles()?;
             self.side.core()?;

@@ -157,7 +157,7 @@ fn efforts(list: List) -> [Effort; 3] {
 
 /// The usual effort of a run with probes outside of the ladder: some sixty of them take less than half a minute, with the start
 /// of their processes. Most of them are known after a dozen epochs, and leave the time to the others.
-const FAMILY: Effort = (12, 48, 24.0, 0.01, 250_000);
+const FAMILY: Effort = (12, 16, 24.0, 0.01, 250_000);
 
 /// The plan that the options ask for.
 fn plan(args: &Sampling, list: List, wanted: &[usize], seed: u64) -> Plan {

@@ -88,7 +88,7 @@ impl PairSampler<'_> {
             let now = self.elapsed();
             let length = match self.until {
                 Some(_) => self.plan.rounds_of_open_ns(self.active().len(), now - start),
-                None => self.plan.rounds_ns(epoch, now - start, closing),
+                None => self.plan.rounds_ns(epoch, now - start, now - start - used, closing),
             };
             self.rounds(start, now + length)?;
             let rounds_ended = self.elapsed();

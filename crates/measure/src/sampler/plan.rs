@@ -79,15 +79,39 @@ impl Plan {
         used_ns > self.budget_ns / 100 * MOST_OVERDRAFT
     }
 
-    /// The time of the rounds of an epoch: an equal share of what is left for the epochs to come, so that a slow start
-    /// takes from all of them alike. `closing_ns` is what an epoch takes after its rounds.
-    pub(super) fn rounds_ns(&self, epoch: u32, used_ns: u64, closing_ns: u64) -> u64 {
-        let left = self.budget_ns.saturating_sub(used_ns);
-        (left / u64::from(self.most_epochs - epoch)).saturating_sub(closing_ns)
+    /// The time of the rounds of an epoch: an equal share of what is left for the rounds of the epochs to come, so that a
+    /// slow start takes from all of them alike. `opening_ns` is what this epoch took before its rounds, which are to come,
+    /// and `closing_ns` what the last one took after them.
+    pub(super) fn rounds_ns(&self, epoch: u32, used_ns: u64, opening_ns: u64, closing_ns: u64) -> u64 {
+        let epochs = u64::from(self.most_epochs - epoch);
+        let around = opening_ns * (epochs - 1) + closing_ns * epochs;
+        self.budget_ns.saturating_sub(used_ns).saturating_sub(around) / epochs
     }
 
     /// The share of the budget that was used.
     pub(super) fn share(&self, used_ns: u64) -> f64 {
         (used_ns as f64 / self.budget_ns as f64).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_epoch_has_as_much_time_for_rounds_as_the_others() {
+        let budget_ns = 1_000;
+        let plan =
+            Plan { seed: 0, epochs: 4, most_epochs: 4, budget_ns, batch_ns: 1, target: 0.0, singles_ns: 0 };
+        let (opening, closing) = (60, 40);
+        let mut used = 0;
+        let mut lengths = Vec::new();
+        for epoch in 0..4 {
+            used += opening;
+            lengths.push(plan.rounds_ns(epoch, used, opening, closing));
+            used += lengths[epoch as usize] + closing;
+        }
+        assert_eq!((lengths, used), (vec![150; 4], budget_ns));
+        assert_eq!(plan.rounds_ns(3, 990, 60, 40), 0, "what is left is less than the closing takes");
     }
 }
