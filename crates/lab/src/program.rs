@@ -165,6 +165,11 @@ pub enum ProgramError {
     ProxyKernel(LoadError),
     #[error("the proxy kernel needs Spike's devices: use --machine spike")]
     ProxyKernelMachine,
+    #[error(
+        "the program is linked at {0:#x}, and the machine virt has RAM from {RAM_BASE:#x}: use --machine spike, which has RAM where \
+         the program is, or link it at {RAM_BASE:#x} (-Wl,-Ttext-segment={RAM_BASE:#x})"
+    )]
+    BelowRam(u64),
     #[error("{0}")]
     Machine(#[from] ConfigError),
     #[error("{0}")]
@@ -210,7 +215,17 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
         bootargs: job.bootargs.clone(),
         ..Config::default()
     };
-    let config = if kernel.is_none() { with_ram_at(config, &program) } else { config };
+    let config = match &kernel {
+        None if config.machine != MachineKind::Spike => {
+            let below = program.segments.first().filter(|segment| segment.address < RAM_BASE);
+            if let Some(segment) = below {
+                return Err(ProgramError::BelowRam(segment.address));
+            }
+            config
+        }
+        None => with_ram_at(config, &program),
+        Some(_) => config,
+    };
     spare(config.ram_bytes)?;
     let mut machine = Machine::new(config)?;
     let mut files = MemoryFiles::new();
@@ -242,15 +257,13 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
     Ok(Booted { machine, program, kernel })
 }
 
-/// The machine with its RAM where a bare program is, if that is below the usual RAM and no device is in the way.
+/// Spike's machine with its RAM where a bare program is, if that is below the usual RAM and no device is in the way.
 pub(crate) fn with_ram_at(config: Config, program: &Elf) -> Config {
     let first = program.segments.first().map_or(RAM_BASE, |segment| segment.address);
     let end = program.segments.last().map_or(RAM_BASE, |last| last.address + last.memory_size);
     match ram_below(first, end, config.ram_bytes) {
-        Some((ram_base, ram_bytes)) if config.machine == MachineKind::Spike => {
-            Config { ram_base, ram_bytes, ..config }
-        }
-        _ => config,
+        Some((ram_base, ram_bytes)) => Config { ram_base, ram_bytes, ..config },
+        None => config,
     }
 }
 
@@ -390,7 +403,7 @@ fn spare(bytes: u64) -> Result<(), ProgramError> {
 
 /// The function of the C library that only programs for an operating system have.
 pub(crate) const STARTS_LINUX: &str = "__libc_start_main";
-const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
+pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
 
 impl FirstTrap {
     /// What happened, and where.

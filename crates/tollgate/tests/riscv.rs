@@ -93,7 +93,7 @@ fn bad_input_ends_with_a_sentence() {
         (&["run", &low], 2, &["outside RAM", "--pk PK"]),
         (&["run", &overlap], 2, &["overlap"]),
         (&["run", &linux], 1, &["environment call", "--pk PK"]),
-        (&["run", "--machine", "virt", &linux], 2, &["outside RAM"]),
+        (&["run", "--machine", "virt", &linux], 2, &["linked at 0x10000", "--machine spike"]),
         (&["run", "--l2", "64:1:64", &full], 2, &["--l2", "--ic or --dc"]),
         (&["run", "--ic", "63:1:64", &full], 2, &["--ic", "power of two"]),
         (&["run", "--signature", &missing, &full], 2, &["begin_signature"]),

@@ -237,6 +237,15 @@ mod tests {
         assert_eq!(error, "--machine: unknown machine \"pc\": spike or virt");
     }
 
+    /// `virt` has RAM where QEMU's machine of that name has it.
+    #[test]
+    fn a_program_below_the_ram_of_virt_is_sent_to_the_other_machine() {
+        let elf = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/note-linux.elf");
+        let error = plan(&[elf, "--machine", "virt"]).measure().unwrap_err().to_string();
+        assert!(error.contains("linked at 0x10000, ") && error.contains("use --machine spike"), "{error}");
+        assert!(error.ends_with("(-Wl,-Ttext-segment=0x80000000)"), "{error}");
+    }
+
     #[test]
     fn errors_name_the_option_and_a_value_that_works() {
         let cases = [
