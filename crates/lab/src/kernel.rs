@@ -18,6 +18,7 @@ use tollgate_riscv::{Elf, Firmware, Isa, Machine, Observer, Privilege, Stop, Tra
 
 use crate::boot::{self, BootJob, KernelError};
 use crate::phase::Phase;
+use crate::program::{self, Job, ProgramError};
 use crate::rtl::proof;
 use crossings::EVICTED;
 pub use crossings::{CROSSINGS, Kind, System, crossing};
@@ -26,6 +27,7 @@ use watch::{Bill, OnHart, Watch};
 
 /// Makes the crossings: `guests/riscv/programs/probe.c`.
 static PROBE: &[u8] = include_bytes!("../../../guests/riscv/images/probe.elf");
+static PROBE_PK: &[u8] = include_bytes!("../../../guests/riscv/images/probe-pk.elf");
 static PROBE_XV6: &[u8] = include_bytes!("../../../guests/riscv/images/probe-xv6.elf");
 /// What it prints before it reads which ones.
 const QUESTION: &[u8] = b"tollgate: which crossings?";
@@ -33,6 +35,9 @@ const RAM: u64 = 0x8000_0000;
 const RAM_BYTES: u64 = 512 << 20;
 /// As much as xv6 uses (PHYSTOP in kernel/memlayout.h).
 const RAM_BYTES_XV6: u64 = 128 << 20;
+const RAM_BYTES_PK: u64 = 128 << 20;
+/// The bytes of the file that the program on riscv-pk reads one at a time.
+const FILE_BYTES: usize = 4096;
 /// Where Linux begins, and how much of the RAM behind may be its image.
 const IMAGE: u64 = RAM + (2 << 20);
 const IMAGE_BYTES: u64 = 128 << 20;
@@ -81,6 +86,8 @@ pub enum BillError {
     Kernel(#[from] KernelError),
     #[error("{0}")]
     Core(#[from] CoreError),
+    #[error("{0}")]
+    Program(#[from] ProgramError),
     #[error("no symbols in the image; give its System.map with --symbols")]
     NoSymbols,
     #[error("no line of it is an address, a letter and a name")]
@@ -91,15 +98,17 @@ pub enum BillError {
     NoRules,
     #[error("xv6 has its first process on a drive: give its file system, fs.img, with --drive")]
     NoDrive,
-    #[error("Linux has its first process in memory: leave --drive out")]
+    #[error("only xv6 has its first process on a drive: leave --drive out")]
     Drive,
     #[error("not a file system of xv6 with a file init of {0} bytes or more in its root")]
     NotXv6(usize),
-    #[error("xv6 moves its processes between harts, and a bill is of one hart: leave --harts out")]
+    #[error(
+        "xv6 moves its processes between harts, and riscv-pk uses one; a bill is of one hart: leave --harts out"
+    )]
     Harts,
     #[error("{0} needs another hart: boot the kernel with --harts {1}")]
     OneHart(&'static str, usize),
-    #[error("xv6 boots in a moment, so its machine is not saved: leave --save out")]
+    #[error("this kernel boots in a moment, so its machine is not saved: leave --save out")]
     NotSaved,
     #[error("a saved machine is Linux's; boot this kernel with --kernel")]
     NotLinux,
@@ -128,19 +137,23 @@ impl Ready {
         let symbols = symbols(&image, map.as_deref())?;
         let rules = rules_for(rules, &symbols)?;
         let drive = match (rules.system, drive) {
-            (System::Linux, None) => None,
-            (System::Linux, Some(_)) => return Err(BillError::Drive),
-            (System::Xv6, _) if harts > 1 => return Err(BillError::Harts),
+            (System::Linux | System::Pk, Some(_)) => return Err(BillError::Drive),
+            (System::Xv6 | System::Pk, _) if harts > 1 => return Err(BillError::Harts),
+            (System::Linux | System::Pk, None) => None,
             (System::Xv6, None) => return Err(BillError::NoDrive),
             (System::Xv6, Some(mut drive)) => {
                 xv6::install(&mut drive, PROBE_XV6).ok_or(BillError::NotXv6(PROBE_XV6.len()))?;
                 Some(drive)
             }
         };
+        if rules.system == System::Pk {
+            let machine = asking(proxied(image, isa)?)?;
+            return Ok(Self { machine, symbols, rules, kernel: "riscv-pk".into() });
+        }
         let storage = || drive.clone().map(|drive| Box::new(drive) as _);
         let is_linux = rules.system == System::Linux;
         let name = if is_linux { version(&image) } else { "xv6".into() };
-        let mut machine = boot::prepare(
+        let machine = boot::prepare(
             &BootJob {
                 isa,
                 harts: harts.max(1),
@@ -159,12 +172,7 @@ impl Ready {
             },
             storage(),
         )?;
-        let mut console = Vec::new();
-        let asks = |console: &[u8]| console.windows(QUESTION.len()).any(|text| text == QUESTION);
-        let ends = |(): &(), console: &[u8]| asks(console) || boot::gave_up(console);
-        if !run(&mut machine, BOOT, 1 << 20, &mut (), &mut console, &[], ends) || !asks(&console) {
-            return Err(BillError::NoProcess(last_lines(&console)));
-        }
+        let mut machine = asking(machine)?;
         // xv6 does nothing in the background, and its scheduler never waits.
         if is_linux {
             settle(&mut machine);
@@ -282,6 +290,33 @@ impl Ready {
     }
 }
 
+/// The proxy kernel with the program that crosses, and the files that it opens.
+fn proxied(image: Vec<u8>, isa: Isa) -> Result<Machine, BillError> {
+    let job = Job {
+        isa,
+        ram_bytes: RAM_BYTES_PK,
+        program: PROBE_PK.to_vec(),
+        proxy_kernel: Some(image),
+        arguments: vec!["/init".into()],
+        files: vec![("/dev/zero".into(), vec![0; FILE_BYTES])],
+        ..Job::default()
+    };
+    let mut machine = program::boot(&job)?.machine;
+    machine.open_input();
+    Ok(machine)
+}
+
+/// Runs until the first process asks.
+fn asking(mut machine: Machine) -> Result<Machine, BillError> {
+    let mut console = Vec::new();
+    let asks = |console: &[u8]| console.windows(QUESTION.len()).any(|text| text == QUESTION);
+    let ends = |(): &(), console: &[u8]| asks(console) || boot::gave_up(console);
+    if !run(&mut machine, BOOT, 1 << 20, &mut (), &mut console, &[], ends) || !asks(&console) {
+        return Err(BillError::NoProcess(last_lines(&console)));
+    }
+    Ok(machine)
+}
+
 /// The symbols of an image, or of its map, in the order of their addresses.
 fn symbols(image: &[u8], map: Option<&str>) -> Result<Vec<kallsyms::Symbol>, BillError> {
     match map {
@@ -344,7 +379,8 @@ fn run<O: Observer>(
     false
 }
 
-fn last_lines(console: &[u8]) -> String {
+/// The last lines of a console, for a message.
+pub(crate) fn last_lines(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console).into_owned();
     let lines: Vec<String> = text.lines().map(boot::printable).filter(|line| !line.is_empty()).collect();
     let lines: Vec<String> = lines.iter().rev().take(8).rev().map(|line| format!("  {line}")).collect();

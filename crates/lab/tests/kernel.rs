@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use tollgate_lab::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, System, crossing};
+use tollgate_lab::program::{self, Job, run};
 use tollgate_record::{Measurement, counter, phase};
 use tollgate_riscv::Isa;
 use tollgate_riscv::timing::Core;
@@ -165,6 +166,64 @@ fn the_bill_of_xv6_names_its_instructions_and_adds_up() {
     assert!(of(switch, phase::WAKE_UP) > 0.0 && of(switch, phase::SCHEDULE) > 0.0);
     // The copy of 64 pages, byte by byte.
     assert!(fork.counter(counter::INSTRUCTIONS).unwrap() > 64.0 * 4096.0);
+}
+
+/// Bills the crossings of the riscv-pk at `TOLLGATE_PK`.
+#[test]
+fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
+    let Some(path) = env::var_os("TOLLGATE_PK") else {
+        return tollgate_testkit::skip!("TOLLGATE_PK does not name a riscv-pk for rv64");
+    };
+    let image = fs::read(Path::new(&path)).unwrap();
+    let measured = |core: Option<&str>| {
+        let ready = Ready::boot(kernel(image.clone()), isa()).unwrap();
+        let crossings = ready.crossings().iter().collect();
+        let core = core.map(|name| Core::preset(name).unwrap());
+        ready.measure(&KernelJob { crossings, core }).unwrap()
+    };
+    let results = measured(None);
+    assert_eq!(results.len(), System::Pk.crossings().len());
+    results.iter().for_each(check);
+    for result in &results {
+        assert_eq!(result.proof["traps_per_crossing"], 1.0, "{}", result.probe);
+        assert_eq!(of(result, phase::RETURN), 1.0, "{}", result.probe);
+        // By pk/entry.S: 35 stores, and 5 reads and an exchange of control registers before them.
+        assert!(of(result, phase::REGISTER_SAVE) >= 40.0, "{}", result.probe);
+        assert_eq!(of(result, phase::REGISTER_RESTORE), 35.0, "{}", result.probe);
+    }
+    // The program's own count of the cycle counter: these instructions, and a reading of the counter.
+    let program = include_bytes!("../../../guests/riscv/images/ctx_switch-linux.elf");
+    let job = Job {
+        ram_bytes: 128 << 20,
+        program: program.to_vec(),
+        proxy_kernel: Some(image.clone()),
+        arguments: vec!["program".into()],
+        max_instructions: 100_000_000,
+        ..Job::default()
+    };
+    let [mut console, mut trace] = [Vec::new(), Vec::new()];
+    run(&job, program::Watch::Nothing, &mut std::io::empty(), &mut console, &mut trace).unwrap();
+    let instructions = results[0].counter(counter::INSTRUCTIONS).unwrap();
+    assert_eq!(String::from_utf8(console).unwrap(), format!("getpid 0: {} cycles\n", instructions + 1.0));
+    // The host is asked for a byte and for a page, which getpid and a page of zeros need not.
+    let count = |name: &str| {
+        let found = results.iter().find(|result| result.probe.ends_with(name)).unwrap();
+        found.counter(counter::INSTRUCTIONS).unwrap()
+    };
+    assert!(count("read") > 2.0 * instructions && count("fault-file") > count("fault-anonymous"));
+
+    // Each with warm caches and after eviction, and the same again.
+    let timed = measured(Some("rocket"));
+    assert_eq!(timed.len(), 2 * results.len());
+    timed.iter().for_each(check);
+    assert_eq!(timed[0].counter(counter::INSTRUCTIONS), Some(instructions));
+    assert!(timed[1].cycles.unwrap().estimate > timed[0].cycles.unwrap().estimate);
+    assert_eq!(format!("{:?}", measured(Some("rocket"))), format!("{timed:?}"));
+
+    let refused = |kernel: Kernel| Ready::boot(kernel, isa()).err().unwrap();
+    assert!(matches!(refused(Kernel { harts: 2, ..kernel(image.clone()) }), BillError::Harts));
+    assert!(matches!(refused(Kernel { drive: Some(Vec::new()), ..kernel(image.clone()) }), BillError::Drive));
+    assert!(matches!(Ready::boot(kernel(image.clone()), isa()).unwrap().save(), Err(BillError::NotSaved)));
 }
 
 fn kernel(image: Vec<u8>) -> Kernel {

@@ -1,7 +1,9 @@
 // image: probe linux
 // image: probe-xv6 linux -DXV6 -Wl,-N -Wl,-Ttext=0
-// The first process of a Linux or xv6 whose crossings are billed (crates/lab/src/kernel). It asks on the console which ones, makes
-// each many times with warm caches, then a few times after it has read more memory than caches hold, and says that it is done.
+// image: probe-pk linux -DPK -Wl,-N
+// The first process of a Linux or xv6, or the program on riscv-pk, whose crossings are billed (crates/lab/src/kernel). It asks
+// on the console which ones, makes each many times with warm caches, then a few times after it has read more memory than
+// caches hold, and says that it is done.
 // Who watches sees the crossings themselves; so nothing is measured or printed here.
 //
 // A mark, an instruction without effect (RISC-V's hints for custom use), says where a crossing begins and of which kind it is,
@@ -26,8 +28,15 @@ enum { MEMORY = 256 << 10, WARM_TASKS = 12 };
 enum { CALL_FTRUNCATE = 46, CALL_OPENAT = 56, CALL_CLOSE = 57, CALL_PIPE2 = 59, CALL_READ = 63, CALL_WRITE = 64,
        CALL_EXIT = 93, CALL_SETAFFINITY = 122, CALL_KILL = 129, CALL_SIGACTION = 134, CALL_GETPID = 172, CALL_GETPPID = 173,
        CALL_CLONE = 220, CALL_EXECVE = 221, CALL_MMAP = 222, CALL_MADVISE = 233, CALL_WAIT4 = 260, CALL_MEMBARRIER = 283,
+       CALL_MUNMAP = 215,
        FIRST_CALL = CALL_GETPPID };
 enum { MEMORY = 2 << 20, WARM_TASKS = 60 };
+#endif
+#ifdef PK
+// riscv-pk has the numbers of Linux's calls, one process with the number 0, and streams that go one way.
+enum { MY_NUMBER = 0, OUTPUT = 1 };
+#else
+enum { MY_NUMBER = 1, OUTPUT = 0 };
 #endif
 enum { HERE = -100, READ_WRITE = 3, PRIVATE = 2, ANONYMOUS = 0x20, DONTNEED = 4, CREATE = 0100, SIGUSR1 = 10, SIGCHLD = 17 };
 // Commands of membarrier: to interrupt the harts that run this process, and to permit that.
@@ -41,7 +50,9 @@ enum { SPIN = 16 * 40000 };
 #define MARK(kind) __asm__ volatile("slti zero, zero, %0" ::"i"(kind) : "memory")
 
 static u8 memory[MEMORY];
+#ifndef PK
 static int to[2], from[2];
+#endif
 
 static void evict(int i, int warm) {
     if (i < warm) return;
@@ -95,10 +106,12 @@ static long call6(long number, long a, long b, long c, long d, long e, long f) {
     return a0;
 }
 
+#ifndef PK
 static long fork(void) { return call6(CALL_CLONE, SIGCHLD, 0, 0, 0, 0, 0); }
 static void reap(void) { call6(CALL_WAIT4, -1, 0, 0, 0, 0, 0); }
 static void execute(const char *name, const char *const *list) { system_call(CALL_EXECVE, (long)name, (long)list, 0); }
 static void make_pipe(int *ends) { system_call(CALL_PIPE2, (long)ends, 0, 0); }
+#endif
 
 static long open(const char *name, long flags) { return call6(CALL_OPENAT, HERE, (long)name, flags, 0600, 0, 0); }
 
@@ -106,6 +119,29 @@ static volatile u8 *map(long file) {
     return (volatile u8 *)call6(CALL_MMAP, 0, AROUND, READ_WRITE, PRIVATE | (file < 0 ? ANONYMOUS : 0), file, 0);
 }
 
+#ifdef PK
+// The first touch of a page of a new mapping: madvise does not discard pages here.
+static void faults_file(void) {
+    long file = open("/dev/zero", 0);
+    TIMES(WARM) {
+        volatile u8 *pages = map(file);
+        MARK(FAULT_FILE);
+        pages[0];
+        MARK(END);
+        system_call(CALL_MUNMAP, (long)pages, AROUND, 0);
+    }
+}
+
+static void faults_anonymous(void) {
+    TIMES(WARM) {
+        volatile u8 *pages = map(-1);
+        MARK(FAULT_ANONYMOUS);
+        pages[0] = 1;
+        MARK(END);
+        system_call(CALL_MUNMAP, (long)pages, AROUND, 0);
+    }
+}
+#else
 // The first touch of a page without a mapping.
 static void faults_anonymous(void) {
     volatile u8 *pages = map(-1);
@@ -161,9 +197,10 @@ static void signals(void) {
         MARK(END);
     }
 }
-
+#endif
 #endif
 
+#ifndef PK
 // The other side of the pipes: the crossing ends when its read returns.
 static void echo(void) {
     u8 byte;
@@ -283,12 +320,13 @@ static void interrupts(void) {
 }
 
 #endif
+#endif
 
 // The numbers of crossings, in one line.
 static int asked(u8 *is_asked) {
     static const char question[] = "tollgate: which crossings?\n";
     u8 line[128];
-    system_call(CALL_WRITE, 0, (long)question, sizeof question - 1);
+    system_call(CALL_WRITE, OUTPUT, (long)question, sizeof question - 1);
     long n = system_call(CALL_READ, 0, (long)line, sizeof line);
     int number = 0, some = 0;
     for (long i = 0; i < n; i++) {
@@ -304,7 +342,7 @@ static int asked(u8 *is_asked) {
 
 int main(void) {
     // Who is not the first process was started by it, to end.
-    if (system_call(CALL_GETPID, 0, 0, 0) != 1) system_call(CALL_EXIT, 0, 0, 0);
+    if (system_call(CALL_GETPID, 0, 0, 0) != MY_NUMBER) system_call(CALL_EXIT, 0, 0, 0);
     // Pages of its own, not all of them the zero page.
     for (u64 i = 0; i < sizeof memory; i += PAGE) memory[i] = 1;
 #ifdef XV6
@@ -313,7 +351,7 @@ int main(void) {
     static u8 is_asked[CROSSINGS];
     while (!asked(is_asked)) {
     }
-#ifndef XV6
+#if !defined XV6 && !defined PK
     // The hart that is watched; without a second one this does nothing.
     stay_on(1 << 1);
 #endif
@@ -330,12 +368,17 @@ int main(void) {
     if (is_asked[FORK]) forks();
     if (is_asked[EXEC]) execs();
 #else
+#ifdef PK
+    long zero = open("/dev/zero", 0), null = OUTPUT;
+#else
     long zero = open("/dev/zero", 0), null = open("/dev/null", 1);
+#endif
     if (is_asked[READ]) CALLS(READ, CALL_READ, zero, (long)&byte, 1);
     if (is_asked[WRITE]) CALLS(WRITE, CALL_WRITE, null, (long)&byte, 1);
     if (is_asked[OPENAT]) CALLS(OPENAT, CALL_OPENAT, HERE, (long)"/init", 0);
     if (is_asked[FAULT_ANONYMOUS]) faults_anonymous();
     if (is_asked[FAULT_FILE]) faults_file();
+#ifndef PK
     if (is_asked[FAULT_COPY]) faults_copy();
     if (is_asked[SIGNAL]) signals();
     if (is_asked[SWITCH_PROCESS]) switches_process();
@@ -344,6 +387,7 @@ int main(void) {
     if (is_asked[EXEC]) execs();
     if (is_asked[TICK]) ticks();
     if (is_asked[IPI]) interrupts();
+#endif
 #endif
     MARK(DONE);
     for (;;) {

@@ -14,6 +14,9 @@ pub enum System {
     Linux,
     /// xv6 for RISC-V, whose first process is on its drive.
     Xv6,
+    /// The proxy kernel, which runs one program that the host gives it.
+    #[serde(rename = "riscv-pk")]
+    Pk,
 }
 
 impl System {
@@ -22,13 +25,14 @@ impl System {
         match self {
             Self::Linux => &CROSSINGS,
             Self::Xv6 => &XV6,
+            Self::Pk => &PK,
         }
     }
 
-    /// The call that the process begins with: `getppid`, and `getpid`.
+    /// The call that the process begins with: `getppid`, or `getpid` of xv6.
     pub(super) fn first_call(self) -> u64 {
         match self {
-            Self::Linux => 173,
+            Self::Linux | Self::Pk => 173,
             Self::Xv6 => 11,
         }
     }
@@ -36,7 +40,7 @@ impl System {
     /// How much it reads to evict what caches contain.
     pub(super) fn evicts(self) -> &'static str {
         match self {
-            Self::Linux => "2 MiB",
+            Self::Linux | Self::Pk => "2 MiB",
             Self::Xv6 => "256 KiB",
         }
     }
@@ -121,6 +125,16 @@ static XV6: [Kind; 7] = [
     other("exec", Per::Task, 12, "as fork, and the copy executes a program of 256 KiB that ends at once"),
 ];
 
+/// Those of riscv-pk, with Linux's numbers of calls. The host answers for files.
+static PK: [Kind; 6] = [
+    call("getpid", 172, "the number of the process"),
+    call("read", 63, "a byte from a file of the host"),
+    call("write", 64, "a byte to the host's console"),
+    call("openat", 56, "an existing file of the host"),
+    other("fault-anonymous", Per::Trap, 200, "the first write to a page of anonymous memory"),
+    other("fault-file", Per::Trap, 200, "the first read of a page of a file, which the host reads"),
+];
+
 /// The crossing of a name, in Linux.
 pub fn crossing(name: &str) -> Option<&'static Kind> {
     CROSSINGS.iter().find(|kind| kind.name == name)
@@ -150,7 +164,8 @@ mod tests {
         let expected: Vec<&str> = CROSSINGS.iter().map(|kind| kind.name).chain(["crossings"]).collect();
         assert_eq!(names, expected);
         assert_eq!(crossing("getpid").unwrap().mark(), 1);
-        assert!(XV6.iter().all(|kind| kind.mark() == crossing(kind.name).unwrap().mark()));
+        assert!(XV6.iter().chain(&PK).all(|kind| kind.mark() == crossing(kind.name).unwrap().mark()));
+        assert!(PK.iter().all(|kind| kind.call == crossing(kind.name).unwrap().call));
         let (begin, rest) = source.split_once("#ifdef XV6").unwrap();
         let (xv6, linux) = rest.split_once("#else").unwrap();
         assert!(begin.contains(&format!("DONE = {DONE} ")));

@@ -15,6 +15,9 @@ pub struct Rules {
     pub(crate) system: System,
     /// The function that begins at the trap vector.
     pub(crate) entry: String,
+    /// Other functions that the kernel has, if others have one of that name.
+    #[serde(default)]
+    requires: Vec<String>,
     #[serde(default, rename = "alias")]
     aliases: Vec<Alias>,
     #[serde(rename = "rule")]
@@ -77,11 +80,15 @@ impl Only {
 }
 
 /// The kernels whose rules are here.
-const KNOWN: [(&str, &str); 2] = [("linux", include_str!("linux.toml")), ("xv6", include_str!("xv6.toml"))];
+const KNOWN: [(&str, &str); 3] = [
+    ("linux", include_str!("linux.toml")),
+    ("xv6", include_str!("xv6.toml")),
+    ("riscv-pk", include_str!("riscv-pk.toml")),
+];
 
 impl Rules {
     /// The names of the kernels whose rules are known.
-    pub const NAMES: [&str; 2] = [KNOWN[0].0, KNOWN[1].0];
+    pub const NAMES: [&str; 3] = [KNOWN[0].0, KNOWN[1].0, KNOWN[2].0];
 
     /// Reads a file of rules.
     ///
@@ -97,10 +104,11 @@ impl Rules {
         Self::parse(text).ok()
     }
 
-    /// Those whose trap handler is among the symbols.
+    /// Those whose trap handler, and what else they require, is among the symbols.
     pub(crate) fn detect(symbols: &[Symbol]) -> Option<Self> {
         let known = Self::NAMES.iter().filter_map(|name| Self::of(name));
-        known.into_iter().find(|rules| rules.entry(symbols).is_some())
+        let has = |name: &String| symbols.iter().any(|symbol| symbol.0 == *name);
+        known.into_iter().find(|rules| rules.entry(symbols).is_some() && rules.requires.iter().all(has))
     }
 
     /// Where traps are taken, by the symbols.
@@ -191,10 +199,33 @@ mod tests {
         assert_eq!(phase("userret", 0x1020_0073), Some(Phase::Return));
     }
 
+    /// By `pk/entry.S` of riscv-pk.
+    #[test]
+    fn riscv_pk_is_known_by_more_than_the_name_of_its_trap_handler() {
+        let symbols = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 0)).collect::<Vec<_>>();
+        let system = |names: &[&str]| Rules::detect(&symbols(names)).map(|rules| rules.system);
+        assert_eq!(system(&["trap_entry", "start_user", "frontend_syscall"]), Some(System::Pk));
+        assert_eq!(system(&["trap_entry", "start_user"]), None);
+
+        let rules = Rules::of("riscv-pk").unwrap();
+        let decoder = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap());
+        let phase = |function: &str, word: u32| rules.phase(function, &decoder.decode(word).unwrap());
+        // csrrw sp, sscratch, sp; addi sp, sp, -320; sd ra, 8(sp); ld ra, 8(a0); sret.
+        assert_eq!(phase("trap_entry", 0x1401_1173), Some(Phase::Save));
+        assert_eq!(phase("trap_entry", 0xec01_0113), Some(Phase::StackSwitch));
+        assert_eq!(phase("trap_entry", 0x0011_3423), Some(Phase::Save));
+        assert_eq!(phase("start_user", 0x0085_3083), Some(Phase::Restore));
+        assert_eq!(phase("start_user", 0x1020_0073), Some(Phase::Return));
+        assert_eq!(phase("sys_getpid", 0x0000_8067), Some(Phase::Handler));
+        assert_eq!(phase("memcpy", 0x0000_8067), None);
+    }
+
     #[test]
     fn a_wrong_file_of_rules_is_refused_with_the_reason() {
         let rules = |rest: &str| Rules::parse(&format!("entry = \"trap\"\n{rest}")).unwrap_err().to_string();
-        assert!(rules("system = \"minix\"\nrule = []").contains("expected `linux` or `xv6`"));
+        assert!(
+            rules("system = \"minix\"\nrule = []").contains("expected one of `linux`, `xv6`, `riscv-pk`")
+        );
         assert!(rules("rule = []").contains("missing field `system`"));
         let error = rules("system = \"xv6\"\n[[rule]]\nphase = \"sleep\"\nfunctions = []");
         assert!(error.contains("there is no phase 'sleep'"), "{error}");

@@ -13,7 +13,7 @@ use crate::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules,
 /// A kernel and what is crossed.
 #[derive(clap::Args, Clone, Debug)]
 pub struct BillRequest {
-    /// The kernel: Linux's Image, or xv6's kernel/kernel with --drive
+    /// The kernel: Linux's Image, xv6's kernel/kernel with --drive, or riscv-pk's pk
     #[arg(long, value_name = "FILE", required_unless_present = "from")]
     pub kernel: Option<PathBuf>,
     /// Continue a machine that --save saved, instead of booting
@@ -25,12 +25,12 @@ pub struct BillRequest {
     /// The drive of xv6, fs.img; it is only read, and a program of the command takes the place of its /init
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     pub drive: Option<PathBuf>,
-    /// Whose instructions belong to which phase: linux, xv6, or a file of rules that ends in .toml [default: the kernel's]
+    /// Whose instructions belong to which phase: linux, xv6, riscv-pk, or a file of rules that ends in .toml [default: the kernel's]
     #[arg(long, value_name = "RULES")]
     pub rules: Option<PathBuf>,
     /// What is crossed, as getpid,switch-process; all; or of getpid, read, write, openat, fault-anonymous, fault-file,
     /// fault-copy, signal, switch-process, switch-thread, fork, exec, tick, and ipi with --harts 2 (xv6 has no faults, signal,
-    /// switch-thread, tick and ipi) [default: getpid,read,write,openat]
+    /// switch-thread, tick and ipi; riscv-pk has the calls, fault-anonymous and fault-file) [default: getpid,read,write,openat]
     #[arg(long = "call", value_name = "CROSSINGS", value_delimiter = ',')]
     pub calls: Vec<String>,
     /// Count cycles on this core as well, with warm caches and after eviction: a preset, or a file that ends in .toml
