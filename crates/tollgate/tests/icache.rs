@@ -119,7 +119,39 @@ fn a_program_for_linux_is_told_what_runs_it() {
     let source = "int main(void) { volatile int n = 3; return n + *(volatile int *)16; }\nint __libc_start_main(void) { return main(); }";
     fs::write(home.path().join("linux.c"), source).expect("written");
     let said = text(&icache(&home, &["linux.c", "--isa", "rv64gc", "--no-save"]).stderr);
-    assert!(said.contains("load access fault") && said.contains("tollgate riscv run --pk PK --ic"), "{said}");
+    assert!(
+        said.contains("load access fault")
+            && said.ends_with("a static Linux program needs a proxy kernel: --pk PK\n"),
+        "{said}"
+    );
+}
+
+/// A static program for Linux runs on the proxy kernel, whose own instructions are not counted.
+#[test]
+fn a_program_on_the_proxy_kernel_is_counted_without_the_kernel() {
+    let named = std::env::var_os("TOLLGATE_PK").map(Into::into);
+    let Some(pk) = named.or_else(|| program("pk")) else {
+        return skip!("pk is missing: build riscv-pk, and put pk on PATH or name it in TOLLGATE_PK");
+    };
+    let home = home();
+    let pk = pk.to_string_lossy().into_owned();
+    let elf = format!("{}/../../guests/riscv/images/note-linux.elf", env!("CARGO_MANIFEST_DIR"));
+    let printed = good(&home, &["--pk", &pk, &elf, "--icache", "2:1:4,64:4:64", "--json"]);
+    let results = serde_json::from_str::<Value>(&printed).expect("JSON")["results"].clone();
+    // A line for each instruction in user mode; the calls to the kernel trap, and do not retire.
+    let traced = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(["riscv", "run", "--pk", &pk, "--trace", "commit", "--trace-mode", "u", &elf])
+        .output()
+        .expect("tollgate starts");
+    let lines = text(&traced.stderr).lines().filter(|line| line.starts_with("core   0: 0 0x")).count();
+    let count = |n: usize, name: &str| results[n]["counters"][name].as_f64().expect("a number");
+    assert!(lines > 100, "{lines}");
+    assert_eq!([count(0, "accesses"), count(1, "accesses")], [lines as f64; 2]);
+    // Most of them are in a line of their own; the large cache has room for all of the code.
+    assert!(count(0, "misses") > 0.4 * lines as f64, "{printed}");
+    assert!(count(1, "misses") * 64.0 < count(1, "text-bytes") + 128.0, "{printed}");
+    // It is timed as well.
+    assert!(count(0, "timed-cycles") > count(1, "timed-cycles") && count(1, "timed-cycles") >= lines as f64);
 }
 
 /// Each kind of bad input: a sentence, exit status 2, and nothing half-written.
@@ -153,6 +185,11 @@ fn bad_input_ends_with_a_sentence() {
         (&["words.txt"], "no C source"),
         (&["fine.c", "fine.c"], "a source comes alone"),
         (&["empty.elf"], "empty"),
+        (&["--pk", "empty.elf"], "<PROG>"),
+        (&["fine.c", "--arg", "1"], "--pk"),
+        (&["--pk", "empty.elf", &linux], "as the proxy kernel: "),
+        (&["--pk", &linux, "fine.c"], "give a static program for Linux that is built already"),
+        (&["--pk", &linux, &rv32], "RV32"),
         (&[&rv32, "--isa", "rv64gc"], "RV32"),
         (&[&rv32, "--isa", "rv32im,rv32imc"], "give one --isa"),
         (&["--out", "no/such/folder/file"], "--out"),

@@ -15,6 +15,8 @@ const IN_VAIN: u64 = 2;
 /// Watches a machine and passes its fetches to the caches.
 pub(super) struct Fetches {
     code: Code,
+    /// Whether execution that goes on where there is no code ends the program.
+    ends_outside: bool,
     count: Count,
     seen: Seen,
     mix: Mix,
@@ -32,9 +34,10 @@ pub(super) struct Fetches {
 }
 
 impl Fetches {
-    pub(super) fn new(code: Code, count: Count, seen: Seen) -> Self {
+    pub(super) fn new(code: Code, ends_outside: bool, count: Count, seen: Seen) -> Self {
         Self {
             code,
+            ends_outside,
             count,
             seen,
             mix: Mix::default(),
@@ -138,7 +141,7 @@ impl Observer for Fetches {
         self.traps_in_a_row = 0;
         self.mix.add(&retired.insn);
         self.next = retired.next_pc;
-        self.left = !self.code.contains(self.next);
+        self.left = self.ends_outside && !self.code.contains(self.next);
         // Ripes squashes what was fetched behind it even if the target is the next instruction.
         let goes = matches!(retired.insn.row().class, Class::Jump | Class::JumpReg);
         self.jumped = goes || retired.taken || retired.next_pc != retired.pc + u64::from(retired.insn.len);

@@ -42,8 +42,12 @@ pub struct Settings {
     pub sweep: bool,
     /// Cycles that the pipeline which is timed waits for a line.
     pub miss_latency: u32,
-    /// When to stop a program that does not end.
+    /// When to stop a program that does not end; the proxy kernel's instructions count as well.
     pub max_instructions: u64,
+    /// The proxy kernel's file, if the programs are static ones for Linux: then only what runs in user mode is counted.
+    pub proxy_kernel: Option<Vec<u8>>,
+    /// The arguments of the programs on the proxy kernel.
+    pub arguments: Vec<String>,
 }
 
 impl Default for Settings {
@@ -55,6 +59,8 @@ impl Default for Settings {
             sweep: false,
             miss_latency: 20,
             max_instructions: 100_000_000,
+            proxy_kernel: None,
+            arguments: Vec::new(),
         }
     }
 }

@@ -11,7 +11,7 @@ fn a_jump_to_the_next_instruction_fetches_two_in_vain() {
     let accesses = |word: u32, taken: bool| {
         let code = Code::of(&build.elf, &elf, build.isa);
         let plan = Settings { count: Count::Cycle, ..Settings::default() };
-        let mut fetches = Fetches::new(code, plan.count, Seen::new(&plan).unwrap());
+        let mut fetches = Fetches::new(code, true, plan.count, Seen::new(&plan).unwrap());
         for pc in [elf.entry, elf.entry + 4] {
             let insn = Decoder::new(build.isa).decode(word).unwrap();
             let (next_pc, privilege) = (pc + 4, Privilege::Machine);
@@ -46,7 +46,7 @@ fn a_program_ends_where_its_code_does() {
     let plan = Settings::default();
     let code = Code::of(&build.elf, &elf, build.isa);
     let end = elf.entry + (0..).step_by(4).find(|offset| !code.contains(elf.entry + offset)).unwrap();
-    let mut fetches = Fetches::new(code, plan.count, Seen::new(&plan).unwrap());
+    let mut fetches = Fetches::new(code, true, plan.count, Seen::new(&plan).unwrap());
     let nop = Decoder::new(build.isa).decode(0x13).unwrap();
     for pc in [end - 4, end, end + 4] {
         fetches.retire(&Retired {
@@ -247,4 +247,53 @@ fn a_source_is_built_at_eight_places() {
         assert_eq!(moved, (0..8).map(|place| place * step).collect::<Vec<u64>>());
         assert_eq!(builds[7].name, format!("{isa} +{}", 7 * step));
     }
+}
+
+/// Of a kernel and its program, which runs in user mode, what the program does: the same instructions with and without an
+/// observer in between, and an access for each of its loads and stores.
+#[test]
+fn what_a_program_does_is_seen_without_its_kernel() {
+    use super::user::UserMode;
+    use tollgate_riscv::{Access, Class, Observer, Privilege, Retired};
+
+    #[derive(Default)]
+    struct Counts {
+        user: u64,
+        kernel: u64,
+        touching: u64,
+        accesses: u64,
+    }
+
+    impl Observer for Counts {
+        const RETIRE: bool = true;
+        const MEMORY: bool = true;
+
+        fn retire(&mut self, retired: &Retired) {
+            let is_user = retired.privilege == Privilege::User;
+            self.user += u64::from(is_user);
+            self.kernel += u64::from(!is_user);
+            self.touching += u64::from(matches!(retired.insn.row().class, Class::Load | Class::Store));
+        }
+
+        fn access(&mut self, _: &Access) {
+            self.accesses += 1;
+        }
+    }
+
+    let image = include_bytes!("../../../../guests/riscv/images/full.elf");
+    let elf = Elf::parse(image).unwrap();
+    let run = |observer: &mut dyn FnMut(&mut Machine)| {
+        let mut machine = Machine::new(Config::default()).unwrap();
+        machine.load(&elf).unwrap();
+        observer(&mut machine);
+    };
+    let (mut all, mut program) = (Counts::default(), Counts::default());
+    run(&mut |machine| assert!(matches!(machine.run(10_000_000, &mut all), Stop::Exit { .. })));
+    run(&mut |machine| {
+        let mut user = UserMode::new(&mut program);
+        assert!(matches!(machine.run(10_000_000, &mut user), Stop::Exit { .. }));
+    });
+    assert!(all.kernel > 0 && program.user > 0 && program.touching > 0);
+    assert_eq!((program.user, program.kernel), (all.user, 0));
+    assert_eq!(program.accesses, program.touching);
 }

@@ -1,10 +1,11 @@
 //! What the misses cost: the same instructions once more, on a pipeline that waits for its lines.
 
-use tollgate_riscv::Machine;
 use tollgate_riscv::cache::{Geometry, Policy};
 use tollgate_riscv::timing::{CacheShape, Cause, Core, CoreError, Fast, Memory};
+use tollgate_riscv::{Machine, Stop};
 
 use super::settings::Settings;
+use super::user::UserMode;
 
 /// Cycles of a program on five stages with forwarding (the core `ripes-5stage`) behind one instruction cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,7 +16,11 @@ pub struct Timing {
     pub waiting: u64,
 }
 
-/// Runs so many instructions of a machine that has not run yet; nothing when it does not come so far a second time.
+/// Instructions between two looks at the console of a program on the proxy kernel, which may write without end.
+const SLICE: u64 = 1 << 20;
+
+/// Runs so many instructions of a machine that has not run yet; nothing when it does not come so far a second time. On the
+/// proxy kernel those are the program's own, and they end with it or with its budget.
 pub(super) fn time(
     machine: &mut Machine,
     geometry: Geometry,
@@ -34,7 +39,20 @@ pub(super) fn time(
     core.memory = Memory { latency: plan.miss_latency, ..Memory::default() };
     let mut fast: Fast = Fast::new(&core)?;
     // How it stops does not matter, only that everything that ran before ran again.
-    let _ = machine.run(instructions, &mut fast);
+    if plan.proxy_kernel.is_some() {
+        let mut user = UserMode::new(&mut fast);
+        let mut left = plan.max_instructions;
+        while left > 0 {
+            let slice = SLICE.min(left);
+            left -= slice;
+            if machine.run(slice, &mut user) != Stop::Budget {
+                break;
+            }
+            machine.take_console();
+        }
+    } else {
+        let _ = machine.run(instructions, &mut fast);
+    }
     if fast.counts().instructions != instructions {
         return Ok(None);
     }

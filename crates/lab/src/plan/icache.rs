@@ -12,13 +12,22 @@ use crate::icache::{self, Build, Count, Settings};
 /// Programs and instruction caches.
 #[derive(clap::Args, Clone, Debug)]
 pub struct IcacheRequest {
-    /// A C source, built for each ISA; or bare programs that are built already
+    /// A C source, built for each ISA; or programs that are built already: bare ones, or with --pk static ones for Linux
     #[arg(value_name = "PROG")]
     pub programs: Vec<PathBuf>,
 
     /// What to build the source for [default: rv32im,rv32imc]; for programs that are built, the machine
     #[arg(long, value_name = "ISA", value_delimiter = ',')]
     pub isa: Vec<String>,
+
+    /// Run the programs, static ones for Linux, on this proxy kernel (riscv-pk); the fetches of the programs are counted, not
+    /// those of the kernel
+    #[arg(long, value_name = "PK", requires = "programs")]
+    pub pk: Option<PathBuf>,
+
+    /// An argument of the programs on the proxy kernel; may be given more than once
+    #[arg(long = "arg", value_name = "ARG", requires = "pk", allow_hyphen_values = true)]
+    pub args: Vec<String>,
 
     /// The caches, as sets:ways:bytes of a line
     #[arg(long, value_name = "S:W:L", value_delimiter = ',', default_value = "8:1:8")]
@@ -90,6 +99,8 @@ impl IcachePlan {
             sweep: request.sweep,
             miss_latency: request.miss_latency,
             max_instructions: request.max_instructions,
+            proxy_kernel: request.pk.as_deref().map(read).transpose()?,
+            arguments: request.args.clone(),
         };
         Ok(Self { builds: builds(request)?, settings })
     }
@@ -118,7 +129,7 @@ fn builds(request: &IcacheRequest) -> Result<Vec<Build>, PlanError> {
             places(&|name, isa| icache::bundled_aligned(name, isa, &request.opt_level))
         }
         [] => each(&|name, isa| icache::bundled(name, isa, &request.opt_level)),
-        [program] => {
+        [program] if request.pk.is_none() => {
             let bytes = read(program)?;
             let is_source =
                 ["c", "S", "s"].iter().any(|known| program.extension() == Some(OsStr::new(known)));
@@ -149,6 +160,9 @@ fn built(
     let isa = match (&request.isa[..], isas) {
         ([], _) => widest(&elf).map_err(|error| {
             let why = match error {
+                LoadError::NotElf if request.pk.is_some() => {
+                    format!("{error}; with --pk give a static program for Linux that is built already")
+                }
                 LoadError::NotElf if request.programs.len() > 1 => {
                     format!("{error}; several programs must be built already, a source comes alone")
                 }
