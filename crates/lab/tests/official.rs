@@ -1,11 +1,17 @@
-//! The official riscv-tests on the machine that the command line gives: `TOLLGATE_RISCV_TESTS` names the folder that holds
-//! `rv64ui-p-add` and the others.
+//! The official tests on the machine that the command line gives. `TOLLGATE_RISCV_TESTS` names the folder that holds
+//! `rv64ui-p-add` and the others of riscv-tests. `TOLLGATE_ARCH_TESTS` names a folder with built tests of riscv-arch-test,
+//! `NAME.elf`, and beside each its signature by Spike, `NAME.signature`:
+//! `spike --isa=ISA +signature=NAME.signature +signature-granularity=4 NAME.elf`, with the [`ISA`] of its width.
 
 use std::path::Path;
 use std::{env, fs};
 
 use tollgate_lab::plan::{ProgramPlan, ProgramRequest, WatchRequest};
-use tollgate_lab::program::{self, Ending};
+use tollgate_lab::program::{self, Ending, Outcome, ProgramError};
+use tollgate_riscv::{Elf, Xlen};
+
+/// What Spike and this machine are given for riscv-arch-test, behind `rv32` or `rv64`.
+const ISA: &str = "gc_zba_zbb_zbs_zicbom_zicboz";
 
 #[derive(clap::Parser)]
 #[command(no_binary_name = true)]
@@ -27,7 +33,7 @@ fn is_a_test(name: &str) -> bool {
 }
 
 fn ending(path: &Path, name: &str) -> String {
-    let mut words = vec![path.to_str().unwrap(), "--max-instructions", "20000000"];
+    let mut words = vec![path.to_str().unwrap()];
     if name.starts_with("rv32") {
         words.extend(["--isa", "rv32gc"]);
     }
@@ -35,15 +41,22 @@ fn ending(path: &Path, name: &str) -> String {
     if name.contains("-ma_data") {
         words.push("--misaligned");
     }
-    let Line { program, watch } = <Line as clap::Parser>::parse_from(words);
-    let plan = ProgramPlan::new(&program, &watch).unwrap();
-    let watched = program.watch(&watch).unwrap();
-    let [mut console, mut trace] = [Vec::new(), Vec::new()];
-    match program::run(&plan.job, watched, &mut std::io::empty(), &mut console, &mut trace) {
+    match outcome(&words) {
         Ok(outcome) if outcome.ending == Ending::Exited(0) => String::new(),
         Ok(outcome) => format!("{name}: {:?}", outcome.ending),
         Err(error) => format!("{name}: {error}"),
     }
+}
+
+/// How a program runs by a command line.
+fn outcome(words: &[&str]) -> Result<Outcome, ProgramError> {
+    let words = words.iter().chain(&["--max-instructions", "20000000"]);
+    let Line { mut program, mut watch } = <Line as clap::Parser>::parse_from(words);
+    watch.take_words(&mut program).unwrap();
+    let plan = ProgramPlan::new(&program, &watch).unwrap();
+    let watched = program.watch(&watch).unwrap();
+    let [mut console, mut trace] = [Vec::new(), Vec::new()];
+    program::run(&plan.job, watched, &mut std::io::empty(), &mut console, &mut trace)
 }
 
 #[test]
@@ -63,4 +76,40 @@ fn official_tests_pass_by_the_command_line() {
     failed.retain(|failure| !failure.is_empty());
     assert!(failed.is_empty(), "{} of {run}:\n{}", failed.len(), failed.join("\n"));
     assert!(run > 0, "no test programs in {}", folder.display());
+}
+
+/// Each test of riscv-arch-test ends by its own halt, with Spike's signature.
+#[test]
+fn architecture_tests_have_the_signatures_of_spike() {
+    let Some(folder) = env::var_os("TOLLGATE_ARCH_TESTS") else {
+        return tollgate_testkit::skip!(
+            "TOLLGATE_ARCH_TESTS does not name a folder with built tests of riscv-arch-test and their signatures"
+        );
+    };
+    let (mut run, mut failed) = (0, Vec::new());
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(expected) = fs::read_to_string(path.with_extension("signature")) else { continue };
+        if path.extension().is_none_or(|end| end != "elf") {
+            continue;
+        }
+        run += 1;
+        let width = match Elf::parse(&fs::read(&path).unwrap()).unwrap().xlen {
+            Xlen::Rv32 => "rv32",
+            Xlen::Rv64 => "rv64",
+        };
+        let name = path.to_str().unwrap();
+        let isa = format!("{width}{ISA}");
+        let words = [name, "--isa", &isa, "+signature=-", "+signature-granularity=4"];
+        match outcome(&words) {
+            Ok(outcome) if outcome.ending != Ending::Exited(0) => {
+                failed.push(format!("{name}: {:?}", outcome.ending));
+            }
+            Ok(outcome) if outcome.signature.as_deref() == Some(&expected) => {}
+            Ok(_) => failed.push(format!("{name}: another signature")),
+            Err(error) => failed.push(format!("{name}: {error}")),
+        }
+    }
+    assert!(failed.is_empty(), "{} of {run}:\n{}", failed.len(), failed.join("\n"));
+    assert!(run > 0, "no test with its signature in {}", folder.display());
 }
