@@ -38,6 +38,7 @@ mod profile;
 pub mod program;
 pub mod record;
 pub mod rtl;
+mod sections;
 mod stacks;
 mod symbols;
 pub mod system;

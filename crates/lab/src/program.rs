@@ -19,6 +19,7 @@ pub use caches::Shapes;
 
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
+use crate::sections::executable_sections;
 use crate::symbols::Symbols;
 use crate::tier::{Tier, TierError};
 use crate::trace::{Filter, FirstTrap, Trace, Tracer};
@@ -237,6 +238,7 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
             machine.load(&program).map_err(ProgramError::Program)?;
             set_stack(&mut machine, &program);
             machine.exit_by_ecall();
+            machine.exit_behind(ends_of_code(&job.program));
         }
         Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
         Some(kernel) => {
@@ -265,6 +267,12 @@ pub(crate) fn with_ram_at(config: Config, program: &Elf) -> Config {
         Some((ram_base, ram_bytes)) => Config { ram_base, ram_bytes, ..config },
         None => config,
     }
+}
+
+/// Where sections of instructions end.
+fn ends_of_code(program: &[u8]) -> Vec<u64> {
+    let sections = executable_sections(program);
+    sections.iter().map(|(address, data)| address.wrapping_add(data.len() as u64)).collect()
 }
 
 /// Gives a program below the usual RAM, which has no start-up code for this machine, a stack and its global pointer.

@@ -479,6 +479,37 @@ fn a_bare_program_runs_where_it_is_linked() {
     assert!(matches!(run(&job(across), Watch::Nothing), Err(ProgramError::Program(_))));
 }
 
+/// A program without start-up code returns to the address that `ra` has at reset, or runs into what is behind its code.
+#[test]
+fn a_bare_program_ends_where_it_returns_and_where_its_code_ends() {
+    let main = [insn(Op::Addi, 10, 0, 0, 3), insn(Op::Jalr, 0, 1, 0, 0)];
+    let run = |words: &[u32]| {
+        let job = Job { max_instructions: 3_000_000, ..job(elf_at(0x1_0000, words, &[])) };
+        run(&job, Watch::Nothing).expect("runs").0
+    };
+    let outcome = run(&main);
+    assert_eq!((outcome.ending, outcome.instructions), (Ending::Exited(3), 2));
+    // A jump to 0 from within a call is not a return, and a trap handler takes its fault.
+    let call = [insn(Op::Jal, 1, 0, 0, 4), insn(Op::Jalr, 0, 0, 0, 0)];
+    assert!(run(&call).verdict().contains("instruction access fault at 0x0"));
+    let handler = [insn(Op::Addi, 5, 0, 0, 4), insn(Op::Csrrw, 0, 5, 0, 0x305), insn(Op::Jalr, 0, 1, 0, 0)];
+    assert!(matches!(run(&handler).ending, Ending::Stuck(_)));
+
+    if tollgate_testkit::program("riscv64-unknown-elf-gcc").is_none() {
+        return tollgate_testkit::skip!(
+            "no riscv64-unknown-elf-gcc: apt-get install gcc-riscv64-unknown-elf"
+        );
+    }
+    // `main` is the last function, and falls off its end.
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("end.s");
+    std::fs::write(&source, ".globl main\nmain: li a0, 5\nnop\n.section .data\n.word 0\n").unwrap();
+    let built = tollgate_lab::icache::compile(&source, "rv64imc", "rv64imc".parse().unwrap(), "2").unwrap();
+    let job = Job { max_instructions: 3_000_000, ..job(built.elf) };
+    let outcome = self::run(&job, Watch::Nothing).expect("runs").0;
+    assert_eq!((outcome.ending, outcome.instructions), (Ending::Exited(0), 2));
+}
+
 /// Spike writes the bytes of a line from the highest to the lowest, and fills the last line with zeros.
 #[test]
 fn a_signature_is_the_memory_between_two_symbols() {

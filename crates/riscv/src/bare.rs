@@ -1,4 +1,4 @@
-//! How a program without a kernel ends: by an `ecall` that nobody handles.
+//! How a program without a kernel ends: by an `ecall` that nobody handles, by a return to nobody, or where its code does.
 
 use crate::exception::Cause;
 use crate::machine::{Machine, Stop};
@@ -13,10 +13,29 @@ impl Machine {
         self.exits_by_ecall = true;
     }
 
-    /// How an exception ends the program, if it does.
-    pub(crate) fn exit_by(&self, cause: Cause) -> Option<Stop> {
-        if !self.exits_by_ecall || cause != Cause::MachineEcall || self.hart.mtvec != 0 {
+    /// Lets a program that has set no trap handler end as well where its code ends, if what follows cannot be executed
+    /// (status 0), and by a return from its first function to the address 0 that `ra` has at reset (status in `a0`).
+    pub fn exit_behind(&mut self, ends_of_code: Vec<u64>) {
+        self.exits_behind = Some(ends_of_code);
+    }
+
+    /// How an exception at `pc` ends the program, if it does.
+    pub(crate) fn exit_by(&self, cause: Cause, pc: u64) -> Option<Stop> {
+        if self.hart.mtvec != 0 {
             return None;
+        }
+        match (cause, &self.exits_behind) {
+            (Cause::MachineEcall, _) if self.exits_by_ecall => {}
+            // A trap before this one would also have led here.
+            (Cause::InstructionAccessFault, Some(_))
+                if pc == 0 && self.x(1) == 0 && self.hart.mcause == 0 && self.hart.mepc == 0 =>
+            {
+                return Some(Stop::Exit { code: self.x(10) as i32 });
+            }
+            (Cause::InstructionAccessFault | Cause::IllegalInstruction, Some(ends)) if ends.contains(&pc) => {
+                return Some(Stop::Exit { code: 0 });
+            }
+            _ => return None,
         }
         let [plain, with_status] = EXIT_CALLS;
         match self.x(17) {

@@ -118,6 +118,7 @@ pub struct Machine {
     pub(crate) sbi: bool,
     /// An `ecall` for which there is no handler can end the program.
     pub(crate) exits_by_ecall: bool,
+    pub(crate) exits_behind: Option<Vec<u64>>,
 }
 
 /// What the clock of [`Rtc`] shows at reset: 2026-01-01.
@@ -175,6 +176,7 @@ impl Machine {
             turns: Turns::new(Vec::new()),
             sbi: false,
             exits_by_ecall: false,
+            exits_behind: None,
             config,
         };
         machine.reset_harts(machine.bus.ram_base, ROM_BASE);
@@ -485,7 +487,7 @@ impl Machine {
     }
 
     fn take_exception<O: Observer>(&mut self, e: Exception, obs: &mut O) -> Step {
-        if let Some(stop) = self.exit_by(e.cause) {
+        if let Some(stop) = self.exit_by(e.cause, self.hart.pc) {
             self.stopped = Some(stop);
             return Step::Stopped(stop);
         }

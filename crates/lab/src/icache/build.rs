@@ -5,9 +5,9 @@ use std::process::Command;
 
 use tollgate_riscv::{Elf, Extension, Isa};
 
-use super::code::executable_sections;
 use super::error::IcacheError;
 use super::settings::Build;
+use crate::sections::executable_sections;
 
 /// A program of the tree, as GCC 12.2 builds it.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! A program's code: how long it is, and of which instructions.
 
-use object::{Object, ObjectSection, SectionFlags, elf};
 use tollgate_riscv::{Class, Decoder, Elf, Insn, Isa};
+
+use crate::sections::executable_sections;
 
 /// How many instructions of which kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,16 +95,4 @@ impl Code {
 fn half(data: &[u8], at: usize) -> Option<u32> {
     let bytes = data.get(at..at.checked_add(2)?)?;
     Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
-}
-
-/// Address and bytes of each section of instructions; nothing for a file that cannot be read.
-pub(super) fn executable_sections(bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
-    let Ok(file) = object::File::parse(bytes) else { return Vec::new() };
-    file.sections()
-        .filter(|section| match section.flags() {
-            SectionFlags::Elf { sh_flags, .. } => sh_flags.contains(elf::SHF_EXECINSTR),
-            _ => false,
-        })
-        .filter_map(|section| Some((section.address(), section.data().ok()?.to_vec())))
-        .collect()
 }
