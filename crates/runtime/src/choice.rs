@@ -1,7 +1,7 @@
 //! What the words of a command line choose: runtimes, their mechanisms, programs of the user's own, numbers of tasks.
 
 use crate::needs;
-use crate::session::Chosen;
+use crate::row::Chosen;
 use crate::sources::Sources;
 use crate::table::{Runtime, Table};
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ pub mod needs;
 pub mod process;
 pub mod record;
 pub mod room;
+mod row;
 pub mod session;
 mod sources;
 pub mod table;

@@ -1,11 +1,11 @@
 //! From the transcripts of the programs to the run's record, with the same statistics as every other measurement.
 
-use crate::session::{Row, Session, State};
+use crate::row::{Row, State, samples};
+use crate::session::Session;
 use crate::table::{BORDERS, NamedPart};
-use crate::transcript::{Sample, Transcript};
+use crate::transcript::Transcript;
 use std::collections::BTreeMap;
 use tollgate_measure::clock::{Scale, Source};
-use tollgate_measure::samples::{Batch, EpochSamples, ProbeSamples};
 use tollgate_measure::stats::median;
 use tollgate_measure::summary::{self, Units};
 use tollgate_measure::{Claim, Meta, Placement};
@@ -141,34 +141,6 @@ fn parts(results: &mut [Measurement], named: &[Option<&NamedPart>], units: &Unit
     for (result, bill) in results.iter_mut().zip(bills) {
         result.phases.extend(bill.into_iter().flatten());
     }
-}
-
-/// The input of the statistics.
-pub(crate) fn samples(row: &Row) -> ProbeSamples {
-    let ticks = |ns: f64| (ns * 1e3).round() as u64;
-    let epochs = row.epochs.iter().map(|said| {
-        let pair = if said.pairs.is_empty() { 0.0 } else { median(&said.pairs) };
-        EpochSamples {
-            batches: said
-                .samples
-                .iter()
-                .map(|sample| Batch { passes: sample.switches, ticks: ticks(sample.ns) })
-                .collect(),
-            counts: vec![Some(said.resumes)],
-            passes: said.switches,
-            visits: said.samples.len() as u64,
-            singles: said.singles.iter().map(|single| ticks(alone(single, pair))).collect(),
-            singles_empty: said.pairs.iter().map(|pair| ticks(*pair)).collect(),
-            steady: said.steady,
-            ..EpochSamples::default()
-        }
-    });
-    ProbeSamples { passes: row.batch, epochs: epochs.collect(), ..ProbeSamples::default() }
-}
-
-/// One switch of several that were timed as one event, including the whole cost of the pair.
-fn alone(single: &Sample, pair: f64) -> f64 {
-    (single.ns - pair) / single.switches as f64 + pair
 }
 
 /// Puts the curves over the number of tasks into the first row of each mechanism that has several.
