@@ -55,6 +55,7 @@ mod elf;
 mod engine;
 mod exception;
 mod exec;
+mod fold;
 mod format;
 mod fp;
 mod hart;

@@ -606,3 +606,36 @@ fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() 
         }
     }
 }
+
+#[test]
+fn runs_that_overlap_wait_and_miss_often_are_computed_once() {
+    let op = |op, rd, rs1, rs2, imm| Insn::encode(op, Operands { rd, rs1, rs2, imm, ..Operands::default() });
+    // Words that are stored and loaded again, and products; then more lines than a small cache has room for.
+    let spills = (0..6).flat_map(|i| [op(Op::Sd, 0, 2, 10, 8 * i), op(Op::Ld, 11, 2, 0, 8 * i)]);
+    let products = (0..4).map(|_| op(Op::Mul, 12, 12, 11, 0));
+    let sums = (0..40).map(|_| op(Op::Addi, 10, 10, 0, 1));
+    let small = "base = 'rocket'\nl1i = { geometry = '2:1:16', replacement = 'lru' }";
+    let programs: [(Vec<u32>, Core); 2] = [
+        (spills.chain(products).collect(), Core::preset("rocket").unwrap()),
+        (sums.collect(), Core::from_toml(small).unwrap()),
+    ];
+    for (mut words, core) in programs {
+        let back = -4 * words.len() as i64;
+        words.push(op(Op::Jal, 0, 0, 0, back));
+        let booted = || {
+            let mut m = machine("rv64gc".parse().unwrap(), &[]);
+            m.write_memory(BASE, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>())
+                .unwrap();
+            m.set_x(2, BASE + 0x1000);
+            m
+        };
+        let mut plain = Timed::new(&core, ByPrivilege, ()).unwrap();
+        booted().run_reference(100_000, &mut plain);
+        let mut fast: Fast = Fast::new(&core).unwrap();
+        booted().run(100_000, &mut fast);
+        assert_eq!((fast.cycles(), fast.counts()), (plain.cycles(), plain.counts()));
+        assert_eq!(fast.ledger(), plain.ledger());
+        let (found, replayed) = fast.memo_counts();
+        assert!(found > 10 * replayed, "{found} found, {replayed} replayed");
+    }
+}

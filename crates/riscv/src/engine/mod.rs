@@ -5,8 +5,7 @@ mod op;
 
 pub(crate) use op::{Code, MicroOp, called, fold};
 
-use std::collections::HashMap;
-
+use crate::fold::Map;
 use crate::hart::{Hart, status};
 use crate::insn::Insn;
 use crate::jump::{JUMP_ENTRIES, Jump, boxed};
@@ -145,7 +144,7 @@ pub(crate) struct Engine {
     /// Where the next block goes; 0 stays unused.
     pub(crate) used: usize,
     /// Blocks by virtual address, and physical page with floating-point state.
-    pub(crate) blocks: HashMap<(u64, u64), u16>,
+    pub(crate) blocks: Map<(u64, u64), u16>,
     pub(crate) contexts: [Option<(Context, u32)>; CONTEXTS],
     pub(crate) next_context: u32,
     pub(crate) victim: usize,
@@ -165,7 +164,7 @@ impl Engine {
         Engine {
             arena: None,
             used: 1,
-            blocks: HashMap::new(),
+            blocks: Map::default(),
             contexts: [None; CONTEXTS],
             next_context: 1,
             victim: 0,

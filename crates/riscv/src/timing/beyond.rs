@@ -1,11 +1,11 @@
 //! What a core fetches without executing it: behind traps and returns, and on wrong paths, where it stalls, misses and
 //! predicts as other instructions do.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::step::Step;
 use crate::code::Code;
+use crate::fold::Map;
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
 
@@ -21,7 +21,7 @@ pub(super) struct Beyond {
     code: Option<Code>,
     /// The pages that were looked at; copies of a core share them.
     pages: Vec<Arc<Page>>,
-    numbers: HashMap<u64, usize>,
+    numbers: Map<u64, usize>,
     /// The last page, and where it is.
     latest: (u64, usize),
     /// Whether an instruction took the place of another one.
@@ -70,7 +70,7 @@ impl Page {
 impl Beyond {
     /// Without any code.
     pub(super) fn new() -> Self {
-        Beyond { code: None, pages: Vec::new(), numbers: HashMap::new(), latest: (NONE, 0), replaced: false }
+        Beyond { code: None, pages: Vec::new(), numbers: Map::default(), latest: (NONE, 0), replaced: false }
     }
 
     /// This code was loaded, and nothing of it is executed yet.

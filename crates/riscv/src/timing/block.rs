@@ -1,7 +1,7 @@
 //! A run of instructions that the fast path knows.
 
 use super::memo::physical;
-use super::memory::{Lines, Place};
+use super::memory::{Lines, Overlaps, Place};
 use super::operands::Dependence;
 use super::predict::Turn;
 use super::run_on::Ways;
@@ -60,7 +60,7 @@ impl Block {
                 }
             }
             if let Some((size, store)) = op.insn.op.access() {
-                memory.push(Place { at: i, size, store });
+                memory.push(Place { at: i, size, store, load: (memory.len() as u16 - stores) as u8 });
                 stores += u16::from(store);
             } else if op.insn.op.by_operands() {
                 if dependent {
@@ -79,15 +79,17 @@ impl Block {
         }
         // Blocks do not go from page to page.
         let page = insns.first().map_or(0, |first| several.outside(first.pc));
+        let loads = memory.len() as u16 - stores;
+        let fits = jumps.len() <= MOST_PREDICTIONS && (loads <= Overlaps::MOST || !model.memory.compares());
         Block {
             shapes,
             lines: Lines::new(lines, page),
             len: insns.len() as u16,
-            loads: memory.len() as u16 - stores,
+            loads,
             stores,
             memory,
             operated,
-            memoized: match model.board.is_none() && jumps.len() <= MOST_PREDICTIONS {
+            memoized: match model.board.is_none() && fits {
                 true => several.privilege as u8,
                 false => NEVER,
             },

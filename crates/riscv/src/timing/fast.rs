@@ -1,12 +1,13 @@
 //! The fast path: memoized blocks.
 //!
 //! The pipe is made of maxima and sums, so with the same state at entry (relative to the last write-back), the
-//! same predictions and no miss, a block of instructions takes the same cycles and leaves the same state: a
-//! result is computed once and looked up from then on. A block with misses goes through the plain scoreboard again,
-//! with these misses; one or two are part of the key. Nothing is approximated: cycles and ledger equal those of
+//! same predictions and the same waits, a block of instructions takes the same cycles and leaves the same state: a
+//! result is computed once and looked up from then on. Waits are misses of fetches and data, operations that depend on
+//! their operands, and loads that overlap with stores. Nothing is approximated: cycles and ledger equal those of
 //! [`Timed`](super::Timed).
 
-use std::collections::HashMap;
+mod computed;
+
 use std::slice;
 
 use super::beyond::Beyond;
@@ -14,15 +15,14 @@ use super::block::Block;
 use super::core::{Core, CoreError};
 use super::known::{Known, UNKNOWN};
 use super::ledger::{Cause, Causes, Ledger};
-use super::memo::{Memo, physical};
-use super::memory::{Data, Waits};
+use super::memo::Memo;
+use super::memory::{Overlaps, Waits};
 use super::operands::Dependence;
-use super::shape::Costs;
 use super::state::Key;
-use super::step::Step;
 use super::timed::{Model, TimingCounts};
 use crate::code::Code;
 use crate::exception::Trap;
+use crate::fold::Map;
 use crate::jump::boxed;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 use crate::tier::Counter;
@@ -32,9 +32,11 @@ const RESULT_BITS: u32 = 15;
 const RESULTS: usize = 1 << RESULT_BITS;
 /// Entries of the table of blocks, a power of two: the lowest bits of [`Pass::number`] choose one.
 const BLOCKS: usize = 1 << 16;
-/// States and blocks that are kept before all are dropped.
+/// States, blocks and lists of misses that are kept before all are dropped.
 const MOST: usize = 1 << 16;
 const NOTHING: u32 = u32::MAX;
+/// Beside the number of an instruction.
+const FETCH: u8 = 1 << 7;
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
 /// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
@@ -66,9 +68,13 @@ pub struct Fast<const PIPE: bool = true> {
     /// The number of a run, with the mode above it; which block.
     block_table: Box<[(u64, u32); BLOCKS]>,
     /// The same for all blocks, including those that another has displaced from the table.
-    block_numbers: HashMap<u64, u32>,
+    block_numbers: Map<u64, u32>,
     states: Vec<Key>,
-    state_numbers: HashMap<Key, u32>,
+    state_numbers: Map<Key, u32>,
+    /// The codes of more misses than a result has room for, and the number that takes their place.
+    lists: Map<Box<[u64]>, u64>,
+    /// Scratch space.
+    codes: Vec<u64>,
     results: Box<[Known; RESULTS]>,
     /// What each charges.
     charges: Box<[Causes; RESULTS]>,
@@ -77,7 +83,8 @@ pub struct Fast<const PIPE: bool = true> {
     write: i64,
     /// Runs of a core with a scoreboard.
     memo: Option<Box<Memo>>,
-    /// For one block: misses, and operations that depend on their operands, by number of instruction.
+    /// For one block: misses, and operations that depend on their operands, by number of instruction, with [`FETCH`] if its
+    /// own fetch misses.
     misses: Vec<(u8, Waits)>,
     /// How often results were used, as far as they were charged, and computed; how often a block was replayed.
     uses: u64,
@@ -105,9 +112,11 @@ impl<const PIPE: bool> Fast<PIPE> {
             epoch: u64::MAX,
             blocks: Vec::new(),
             block_table: boxed((u64::MAX, 0)),
-            block_numbers: HashMap::new(),
+            block_numbers: Map::default(),
             states: Vec::new(),
-            state_numbers: HashMap::new(),
+            state_numbers: Map::default(),
+            lists: Map::default(),
+            codes: Vec::new(),
             results: boxed(UNKNOWN),
             charges: boxed([0; Cause::COUNT]),
             state: NOTHING,
@@ -203,6 +212,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.block_numbers.clear();
         self.states.clear();
         self.state_numbers.clear();
+        self.lists.clear();
     }
 
     /// Forgets them when an instruction that wrong paths came to has given way to another one.
@@ -248,9 +258,25 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.note_size();
     }
 
+    /// A number for the misses that were found, different from all their codes; `None` when they do not fit.
+    #[inline(never)]
+    fn number_misses(&mut self) -> Option<u64> {
+        self.codes.clear();
+        for &(at, waits) in &self.misses {
+            self.codes.push(waits.code(at)?);
+        }
+        if let Some(&number) = self.lists.get(&*self.codes) {
+            return Some(number);
+        }
+        let number = self.lists.len() as u64 + 1;
+        self.lists.insert(self.codes.as_slice().into(), number);
+        self.note_size();
+        Some(number)
+    }
+
     /// Lets the next block forget everything, if that has grown too large.
     fn note_size(&mut self) {
-        if self.blocks.len() + self.states.len() > MOST {
+        if self.blocks.len() + self.states.len() + self.lists.len() > MOST {
             self.epoch = u64::MAX;
         }
     }
@@ -268,135 +294,6 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.block_numbers.insert(key, number as u32);
         self.note_size();
         number
-    }
-
-    /// A block that is not looked up here.
-    #[inline(never)]
-    fn otherwise(
-        &mut self,
-        number: usize,
-        (several, pass): (&Several, &Pass),
-        accesses: &mut slice::Iter<Touch>,
-        operands: &mut slice::Iter<[u64; 2]>,
-        walks: bool,
-    ) {
-        if let Some(memo) = &mut self.memo {
-            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks);
-            if memo.is_large() {
-                self.epoch = u64::MAX;
-            }
-        } else {
-            self.plainly(number, several, pass, accesses, operands);
-        }
-    }
-
-    /// Everything in order, instruction by instruction.
-    #[cold]
-    fn plainly(
-        &mut self,
-        number: usize,
-        several: &Several,
-        pass: &Pass,
-        accesses: &mut slice::Iter<Touch>,
-        operands: &mut slice::Iter<[u64; 2]>,
-    ) {
-        self.materialise();
-        self.replays += 1;
-        let mut memory = 0;
-        for (op, place) in several.insns(pass).iter().zip(pass.start()..) {
-            let here =
-                self.blocks[number].memory.get(memory).filter(|m| m.at == (place - pass.start()) as u8);
-            let access = here.and_then(|here| Some(here.data(several, accesses.next()?)));
-            memory += usize::from(access.is_some());
-            let step = Step {
-                pc: several.outside(op.pc),
-                pa: physical(op),
-                next_pc: several.next_pc(pass, place),
-                insn: &op.insn,
-                privilege: several.privilege,
-                phase: several.privilege as u8,
-                operands: match self.dependent && op.insn.op.by_operands() {
-                    true => operands.next().copied().unwrap_or_default(),
-                    false => [0; 2],
-                },
-                taken: pass.taken() && place + 1 == pass.end(),
-            };
-            if PIPE {
-                self.model.retire(&step, access.as_slice());
-            } else {
-                self.model.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
-                if let Some(access) = access {
-                    self.model.memory.data(&access, step.privilege);
-                }
-                self.model.instructions += 1;
-            }
-        }
-        self.forget_replaced();
-    }
-
-    /// The block through the pipe, with the predictions and misses that were found.
-    fn replay(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) -> (Causes, u32) {
-        self.materialise();
-        let (privilege, phase) = (several.privilege, several.privilege as u8);
-        self.model.start(phase);
-        let before = self.model.pipe.cycles();
-        let mut charges = [0; Cause::COUNT];
-        let (mut jump, mut miss) = (0, 0);
-        for (op, place) in several.insns(pass).iter().zip(pass.start()..) {
-            let i = usize::from(place - pass.start());
-            let block = &self.blocks[number];
-            let (pc, next_pc) = (several.outside(op.pc), several.next_pc(pass, place));
-            let (second, at_hand) = self.model.second_fetches(pc, op.insn.len);
-            let mut costs = Costs { second, at_hand, ..Costs::default() };
-            if let Some(&(_, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0) == i) {
-                (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
-                (costs.execute, costs.overlap) = (waits.execute, waits.overlap);
-                costs.behind = self.model.behind_load(waits.overlap, physical(op), &op.insn);
-                miss += 1;
-            }
-            let (mut turns, mut penalty) = (false, (0, super::Stage::Execute));
-            if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
-                jump += 1;
-                turns = true;
-                let code = predictions >> (2 * (block.jumps.len() - jump)) & 3;
-                costs.settle = self.model.predict.settling(turn, code);
-                penalty = (self.model.predict.bubbles(turn, code), self.model.predict.found(turn, code));
-            }
-            let (insn, operands) = (&op.insn, [0; 2]);
-            let taken = pass.taken() && place + 1 == pass.end();
-            let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
-            self.model.stray_from_load(&step, &block.shapes[i], &mut costs);
-            let passed = self.model.pipe.pass(&block.shapes[i], &costs);
-            for (sum, c) in charges.iter_mut().zip(passed.causes()) {
-                *sum += c;
-            }
-            if turns {
-                self.model.behind(&step, penalty);
-            }
-        }
-        (charges, (self.model.pipe.cycles() - before) as u32)
-    }
-
-    /// Finds a result in its second place, or computes it. The latest is in the first place.
-    #[cold]
-    fn learn(&mut self, wanted: Known, several: &Several, pass: &Pass, at: usize) {
-        let second = at ^ 1;
-        self.results.swap(at, second);
-        self.charges.swap(at, second);
-        if !self.results[at].is(&wanted) {
-            self.replays += 1;
-            self.learned += 1;
-            let (charges, cycles) = self.replay(wanted.block(), wanted.predictions, several, pass);
-            let next = self.number();
-            self.charge(at);
-            self.results[at] = Known { next, cycles, count: 1, ..wanted };
-            self.charges[at] = charges;
-            return;
-        }
-        let known = &mut self.results[at];
-        known.count += 1;
-        self.state = known.next;
-        self.write += i64::from(known.cycles);
     }
 
     /// Charges what a result was used for.
@@ -418,25 +315,13 @@ impl<const PIPE: bool> Fast<PIPE> {
         model.memory.count_hits(times * u64::from(block.loads), times * u64::from(block.stores));
     }
 
-    /// One instruction through the plain scoreboard.
-    fn single(&mut self, retired: &Retired) {
-        self.materialise();
-        let step = Step {
-            pc: retired.pc,
-            pa: retired.pa,
-            next_pc: retired.next_pc,
-            insn: &retired.insn,
-            privilege: retired.privilege,
-            phase: retired.privilege as u8,
-            operands: retired.operands,
-            taken: retired.taken,
-        };
-        let accesses: Vec<Data> = self.accesses.iter().map(Data::of).collect();
-        self.model.retire(&step, &accesses);
-        self.accesses.clear();
-        self.forget_replaced();
-        self.model.stack(&self.stacked, step.phase);
-        self.stacked.clear();
+    /// The number of the block that a run is.
+    #[inline(always)]
+    fn block(&mut self, several: &Several, pass: &Pass) -> usize {
+        let key = pass.number() | (several.privilege as u64) << 40;
+        let at = key as usize & (BLOCKS - 1);
+        let (known, number) = self.block_table[at];
+        if known == key { number as usize } else { self.describe(several, pass, key, at) }
     }
 
     /// A run of instructions; `accesses` and `operands` begin with its own. `walks` says whether fetches and data are
@@ -450,10 +335,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         operands: &mut slice::Iter<[u64; 2]>,
         walks: (bool, bool),
     ) {
-        let key = pass.number() | (several.privilege as u64) << 40;
-        let at = key as usize & (BLOCKS - 1);
-        let (known, number) = self.block_table[at];
-        let number = if known == key { number as usize } else { self.describe(several, pass, key, at) };
+        let number = self.block(several, pass);
         let block = &mut self.blocks[number];
         // The next refill has to be charged to the same mode.
         if PIPE && self.model.refill_phase != block.memoized
@@ -465,11 +347,11 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
         self.misses.clear();
         let mut data = block.memory.iter().zip(accesses);
-        while let Some((place, touch, found)) = self.model.memory.next_to_wait::<PLAIN>(&mut data, walks.1) {
-            let waits = match found {
-                Some(overlap) => Waits { overlap, ..Waits::default() },
-                None => self.model.memory.wait_in_block(&place.data(several, touch), several.privilege),
-            };
+        let mut overlaps = Overlaps::NONE;
+        while let Some((place, touch)) =
+            self.model.memory.next_to_wait::<PLAIN>(&mut data, walks.1, &mut overlaps)
+        {
+            let waits = self.model.memory.wait_in_block(&place.data(several, touch), several.privilege);
             if PIPE && waits != Waits::default() {
                 self.misses.push((place.at, waits));
             }
@@ -478,6 +360,20 @@ impl<const PIPE: bool> Fast<PIPE> {
             Self::count(&mut self.model, block, 1);
             return;
         }
+        self.look_up::<PLAIN>(number, overlaps, several, pass, operands);
+    }
+
+    /// Takes the result of a run whose misses were found, or computes it.
+    #[inline(always)]
+    fn look_up<const PLAIN: bool>(
+        &mut self,
+        number: usize,
+        overlaps: Overlaps,
+        several: &Several,
+        pass: &Pass,
+        operands: &mut slice::Iter<[u64; 2]>,
+    ) {
+        let block = &mut self.blocks[number];
         if !PLAIN && !block.operated.is_empty() {
             let before = self.misses.len();
             for &(at, dependence) in &block.operated {
@@ -488,36 +384,36 @@ impl<const PIPE: bool> Fast<PIPE> {
                 }
             }
             if before > 0 && self.misses.len() > before {
-                self.misses.sort_unstable_by_key(|&(at, _)| at);
+                self.misses.sort_by_key(|&(at, _)| at & !FETCH);
             }
         }
         let target = || several.outside(pass.target);
         let predictions = self.model.predict.foresee_all::<PLAIN>(&block.jumps, pass.taken(), target);
         let block = &mut self.blocks[number];
+        let mut wanted = Known { predictions, overlaps, ..UNKNOWN };
         if !PLAIN && predictions != 0 && self.model.strays(&block.jumps, &mut block.ways, predictions) {
-            self.replay_once(number, predictions, several, pass);
+            self.replay_once(number, wanted, several, pass);
             return;
         }
-        let entered = Known::entered(number, self.number());
-        let mut mixed = entered ^ predictions;
-        let mut misses = [0; 2];
-        if !self.misses.is_empty() {
-            // One or two misses are part of what is looked up; more are replayed.
+        wanted.entered = Known::entered(number, self.number());
+        let mut mixed = wanted.entered ^ predictions;
+        if !self.misses.is_empty() || !PLAIN && overlaps != Overlaps::NONE {
             let codes = match *self.misses {
+                [] => Some([0; 2]),
                 [(at, waits)] => waits.code(at).map(|code| [code, 0]),
                 [(at, waits), (next, others)] => waits.code(at).zip(others.code(next)).map(Into::into),
-                _ => None,
+                _ => self.number_misses().map(|number| [number, 0]),
             };
             let ways = &mut self.blocks[number].ways;
             let Some(codes) = codes.filter(|_| PLAIN || self.model.knows_ways(ways)) else {
-                self.replay_once(number, predictions, several, pass);
+                self.replay_once(number, wanted, several, pass);
                 return;
             };
-            misses = codes;
-            mixed ^= (misses[0] ^ misses[1].rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+            wanted.misses = codes;
+            let [first, second] = codes;
+            mixed ^= (first ^ second.rotate_left(21) ^ overlaps.mixed()).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         }
         let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RESULT_BITS)) as usize;
-        let wanted = Known { entered, predictions, misses, ..UNKNOWN };
         match &mut self.results[at] {
             known if known.is(&wanted) => {
                 known.count += 1;
@@ -585,15 +481,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.run::<PLAIN>(several, pass, &mut accesses, &mut operands, walks);
             passes = others;
         }
-    }
-
-    /// A block through the pipe, of which nothing is kept.
-    #[cold]
-    fn replay_once(&mut self, number: usize, predictions: u64, several: &Several, pass: &Pass) {
-        self.replays += 1;
-        let (charges, _) = self.replay(number, predictions, several, pass);
-        Self::count(&mut self.model, &self.blocks[number], 1);
-        self.model.charge_run(several.privilege as u8, self.model.owner, &charges);
     }
 
     /// Forgets everything when it is about code that is gone, or has grown too large.

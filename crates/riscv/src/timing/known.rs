@@ -1,5 +1,7 @@
 //! What is known of a run of instructions: an entry of the table of results.
 
+use super::memory::Overlaps;
+
 /// What a block did from a state.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
@@ -7,14 +9,22 @@ pub(super) struct Known {
     pub(super) entered: u64,
     pub(super) predictions: u64,
     pub(super) misses: [u64; 2],
+    pub(super) overlaps: Overlaps,
     pub(super) next: u32,
     pub(super) cycles: u32,
     /// How often it was used since it was last charged.
     pub(super) count: u64,
 }
 
-pub(super) const UNKNOWN: Known =
-    Known { entered: u64::MAX, predictions: 0, misses: [0; 2], next: 0, cycles: 0, count: 0 };
+pub(super) const UNKNOWN: Known = Known {
+    entered: u64::MAX,
+    predictions: 0,
+    misses: [0; 2],
+    overlaps: Overlaps::NONE,
+    next: 0,
+    cycles: 0,
+    count: 0,
+};
 
 impl Known {
     #[inline(always)]
@@ -32,5 +42,6 @@ impl Known {
         self.entered == wanted.entered
             && self.predictions == wanted.predictions
             && self.misses == wanted.misses
+            && self.overlaps == wanted.overlaps
     }
 }

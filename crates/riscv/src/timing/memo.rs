@@ -7,7 +7,6 @@
 //! is known by the one before and this answer. Predictions and what is fetched on wrong paths are not memoized either:
 //! the jump that ends a run is predicted as in the plain scoreboard.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::slice;
 
@@ -22,6 +21,7 @@ use super::step::Step;
 use super::stores::{Behind, Question};
 use super::timed::Model;
 use super::work::{Unit, Work};
+use crate::fold::Map;
 use crate::insn::{Class, Insn};
 use crate::jump::boxed;
 use crate::observer::{BlockInsn, Pass, Several, Touch};
@@ -122,7 +122,7 @@ pub(super) struct Memo {
     /// Those of each block.
     blocks: Vec<Range<u32>>,
     states: Vec<Key>,
-    state_numbers: HashMap<Key, u32>,
+    state_numbers: Map<Key, u32>,
     runs: Box<[Run; RUNS]>,
     /// What each charges, and to whom.
     charges: Box<[(Option<u32>, Causes); RUNS]>,
@@ -160,7 +160,7 @@ impl Memo {
             segments: Vec::new(),
             blocks: Vec::new(),
             states: Vec::new(),
-            state_numbers: HashMap::new(),
+            state_numbers: Map::default(),
             runs: boxed(UNKNOWN),
             charges: boxed((None, [0; Cause::COUNT])),
             questions: Vec::new(),

@@ -1,12 +1,11 @@
 //! Caches, translation buffers and the page table walker: what an access waits.
 
-use std::collections::HashMap;
-
 use super::core::{Core, CoreError};
 use super::keys::{CacheShape, Memory as Latencies};
 use super::latest::LatestStores;
 use super::tlb::{Latest, Tlb};
 use crate::cache::{Cache, Found};
+use crate::fold::Map;
 use crate::map::is_device;
 use crate::observer::{Access, Several, Touch, Walk};
 use crate::privilege::Privilege;
@@ -46,19 +45,16 @@ pub(super) struct Waits {
     pub(super) miss: u32,
     /// Cycles that the operands of an operation add, or remove.
     pub(super) execute: i32,
-    /// With which of the latest stores a load overlaps.
-    pub(super) overlap: u8,
 }
 
 impl Waits {
     /// These of an instruction with that number as one number, which is not 0; `None` when they do not fit.
     pub(super) fn code(self, at: u8) -> Option<u64> {
-        let Waits { walk, miss, execute, overlap } = self;
+        let Waits { walk, miss, execute } = self;
         let execute = i16::try_from(execute).ok()?.cast_unsigned();
         let fits = walk < 1 << 16 && miss < 1 << 20;
-        let codes =
-            u64::from(overlap) << 52 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
-        fits.then_some((u64::from(at) + 1) << 54 | codes)
+        let codes = u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
+        fits.then_some((u64::from(at) + 1) << 52 | codes)
     }
 }
 
@@ -78,7 +74,7 @@ pub(super) struct Memory {
     latest_fetch: Latest,
     latest_data: Latest,
     /// The walk for each 4096-byte page, as the machine reported it.
-    ways: HashMap<(u64, u64), Walk>,
+    ways: Map<(u64, u64), Walk>,
     /// The instruction cache's [`Cache::changes`].
     line_changes: u64,
     /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache that writes back.
@@ -116,7 +112,7 @@ impl Memory {
             satp: 0,
             latest_fetch: Latest::NONE,
             latest_data: Latest::NONE,
-            ways: HashMap::new(),
+            ways: Map::default(),
             last_line: NO_LINE,
             fills: 0,
             counts: MemoryCounts::default(),
@@ -382,44 +378,48 @@ impl Memory {
 
     /// Goes on with the accesses of a block to one that may have to wait. An access to RAM, aligned as blocks do it, does not
     /// if it is found where the last one was, in the translation buffer and in its set: then nothing changes, and the
-    /// caller counts it. Yields with which stores it overlaps, if it is such a one all the same, unless `PLAIN` says that
-    /// the core does not [compare](Self::compares) addresses.
+    /// caller counts it. Adds with which stores they overlap, unless `PLAIN` says that the core does not
+    /// [compare](Self::compares) addresses.
     #[inline(always)]
     pub(super) fn next_to_wait<'a, 'b, const PLAIN: bool>(
         &mut self,
         accesses: &mut impl Iterator<Item = (&'a Place, &'b Touch)>,
         walks: bool,
-    ) -> Option<(&'a Place, &'b Touch, Option<u8>)> {
+        overlaps: &mut Overlaps,
+    ) -> Option<(&'a Place, &'b Touch)> {
         let cache = self.l1d.as_mut().filter(|_| self.quick);
         let page = if walks { self.latest_data } else { Latest::ALL };
         let Some(cache) = cache else {
-            return accesses.next().map(|(place, touch)| (place, touch, None));
+            let (place, touch) = accesses.next()?;
+            self.compare(place, touch, overlaps);
+            return Some((place, touch));
         };
         for (place, touch) in accesses {
-            if !page.has(touch.va) || !cache.access_latest(touch.pa(), place.store) {
-                return Some((place, touch, None));
-            }
             if !PLAIN && let Some(latest) = &mut self.latest_stores {
-                let overlap = latest.overlap(touch.va, place.size, place.store);
-                if overlap != 0 {
-                    return Some((place, touch, Some(overlap)));
-                }
+                overlaps.add(place, latest.overlap(touch.va, place.size, place.store));
+            }
+            if !page.has(touch.va) || !cache.access_latest(touch.pa(), place.store) {
+                return Some((place, touch));
             }
         }
         None
     }
 
+    /// Adds with which of the latest stores an access of a block overlaps.
+    pub(super) fn compare(&mut self, place: &Place, touch: &Touch, overlaps: &mut Overlaps) {
+        overlaps.add(place, self.overlap(touch.va, place.size, place.store));
+    }
+
     /// What an access waits that [`next_to_wait`](Self::next_to_wait) did not find.
     #[inline(never)]
     pub(super) fn wait_in_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
-        let mut waits = if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
+        let waits = if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
             self.data(access, privilege)
         } else {
             let miss = self.data_line(access.pa, access.store);
             let waits = !access.store || self.latencies.stores_wait;
             Waits { miss: if waits { miss } else { 0 }, ..Waits::default() }
         };
-        waits.overlap = self.overlap(access.va, access.size, access.store);
         // The caller counts it.
         if let Some(cache) = &mut self.l1d {
             cache.count_again(access.store);
@@ -619,6 +619,34 @@ impl Lines {
     }
 }
 
+/// With which of the latest stores the loads of a block overlap, in two bits each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Overlaps([u64; 2]);
+
+impl Overlaps {
+    /// As many loads as there are bits for.
+    pub(super) const MOST: u16 = 64;
+    pub(super) const NONE: Overlaps = Overlaps([0; 2]);
+
+    #[inline(always)]
+    fn add(&mut self, place: &Place, overlap: u8) {
+        if overlap != 0 {
+            self.0[usize::from(place.load / 32 % 2)] |= u64::from(overlap) << (place.load % 32 * 2);
+        }
+    }
+
+    /// Those of one load.
+    pub(super) fn of(&self, place: &Place) -> u8 {
+        (self.0[usize::from(place.load / 32 % 2)] >> (place.load % 32 * 2) & 3) as u8
+    }
+
+    /// A hash of them.
+    #[inline(always)]
+    pub(super) fn mixed(&self) -> u64 {
+        self.0[0] ^ self.0[1].rotate_left(31)
+    }
+}
+
 /// An instruction of a block that accesses memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
@@ -626,6 +654,8 @@ pub(super) struct Place {
     pub(super) at: u8,
     pub(super) size: u8,
     pub(super) store: bool,
+    /// How many loads come before it.
+    pub(super) load: u8,
 }
 
 impl Place {

@@ -194,7 +194,7 @@ impl Model {
         if fetch.miss > 0 && !self.pipe.fresh {
             fetch.miss += self.core.memory.fetch_miss_in_sequence;
         }
-        let mut data = Waits::default();
+        let (mut data, mut overlap) = (Waits::default(), 0);
         for access in accesses {
             let waits = self.memory.data(access, step.privilege);
             data.walk += waits.walk;
@@ -202,7 +202,7 @@ impl Model {
             // The store of `sc` is not seen.
             let kept = !is_device(access.pa) || self.core.pipeline.redo > 0;
             if kept && step.insn.row().class != Class::StoreConditional {
-                data.overlap |= self.memory.overlap(access.va, access.size, access.store);
+                overlap |= self.memory.overlap(access.va, access.size, access.store);
             }
         }
         let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
@@ -222,8 +222,8 @@ impl Model {
             settle,
             data_walk: data.walk,
             data_miss: data.miss,
-            overlap: data.overlap,
-            behind: self.behind_load(data.overlap, step.pa, step.insn),
+            overlap,
+            behind: self.behind_load(overlap, step.pa, step.insn),
             device: accesses.iter().any(|access| is_device(access.pa)),
             again,
             ..Costs::default()

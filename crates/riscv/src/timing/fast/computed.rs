@@ -1,0 +1,251 @@
+//! Runs that are computed: for the first time, each time, or instruction by instruction.
+
+use std::slice;
+
+use super::{FETCH, Fast};
+use crate::observer::{Pass, Retired, Several, Touch};
+use crate::timing::known::Known;
+use crate::timing::ledger::{Cause, Causes};
+use crate::timing::memo::physical;
+use crate::timing::memory::{Data, Overlaps, Waits};
+use crate::timing::passage::Stage;
+use crate::timing::shape::Costs;
+use crate::timing::step::Step;
+
+impl<const PIPE: bool> Fast<PIPE> {
+    /// A block that is not looked up here.
+    #[inline(never)]
+    pub(super) fn otherwise(
+        &mut self,
+        number: usize,
+        (several, pass): (&Several, &Pass),
+        accesses: &mut slice::Iter<Touch>,
+        operands: &mut slice::Iter<[u64; 2]>,
+        walks: bool,
+    ) {
+        if let Some(memo) = &mut self.memo {
+            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks);
+            if memo.is_large() {
+                self.epoch = u64::MAX;
+            }
+        } else if PIPE
+            && self.model.beyond.is_none()
+            && self.model.emptied.is_none()
+            && self.model.refill_phase == self.blocks[number].memoized
+        {
+            self.in_parts(number, several, pass, accesses, operands);
+        } else {
+            self.plainly(number, several, pass, accesses, operands);
+        }
+    }
+
+    /// A block that may miss its lines, in parts that end behind its jumps: what the fetch runs on to there comes behind all
+    /// fetches and accesses of the part.
+    fn in_parts(
+        &mut self,
+        number: usize,
+        several: &Several,
+        pass: &Pass,
+        accesses: &mut slice::Iter<Touch>,
+        operands: &mut slice::Iter<[u64; 2]>,
+    ) {
+        let (mut start, mut jump) = (pass.start(), 0);
+        while start < pass.end() {
+            let end = self.blocks[number].jumps.get(jump).map(|&(at, ..)| pass.start() + u16::from(at) + 1);
+            jump += 1;
+            let part = pass.part(start, end.unwrap_or(pass.end()));
+            let number = self.block(several, &part);
+            if self.model.pipe.filling().is_some() {
+                self.plainly(number, several, &part, accesses, operands);
+            } else {
+                let overlaps = self.access_in_order(number, several, &part, accesses);
+                self.look_up::<false>(number, overlaps, several, &part, operands);
+            }
+            start = part.end();
+        }
+    }
+
+    /// Fetches the instructions of a block and accesses its data in order, and notes what waits. Yields which overlap.
+    fn access_in_order(
+        &mut self,
+        number: usize,
+        several: &Several,
+        pass: &Pass,
+        accesses: &mut slice::Iter<Touch>,
+    ) -> Overlaps {
+        self.misses.clear();
+        let memory = &mut self.model.memory;
+        let mut places = self.blocks[number].memory.iter().peekable();
+        let mut overlaps = Overlaps::NONE;
+        for (op, at) in several.insns(pass).iter().zip(0..) {
+            let waits = memory.fetch(several.outside(op.pc), physical(op), op.insn.len, several.privilege);
+            if waits != Waits::default() {
+                self.misses.push((at | FETCH, waits));
+            }
+            if let Some(place) = places.next_if(|place| place.at == at)
+                && let Some(touch) = accesses.next()
+            {
+                memory.compare(place, touch, &mut overlaps);
+                let waits = memory.wait_in_block(&place.data(several, touch), several.privilege);
+                if waits != Waits::default() {
+                    self.misses.push((at, waits));
+                }
+            }
+        }
+        overlaps
+    }
+
+    /// Everything in order, instruction by instruction.
+    #[cold]
+    fn plainly(
+        &mut self,
+        number: usize,
+        several: &Several,
+        pass: &Pass,
+        accesses: &mut slice::Iter<Touch>,
+        operands: &mut slice::Iter<[u64; 2]>,
+    ) {
+        self.materialise();
+        self.replays += 1;
+        let mut memory = 0;
+        for (op, place) in several.insns(pass).iter().zip(pass.start()..) {
+            let here =
+                self.blocks[number].memory.get(memory).filter(|m| m.at == (place - pass.start()) as u8);
+            let access = here.and_then(|here| Some(here.data(several, accesses.next()?)));
+            memory += usize::from(access.is_some());
+            let step = Step {
+                pc: several.outside(op.pc),
+                pa: physical(op),
+                next_pc: several.next_pc(pass, place),
+                insn: &op.insn,
+                privilege: several.privilege,
+                phase: several.privilege as u8,
+                operands: match self.dependent && op.insn.op.by_operands() {
+                    true => operands.next().copied().unwrap_or_default(),
+                    false => [0; 2],
+                },
+                taken: pass.taken() && place + 1 == pass.end(),
+            };
+            if PIPE {
+                self.model.retire(&step, access.as_slice());
+            } else {
+                self.model.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+                if let Some(access) = access {
+                    self.model.memory.data(&access, step.privilege);
+                }
+                self.model.instructions += 1;
+            }
+        }
+        self.forget_replaced();
+    }
+
+    /// The block through the pipe, with the predictions, overlaps and misses that were found.
+    fn replay(&mut self, wanted: &Known, several: &Several, pass: &Pass) -> (Causes, u32) {
+        let number = wanted.block();
+        self.materialise();
+        let (privilege, phase) = (several.privilege, several.privilege as u8);
+        self.model.start(phase);
+        let before = self.model.pipe.cycles();
+        let mut charges = [0; Cause::COUNT];
+        let (mut jump, mut miss, mut access) = (0, 0, 0);
+        for (op, place) in several.insns(pass).iter().zip(pass.start()..) {
+            let i = usize::from(place - pass.start());
+            let block = &self.blocks[number];
+            let (pc, next_pc) = (several.outside(op.pc), several.next_pc(pass, place));
+            let (second, at_hand) = self.model.second_fetches(pc, op.insn.len);
+            let mut costs = Costs { second, at_hand, ..Costs::default() };
+            while let Some(&(at, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0 & !FETCH) == i) {
+                if at & FETCH != 0 {
+                    (costs.fetch_walk, costs.fetch_miss) = (waits.walk, waits.miss);
+                    if waits.miss > 0 && !self.model.pipe.fresh {
+                        costs.fetch_miss += self.model.core.memory.fetch_miss_in_sequence;
+                    }
+                } else {
+                    (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
+                    costs.execute = waits.execute;
+                }
+                miss += 1;
+            }
+            if let Some(place) = block.memory.get(access).filter(|place| usize::from(place.at) == i) {
+                access += 1;
+                if !place.store {
+                    costs.overlap = wanted.overlaps.of(place);
+                    costs.behind = self.model.behind_load(costs.overlap, physical(op), &op.insn);
+                }
+            }
+            let (mut turns, mut penalty) = (false, (0, Stage::Execute));
+            if let Some((_, turn, _)) = block.jumps.get(jump).filter(|j| usize::from(j.0) == i) {
+                jump += 1;
+                turns = true;
+                let code = wanted.predictions >> (2 * (block.jumps.len() - jump)) & 3;
+                costs.settle = self.model.predict.settling(turn, code);
+                penalty = (self.model.predict.bubbles(turn, code), self.model.predict.found(turn, code));
+            }
+            let (insn, operands) = (&op.insn, [0; 2]);
+            let taken = pass.taken() && place + 1 == pass.end();
+            let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
+            self.model.stray_from_load(&step, &block.shapes[i], &mut costs);
+            let passed = self.model.pipe.pass(&block.shapes[i], &costs);
+            for (sum, c) in charges.iter_mut().zip(passed.causes()) {
+                *sum += c;
+            }
+            if turns {
+                self.model.behind(&step, penalty);
+            }
+        }
+        (charges, (self.model.pipe.cycles() - before) as u32)
+    }
+
+    /// Finds a result in its second place, or computes it. The latest is in the first place.
+    #[cold]
+    pub(super) fn learn(&mut self, wanted: Known, several: &Several, pass: &Pass, at: usize) {
+        let second = at ^ 1;
+        self.results.swap(at, second);
+        self.charges.swap(at, second);
+        if !self.results[at].is(&wanted) {
+            self.replays += 1;
+            self.learned += 1;
+            let (charges, cycles) = self.replay(&wanted, several, pass);
+            let next = self.number();
+            self.charge(at);
+            self.results[at] = Known { next, cycles, count: 1, ..wanted };
+            self.charges[at] = charges;
+            return;
+        }
+        let known = &mut self.results[at];
+        known.count += 1;
+        self.state = known.next;
+        self.write += i64::from(known.cycles);
+    }
+
+    /// A block through the pipe, of which nothing is kept.
+    #[cold]
+    pub(super) fn replay_once(&mut self, number: usize, wanted: Known, several: &Several, pass: &Pass) {
+        self.replays += 1;
+        let wanted = Known { entered: Known::entered(number, 0), ..wanted };
+        let (charges, _) = self.replay(&wanted, several, pass);
+        Self::count(&mut self.model, &self.blocks[number], 1);
+        self.model.charge_run(several.privilege as u8, self.model.owner, &charges);
+    }
+
+    /// One instruction through the plain scoreboard.
+    pub(super) fn single(&mut self, retired: &Retired) {
+        self.materialise();
+        let step = Step {
+            pc: retired.pc,
+            pa: retired.pa,
+            next_pc: retired.next_pc,
+            insn: &retired.insn,
+            privilege: retired.privilege,
+            phase: retired.privilege as u8,
+            operands: retired.operands,
+            taken: retired.taken,
+        };
+        let accesses: Vec<Data> = self.accesses.iter().map(Data::of).collect();
+        self.model.retire(&step, &accesses);
+        self.accesses.clear();
+        self.forget_replaced();
+        self.model.stack(&self.stacked, step.phase);
+        self.stacked.clear();
+    }
+}
