@@ -488,7 +488,7 @@ fn a_bare_program_ends_where_it_returns_and_where_its_code_ends() {
         run(&job, Watch::Nothing).expect("runs").0
     };
     let outcome = run(&main);
-    assert_eq!((outcome.ending, outcome.instructions), (Ending::Exited(3), 2));
+    assert_eq!((outcome.ending, outcome.instructions), (Ending::Exited(0), 2));
     // A jump to 0 from within a call is not a return, and a trap handler takes its fault.
     let call = [insn(Op::Jal, 1, 0, 0, 4), insn(Op::Jalr, 0, 0, 0, 0)];
     assert!(run(&call).verdict().contains("instruction access fault at 0x0"));

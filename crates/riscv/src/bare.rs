@@ -13,8 +13,9 @@ impl Machine {
         self.exits_by_ecall = true;
     }
 
-    /// Lets a program that has set no trap handler end as well where its code ends, if what follows cannot be executed
-    /// (status 0), and by a return from its first function to the address 0 that `ra` has at reset (status in `a0`).
+    /// Lets a program that has set no trap handler end as well, with status 0, where its code ends, if what follows cannot be
+    /// executed, and by a return from its first function to the address 0 that `ra` has at reset. (What is in `a0` then means
+    /// nothing: a freestanding `main` need not return a value.)
     pub fn exit_behind(&mut self, ends_of_code: Vec<u64>) {
         self.exits_behind = Some(ends_of_code);
     }
@@ -30,7 +31,7 @@ impl Machine {
             (Cause::InstructionAccessFault, Some(_))
                 if pc == 0 && self.x(1) == 0 && self.hart.mcause == 0 && self.hart.mepc == 0 =>
             {
-                return Some(Stop::Exit { code: self.x(10) as i32 });
+                return Some(Stop::Exit { code: 0 });
             }
             (Cause::InstructionAccessFault | Cause::IllegalInstruction, Some(ends)) if ends.contains(&pc) => {
                 return Some(Stop::Exit { code: 0 });
