@@ -22,6 +22,7 @@ from typing import Any
 
 import distributed
 import marked
+import psutil
 import simulated
 
 import tollgate
@@ -64,6 +65,13 @@ def seconds(action: Callable[[], object]) -> float:
     return time.monotonic() - begun
 
 
+def cpu_s(own: distributed.LocalCluster) -> float:
+    """CPU time of this process, of a cluster's workers, and of the programs that these have run."""
+    processes = [psutil.Process(), *(psutil.Process(it.pid) for it in own.workers.values())]
+    # The first four are those of the process and of its children that have ended, in user and in kernel mode.
+    return float(sum(sum(it.cpu_times()[:4]) for it in processes))
+
+
 def bill(point: dict[str, Any]) -> tollgate.Run:
     """One design."""
     return tollgate.riscv.trap(**point, progress=False)
@@ -72,16 +80,17 @@ def bill(point: dict[str, Any]) -> tollgate.Run:
 def designs(count: int, folder: Path) -> None:
     """Ten thousand designs of the trap bill."""
     points = list(tollgate.latin(AXES, count, seed=1))
-    walls, busy, alone = {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}
+    walls, busy, used, alone = ({1: 0.0, 2: 0.0} for _ in range(4))
     with ThreadPoolExecutor(2) as pool:
         for part in range(PARTS):
             some = points[part::PARTS]
             # One cluster at a time: an idle one takes 6 % of a CPU.
             for workers in (1, 2):
-                with cluster(workers) as (_, client):
-                    begun = time.monotonic()
+                with cluster(workers) as (own, client):
+                    before, begun = cpu_s(own), time.monotonic()
                     done = tollgate.sweep(some, client=client, store=folder / str(workers), progress=False)
                     walls[workers] += time.monotonic() - begun
+                    used[workers] += cpu_s(own) - before
                 busy[workers] += done.busy_s
                 if done.failures:
                     raise SystemExit(f"{done.failures[0]}")
@@ -96,6 +105,10 @@ def designs(count: int, folder: Path) -> None:
     share = 100 * (1 - busy[2] / (2 * walls[2]))
     figure(f"{count:,} designs, two workers: time that is Dask's, %", share, most=2.0)
     figure(f"{count:,} designs: two workers, times one worker", walls[1] / walls[2], least=1.9)
+    # Client and scheduler run beside the workers: if all take more CPU time than there is, no engine does better.
+    cpus = len(os.sched_getaffinity(0))
+    figure(f"{count:,} designs: CPUs that one worker and its client use", used[1] / walls[1])
+    figure(f"{count:,} designs: the most that {cpus} CPUs allow, times one worker", cpus * walls[1] / used[2])
     figure("bills without Dask: two threads, times one thread", alone[1] / alone[2])
     again: list[tollgate.Sweep] = []
     took = seconds(lambda: again.append(tollgate.sweep(points, store=folder / "2", progress=False)))
