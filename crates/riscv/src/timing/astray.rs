@@ -1,6 +1,6 @@
 //! How a wrong path goes through a core.
 
-use super::beyond::{Strayed, WrongPath};
+use super::beyond::{Beyond, Strayed, WrongPath};
 use super::passage::Flush;
 use super::pipe::Pipe;
 use super::predict::Turn;
@@ -141,7 +141,12 @@ impl Model {
 
     /// Whether a run of instructions with these jumps goes through the model one by one: so does what the fast path cannot
     /// know by the run itself.
-    pub(super) fn goes_singly(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, known: &mut bool) -> bool {
+    pub(super) fn goes_singly(
+        &mut self,
+        jumps: &[(u8, Turn, u64)],
+        ways: &mut Ways,
+        known: &mut bool,
+    ) -> bool {
         if self.board.is_some() || self.beyond.is_none() {
             return self.board.is_some() || self.pipe.filling().is_some();
         }
@@ -170,7 +175,8 @@ impl Model {
     }
 
     /// Whether everything is known, and in the instruction cache, that wrong paths of a run come to.
-    pub(super) fn knows_ways(&self, ways: &mut Ways) -> bool {
-        self.beyond.as_ref().is_none_or(|beyond| beyond.is_loaded() && self.has_settled(ways))
+    pub(super) fn knows_ways(&mut self, ways: &mut Ways) -> bool {
+        let loaded = self.beyond.as_ref().map(Beyond::is_loaded);
+        loaded.is_none_or(|loaded| loaded && self.has_settled(ways))
     }
 }

@@ -77,6 +77,7 @@ impl Block {
         if let Some(last) = insns.last() {
             model.find_end(physical(last) + u64::from(last.insn.len), &mut ways);
         }
+        model.found_ways(&jumps, insns.len(), &mut ways);
         // Blocks do not go from page to page.
         let page = insns.first().map_or(0, |first| several.outside(first.pc));
         let loads = memory.len() as u16 - stores;

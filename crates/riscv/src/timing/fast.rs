@@ -340,6 +340,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         // The next refill has to be charged to the same mode.
         if PIPE && self.model.refill_phase != block.memoized
             || PIPE && !PLAIN && self.model.goes_singly(&block.jumps, &mut block.ways, &mut block.known)
+            || PIPE && !PLAIN && self.model.strays_between(&block.jumps, &mut block.ways)
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
             self.otherwise(number, (several, pass), accesses, operands, walks.0);

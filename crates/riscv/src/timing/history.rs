@@ -55,6 +55,22 @@ impl History {
         true
     }
 
+    /// Whether one of these branches in a row would be predicted taken by [`branch`](Self::branch): their addresses, entries, and
+    /// what is behind them.
+    pub(super) fn takes_one(&self, branches: impl Iterator<Item = (u64, u32, u64)>, unseen: bool) -> bool {
+        let (mut latest, mut before, mut end) = (self.latest, self.before, self.next);
+        for (pc, entry, next) in branches {
+            let seen = if end == pc { before } else { latest };
+            if self.taken.get((entry ^ u32::from(self.hashes[usize::from(seen)])) as usize) != Some(&false) {
+                return true;
+            }
+            if !unseen {
+                (before, latest, end) = (latest, latest >> 1, next);
+            }
+        }
+        false
+    }
+
     #[cold]
     #[inline(never)]
     fn wrong(&mut self, at: usize, taken: bool, seen: u8) {
@@ -99,6 +115,8 @@ pub(super) struct Targets {
     /// Where the address was found last, by its lowest bits.
     hints: [u16; HINTS],
     clock: u64,
+    /// How often the addresses changed.
+    pub(super) changes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +138,7 @@ fn hint(pc: u64) -> usize {
 impl Targets {
     pub(super) fn new(entries: u32) -> Self {
         let none = Target { pc: NOWHERE, target: 0, used: 0 };
-        Targets { entries: vec![none; entries as usize], hints: [0; HINTS], clock: 0 }
+        Targets { entries: vec![none; entries as usize], hints: [0; HINTS], clock: 0, changes: 0 }
     }
 
     /// The target of a jump, if it is known; it is not replaced before others.
@@ -151,6 +169,7 @@ impl Targets {
         let at = self.entries.iter().position(|entry| entry.pc & !3 == pc & !3);
         let oldest = || self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
         if let Some(at) = at.or_else(oldest) {
+            self.changes += u64::from(self.entries[at].pc != pc);
             self.entries[at] = Target { pc, target, used: self.clock };
             self.hints[hint(pc)] = at as u16;
         }
@@ -161,9 +180,15 @@ impl Targets {
         self.entries.iter().find(|entry| entry.pc & !3 == word).map(|entry| entry.pc & 2 != 0)
     }
 
+    /// Whether the target of a jump is known for whose last half `counts` holds.
+    pub(super) fn any(&self, counts: impl Fn(u64) -> bool) -> bool {
+        self.entries.iter().any(|entry| counts(entry.pc))
+    }
+
     /// Forgets all targets.
     pub(super) fn flush(&mut self) {
         self.entries.fill(Target { pc: NOWHERE, target: 0, used: 0 });
+        self.changes += 1;
     }
 
     /// The target of a jump, if it is known.

@@ -59,6 +59,11 @@ impl Turn {
     fn last(&self) -> u64 {
         self.sequential.wrapping_sub(2)
     }
+
+    /// The address of the last two bytes of a jump that is not a branch.
+    pub(super) fn jumps_at(&self) -> Option<u64> {
+        (!self.branches).then(|| self.last())
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -339,20 +344,34 @@ impl Predict {
     }
 
     /// A word that found no space is looked up in the target buffer all the same, and what is known of it is compared with the
-    /// data of the word before. If the jump would end where that has the beginning of an instruction of four bytes, the
-    /// front end empties the target buffer, and takes what follows for a wrong path. `partial` says whether an instruction
-    /// goes on from the word before, `long` which halves of that look like such a beginning.
-    pub(super) fn misreads(&mut self, word: u64, partial: bool, long: [bool; 2]) -> bool {
+    /// data of the word before. If a jump is known that ends in a half that is [misread], the front end empties the target
+    /// buffer, and takes what follows for a wrong path.
+    pub(super) fn misreads(&mut self, word: u64, halves: [bool; 2]) -> bool {
         let Some(targets) = &mut self.targets else { return false };
-        let wrong = match targets.half(word) {
-            None => false,
-            Some(false) => !partial && long[0],
-            Some(true) => (partial || !long[0]) && long[1],
-        };
+        let wrong = targets.half(word).is_some_and(|upper| halves[usize::from(upper)]);
         if wrong {
             targets.flush();
         }
         wrong
+    }
+
+    /// Whether the target of a jump is known whose last half is at one of these addresses.
+    pub(super) fn knows_any(&self, places: &[&[u64]]) -> bool {
+        let here = |pc: u64| places.iter().any(|places| places.contains(&pc));
+        self.targets.as_ref().is_some_and(|targets| targets.any(here))
+    }
+
+    /// Whether one of these jumps of a run is a branch that is mispredicted although it is not taken.
+    pub(super) fn strays_inside(&self, turns: &[(u8, Turn, u64)]) -> bool {
+        let branches = turns.iter().filter(|(_, turn, _)| turn.branches);
+        let branches = branches.map(|(_, turn, next)| (turn.pc, turn.entry, *next));
+        self.history.as_ref().is_none_or(|history| history.takes_one(branches, self.wrong))
+    }
+
+    /// How often the places of the jumps changed whose targets are known.
+    #[inline(always)]
+    pub(super) fn target_changes(&self) -> u64 {
+        self.targets.as_ref().map_or(0, |targets| targets.changes)
     }
 
     /// What the front end has seen of calls and branches, before a redirection because it has `mispredicted`, or another one.
@@ -509,13 +528,19 @@ pub(super) fn behind_unknown(behind: u64) -> u64 {
     (behind.wrapping_sub(2) & !3).wrapping_add(8)
 }
 
+/// In which half of a word the end of a known jump is a misread, by the word before: `partial` says whether an instruction goes
+/// on from that, `long` which halves of it look like the beginning of four bytes.
+pub(super) fn misread(partial: bool, long: [bool; 2]) -> [bool; 2] {
+    [!partial && long[0], (partial || !long[0]) && long[1]]
+}
+
 fn is_link(register: u8) -> bool {
     register == 1 || register == 5
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Guess, Predict};
+    use super::{Guess, Predict, misread};
     use crate::format::Operands;
     use crate::insn::{Insn, Op};
     use crate::timing::Core;
@@ -550,7 +575,7 @@ mod tests {
         // beginning in the upper half.
         let core = "[branch]\npredictor = 'history'\ncounters = 8\nbtb = 4\nbtb-associative = true";
         let core = Core::from_toml(core).unwrap();
-        for (word, partial, long, misread) in [
+        for (word, partial, long, expected) in [
             (0x100, false, [true, false], true),
             (0x100, false, [false, false], false),
             (0x100, true, [true, true], false),
@@ -566,9 +591,13 @@ mod tests {
                 let turn = predict.turn(pc, &insn).unwrap();
                 predict.foresee(&turn, pc + 8, false);
             }
-            assert_eq!(predict.misreads(word, partial, long), misread, "{word:x} {partial} {long:?}");
+            assert_eq!(
+                predict.misreads(word, misread(partial, long)),
+                expected,
+                "{word:x} {partial} {long:?}"
+            );
             let known = [0x100, 0x202].map(|pc| predict.targets.as_ref().unwrap().find(pc).is_some());
-            assert_eq!(known, [!misread; 2]);
+            assert_eq!(known, [!expected; 2]);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Cause;
 use super::beyond::Beyond;
 use super::passage::Flush;
-use super::predict::{Guess, Seen, Turn, behind_unknown};
+use super::predict::{Guess, Seen, Turn, behind_unknown, misread};
 use super::replay::Behind;
 use super::shape::{Costs, Shape};
 use super::step::Step;
@@ -40,10 +40,25 @@ pub(super) struct Ways {
     returns: bool,
     /// From virtual to physical addresses.
     offset: u64,
-    /// At which [`Memory::fills`](super::memory::Memory::fills) all lines there were seen to be there, and where the next
-    /// return went then, if that matters.
-    settled: Option<(u64, Option<u64>)>,
+    /// The virtual addresses there at which a known jump, by its last half, would be misread.
+    misread: Vec<u64>,
+    /// The same where the next return goes, and where that is.
+    misread_back: (Option<u64>, Vec<u64>),
+    /// The addresses of the last halves of the run's own jumps, without its last one: they become known inside the run.
+    own: Vec<u64>,
+    /// Whether `seen` depends on such addresses.
+    looks: bool,
+    /// How many jumps of the run are not its last instruction, so that the fetch may run on in between.
+    inside: usize,
+    /// In which state it was seen last whether running on there changes nothing, and what was seen.
+    seen: Option<State>,
+    settled: bool,
 }
+
+/// What it depends on whether running on changes anything: how often lines were filled
+/// ([`Memory::fills`](super::memory::Memory::fills)), where the next return goes, if that matters, and if anything may be misread
+/// how often jumps became known. Neither number ever falls, so their sum is enough.
+type State = (u64, Option<u64>);
 
 impl Ways {
     /// Adds so many instructions.
@@ -58,6 +73,37 @@ impl Ways {
         }
         self.at.push((start, last - start));
     }
+
+    /// Adds the way from an address on, and yields the first jump there that is not a branch.
+    fn walk(&mut self, ahead: &mut Beyond, start: u64, far: u64) -> Option<(u64, Insn)> {
+        self.at.push((start, far));
+        let (places, jump) = walk(ahead, start, far, self.offset);
+        self.misread.extend(places);
+        jump
+    }
+}
+
+/// The virtual addresses from an address on at which a known jump, by its last half, would be misread, and the first jump there
+/// that is not a branch: what is behind that is not fetched on a wrong path.
+fn walk(ahead: &mut Beyond, start: u64, far: u64, offset: u64) -> (Vec<u64>, Option<(u64, Insn)>) {
+    let (mut pa, mut places) = (start, Vec::new());
+    while let Some(insn) = ahead.find(pa).filter(|_| pa.wrapping_sub(start) < far + 4) {
+        let (word, partial, long) = word_behind(ahead, pa);
+        let halves = [word, word | 2].into_iter().zip(misread(partial, long));
+        places.extend(halves.filter(|(_, wrong)| *wrong).map(|(half, _)| half.wrapping_sub(offset)));
+        if matches!(insn.row().class, Class::Jump | Class::JumpReg) {
+            return (places, Some((pa, insn)));
+        }
+        pa = pa.wrapping_add(u64::from(insn.len));
+    }
+    (places, None)
+}
+
+/// The word that the fetch of an instruction in sequence looks up, whether the instruction begins in the word before, and which
+/// halves of that look like the beginning of four bytes.
+fn word_behind(ahead: &mut Beyond, pa: u64) -> (u64, bool, [bool; 2]) {
+    let word = pa.wrapping_add(2) & !3;
+    (word, pa & 2 != 0, [4, 2].map(|back| word.wrapping_sub(back)).map(|pa| ahead.len(pa) == 4))
 }
 
 impl Model {
@@ -117,10 +163,9 @@ impl Model {
             let words = if at_hand { 0 } else { 1 + second };
             // In sequence; where nothing is fetched in the end, the front end finds out in ID.
             if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect.at) {
-                let partial = path.pc & 2 != 0;
-                let (word, pa) = ((path.pc + 2) & !3, (path.pa + 2) & !3);
-                let long = [pa - 4, pa - 2].map(|pa| ahead.len(pa) == 4);
-                if self.predict.misreads(word, partial, long) {
+                let (word, partial, long) = word_behind(ahead, path.pa);
+                let word = word.wrapping_sub(path.pa).wrapping_add(path.pc);
+                if self.predict.misreads(word, misread(partial, long)) {
                     seen.lose();
                 }
             }
@@ -219,20 +264,21 @@ impl Model {
             starts[1] = pa.wrapping_add_signed(insn.imm);
         }
         for start in starts {
-            ways.at.push((start, far));
-            let mut pa = start;
-            while let Some(insn) = ahead.find(pa).filter(|_| pa < start + far) {
-                match insn.row().class {
-                    Class::Jump => {
-                        ways.at.push((pa.wrapping_add_signed(insn.imm), far));
-                        break;
-                    }
-                    Class::JumpReg => ways.returns = true,
-                    _ => {}
+            match ways.walk(ahead, start, far) {
+                Some((pa, insn)) if insn.row().class == Class::Jump => {
+                    ways.walk(ahead, pa.wrapping_add_signed(insn.imm), far);
                 }
-                pa += u64::from(insn.len);
+                Some(_) => ways.returns = true,
+                None => {}
             }
         }
+    }
+
+    /// The ways of a run with these jumps and so many instructions are found.
+    pub(super) fn found_ways(&self, jumps: &[(u8, Turn, u64)], insns: usize, ways: &mut Ways) {
+        ways.inside = jumps.iter().filter(|&&(at, ..)| self.runs_on && usize::from(at) + 1 < insns).count();
+        let before = jumps.split_last().map_or(&[][..], |(_, before)| before);
+        ways.own = before.iter().filter_map(|(_, turn, _)| turn.jumps_at()).collect();
     }
 
     /// More bytes than a fetch can be ahead.
@@ -257,45 +303,84 @@ impl Model {
         }
     }
 
-    /// Whether the fetch may have come to a line that is missing, behind a jump of a run that was mispredicted.
+    /// Whether the fetch may have changed something behind the last instruction of a run, a jump that was mispredicted.
     #[inline(always)]
-    pub(super) fn strays(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
-        self.runs_on && ways.settled != self.state_of(ways) && self.strays_far(jumps, ways, predictions)
+    pub(super) fn strays(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
+        self.runs_on && !self.is_settled(ways) && self.strays_far(jumps, ways, predictions)
     }
 
     #[inline(always)]
-    fn state_of(&self, ways: &Ways) -> Option<(u64, Option<u64>)> {
+    fn state_of(&self, ways: &Ways) -> Option<State> {
         let returns = if ways.returns { self.predict.returns_to() } else { None };
-        Some((self.memory.fills, returns))
+        let changes = if ways.looks { self.predict.target_changes() } else { 0 };
+        Some((self.memory.fills + changes, returns))
+    }
+
+    /// Whether it was seen in this state that running on changes nothing.
+    #[inline(always)]
+    fn is_settled(&self, ways: &Ways) -> bool {
+        ways.settled && ways.seen == self.state_of(ways)
+    }
+
+    /// Whether the fetch may change something inside a run, so that what follows there finds it.
+    #[inline(always)]
+    pub(super) fn strays_between(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways) -> bool {
+        ways.inside > 0 && !self.is_settled(ways) && self.strays_inside(jumps, ways)
     }
 
     #[inline(never)]
-    fn strays_far(&self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
-        let mut codes =
-            jumps.iter().rev().enumerate().map(|(at, (_, turn, _))| (turn, predictions >> (2 * at) & 3));
-        codes.any(|(turn, code)| self.predict.strays(turn, code)) && !self.has_settled(ways)
+    fn strays_inside(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways) -> bool {
+        let inside = jumps.get(..ways.inside).unwrap_or(jumps);
+        self.predict.strays_inside(inside) && !self.has_settled(ways)
     }
 
-    /// Whether all lines are there that the fetch may come to on these ways; it is noted.
-    pub(super) fn has_settled(&self, ways: &mut Ways) -> bool {
+    #[inline(never)]
+    fn strays_far(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
+        jumps.last().is_some_and(|(_, turn, _)| self.predict.strays(turn, predictions & 3))
+            && !self.has_settled(ways)
+    }
+
+    /// Whether all lines are there that the fetch may come to on these ways, and no word is misread; it is noted.
+    #[inline(never)]
+    pub(super) fn has_settled(&mut self, ways: &mut Ways) -> bool {
         let state = self.state_of(ways);
-        if ways.settled != state && self.has_ways(ways) {
-            ways.settled = state;
+        if ways.seen != state {
+            ways.settled = self.has_ways(ways);
+            ways.seen = self.state_of(ways);
         }
-        ways.settled == state
+        ways.settled
     }
 
-    /// Whether all lines are there that the fetch may come to on these ways.
-    fn has_ways(&self, ways: &Ways) -> bool {
+    /// Whether all lines are there that the fetch may come to on these ways, and no word is misread.
+    fn has_ways(&mut self, ways: &mut Ways) -> bool {
+        // A line that is missing is so until one is filled.
+        ways.looks = false;
+        if ways.unknown {
+            return false;
+        }
         let line = self.memory.instruction_line_bytes() as usize;
         let there = |pa: u64, far: u64| {
             let lines = (pa..pa + far).step_by(line).chain([pa + far]);
             lines.into_iter().all(|pa| self.memory.has_instructions(pa))
         };
         let back = if ways.returns { self.predict.returns_to() } else { None };
-        !ways.unknown
-            && ways.at.iter().all(|&(pa, far)| there(pa, far))
-            && back.is_none_or(|pc| there(pc.wrapping_add(ways.offset), self.far()))
+        let (far, offset) = (self.far(), ways.offset);
+        if !ways.at.iter().all(|&(pa, far)| there(pa, far))
+            || back.is_some_and(|pc| !there(pc.wrapping_add(offset), far))
+        {
+            return false;
+        }
+        if ways.misread_back.0 != back {
+            let places = match (back, &mut self.ahead) {
+                (Some(pc), Some(ahead)) => walk(ahead, pc.wrapping_add(offset), far, offset).0,
+                _ => Vec::new(),
+            };
+            ways.misread_back = (back, places);
+        }
+        let places = [&ways.misread[..], &ways.misread_back.1];
+        ways.looks = places.iter().any(|places| !places.is_empty());
+        let own = ways.own.iter().any(|own| places.iter().any(|places| places.contains(own)));
+        !(own || ways.looks && self.predict.knows_any(&places))
     }
 
     /// Behind an instruction that traps, or in its place if it is an interrupt.

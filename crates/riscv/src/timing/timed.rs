@@ -278,23 +278,7 @@ impl Model {
     pub(super) fn behind(&mut self, step: &Step, (penalty, found): (u32, Stage)) {
         let s = &self.core.system;
         match step.insn.row().class {
-            Class::Branch | Class::Jump | Class::JumpReg => {
-                if penalty > 0 && found == Stage::Fetch {
-                    self.pipe.redirect_from_fetch(penalty, Cause::Branch, Flush::Branch);
-                } else if penalty > 0 && found == Stage::Memory {
-                    let strayed = self.stray_from_branch(step);
-                    let penalty = penalty + u32::from(strayed.stalled);
-                    self.pipe.redirect_from_memory(penalty, Cause::Branch, Flush::Branch);
-                    self.pipe.hold(strayed.held);
-                    let dropped = strayed.present && !strayed.stalled;
-                    self.dropped = dropped.then_some(self.pipe.entered()[1]);
-                } else if penalty > 0 {
-                    self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
-                    self.run_on_from_jump(step);
-                } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
-                    self.pipe.fresh = true;
-                }
-            }
+            Class::Branch | Class::Jump | Class::JumpReg => self.behind_jump(step, (penalty, found), true),
             Class::Csr => {
                 if s.satp_empties && step.insn.imm as u16 == crate::csr::SATP && csr::writes(step.insn) {
                     self.memory.forget_translations();
@@ -331,6 +315,27 @@ impl Model {
                 _ => {}
             },
             _ => {}
+        }
+    }
+
+    /// The same of a branch or jump. `runs_on` says whether the fetch may come to something on a wrong path.
+    pub(super) fn behind_jump(&mut self, step: &Step, (penalty, found): (u32, Stage), runs_on: bool) {
+        if penalty > 0 && found == Stage::Fetch {
+            self.pipe.redirect_from_fetch(penalty, Cause::Branch, Flush::Branch);
+        } else if penalty > 0 && found == Stage::Memory {
+            let strayed = self.stray_from_branch(step);
+            let penalty = penalty + u32::from(strayed.stalled);
+            self.pipe.redirect_from_memory(penalty, Cause::Branch, Flush::Branch);
+            self.pipe.hold(strayed.held);
+            let dropped = strayed.present && !strayed.stalled;
+            self.dropped = dropped.then_some(self.pipe.entered()[1]);
+        } else if penalty > 0 {
+            self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
+            if runs_on {
+                self.run_on_from_jump(step);
+            }
+        } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
+            self.pipe.fresh = true;
         }
     }
 }

@@ -190,7 +190,8 @@ impl<const PIPE: bool> Fast<PIPE> {
                 *sum += c;
             }
             if turns {
-                self.model.behind(&step, penalty);
+                // Inside the run it has settled what the fetch runs on to.
+                self.model.behind_jump(&step, penalty, place + 1 == pass.end());
             }
         }
         (charges, (self.model.pipe.cycles() - before) as u32)
