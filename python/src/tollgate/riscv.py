@@ -59,9 +59,13 @@ def icache(
     alignments: bool = False,
     opt_level: Literal["0", "1", "2", "3", "s"] | None = None,
     max_instructions: int | None = None,
+    pk: str | os.PathLike[str] | None = None,
+    arg: str | Sequence[str] | None = None,
     progress: Show = None,
 ) -> Run:
     """What the C extension does for the instruction cache, on any program and cache.
+
+    With `pk`, a riscv-pk, programs are static ones for Linux, with the arguments `arg`.
 
     >>> shapes = tollgate.riscv.icache(icache=["16:1:32", "64:2:32"])
     >>> shapes.frame()[["asked.isa", "estimate"]]  # doctest: +SKIP
@@ -69,9 +73,11 @@ def icache(
     options = {
         **{"isa": isa, "icache": icache, "policy": policy, "seed": seed, "count": count, "sweep": sweep},
         **{"miss-latency": miss_latency, "alignments": alignments, "opt-level": opt_level},
-        **{"max-instructions": max_instructions},
+        **{"max-instructions": max_instructions, "pk": pk},
     }
-    return measure(["riscv", "icache"], options, [str(it) for it in programs], progress)
+    # A comma is a part of an argument.
+    given = [f"--arg={it}" for it in ([arg] if isinstance(arg, str) else arg or [])]
+    return measure(["riscv", "icache", *given], options, [str(it) for it in programs], progress)
 
 
 def pipeline(
