@@ -536,16 +536,7 @@ impl Memo {
                 true => operands.next().copied().unwrap_or_default(),
                 false => [0; 2],
             };
-            let step = Step {
-                pc: several.outside(op.pc),
-                pa: physical(op),
-                next_pc: several.next_pc(pass, place),
-                insn: &op.insn,
-                privilege: several.privilege,
-                phase: several.privilege as u8,
-                operands,
-                taken: pass.taken() && place + 1 == pass.end(),
-            };
+            let step = Step::in_block(several, pass, place, op, operands);
             model.retire(&step, access.as_slice());
         }
     }

@@ -1,6 +1,8 @@
 //! What the models of pipes are given of an instruction.
 
+use super::memo::physical;
 use crate::insn::Insn;
+use crate::observer::{BlockInsn, Pass, Retired, Several};
 use crate::privilege::Privilege;
 
 /// An instruction on its way into the model.
@@ -14,4 +16,41 @@ pub(super) struct Step<'a> {
     /// What [`Retired`](crate::Retired) has under these names.
     pub(super) operands: [u64; 2],
     pub(super) taken: bool,
+}
+
+impl<'a> Step<'a> {
+    /// An instruction that the machine executed by itself.
+    #[inline(always)]
+    pub(super) fn of(retired: &'a Retired, phase: u8) -> Self {
+        Step {
+            pc: retired.pc,
+            pa: retired.pa,
+            next_pc: retired.next_pc,
+            insn: &retired.insn,
+            privilege: retired.privilege,
+            phase,
+            operands: retired.operands,
+            taken: retired.taken,
+        }
+    }
+
+    /// An instruction of a block, at that place.
+    pub(super) fn in_block(
+        several: &Several,
+        pass: &Pass,
+        place: u16,
+        op: &'a BlockInsn,
+        operands: [u64; 2],
+    ) -> Self {
+        Step {
+            pc: several.outside(op.pc),
+            pa: physical(op),
+            next_pc: several.next_pc(pass, place),
+            insn: &op.insn,
+            privilege: several.privilege,
+            phase: several.privilege as u8,
+            operands,
+            taken: pass.taken() && place + 1 == pass.end(),
+        }
+    }
 }

@@ -631,16 +631,7 @@ impl<P: Phases, S: Sink> Observer for Timed<P, S> {
 
     fn retire(&mut self, retired: &Retired) {
         let phase = self.phases.of(retired);
-        let step = Step {
-            pc: retired.pc,
-            pa: retired.pa,
-            next_pc: retired.next_pc,
-            insn: &retired.insn,
-            privilege: retired.privilege,
-            phase,
-            operands: retired.operands,
-            taken: retired.taken,
-        };
+        let step = Step::of(retired, phase);
         if S::ACTIVE {
             self.squash();
         }

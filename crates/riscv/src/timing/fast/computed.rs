@@ -113,19 +113,11 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.blocks[number].memory.get(memory).filter(|m| m.at == (place - pass.start()) as u8);
             let access = here.and_then(|here| Some(here.data(several, accesses.next()?)));
             memory += usize::from(access.is_some());
-            let step = Step {
-                pc: several.outside(op.pc),
-                pa: physical(op),
-                next_pc: several.next_pc(pass, place),
-                insn: &op.insn,
-                privilege: several.privilege,
-                phase: several.privilege as u8,
-                operands: match self.dependent && op.insn.op.by_operands() {
-                    true => operands.next().copied().unwrap_or_default(),
-                    false => [0; 2],
-                },
-                taken: pass.taken() && place + 1 == pass.end(),
+            let operands = match self.dependent && op.insn.op.by_operands() {
+                true => operands.next().copied().unwrap_or_default(),
+                false => [0; 2],
             };
+            let step = Step::in_block(several, pass, place, op, operands);
             if PIPE {
                 self.model.retire(&step, access.as_slice());
             } else {
@@ -232,16 +224,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// One instruction through the plain scoreboard.
     pub(super) fn single(&mut self, retired: &Retired) {
         self.materialise();
-        let step = Step {
-            pc: retired.pc,
-            pa: retired.pa,
-            next_pc: retired.next_pc,
-            insn: &retired.insn,
-            privilege: retired.privilege,
-            phase: retired.privilege as u8,
-            operands: retired.operands,
-            taken: retired.taken,
-        };
+        let step = Step::of(retired, retired.privilege as u8);
         let accesses: Vec<Data> = self.accesses.iter().map(Data::of).collect();
         self.model.retire(&step, &accesses);
         self.accesses.clear();
