@@ -1,11 +1,11 @@
 //! A run of instructions that the fast path knows.
 
-use super::memo::physical;
 use super::memory::{Lines, Overlaps, Place};
 use super::operands::Dependence;
 use super::predict::Turn;
 use super::run_on::Ways;
 use super::shape::Shape;
+use super::step::physical;
 use super::timed::Model;
 use crate::observer::{Pass, Several};
 

@@ -17,7 +17,7 @@ use super::ledger::{Cause, Causes};
 use super::memory::{Data, Lines, Waits};
 use super::operands::Dependence;
 use super::scoreboard::Scoreboard;
-use super::step::Step;
+use super::step::{Step, physical};
 use super::stores::{Behind, Question};
 use super::timed::Model;
 use super::work::{Unit, Work};
@@ -633,9 +633,4 @@ fn place(key: &[u64; 1 + MISSES]) -> usize {
     let [a, b, c] = *key;
     let mixed = a ^ (b ^ c.rotate_left(21)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (RUNS - 1)
-}
-
-/// The physical address of an instruction in a block.
-pub(super) fn physical(op: &BlockInsn) -> u64 {
-    u64::from(op.page) << 12 | op.pc & 0xfff
 }

@@ -1,6 +1,5 @@
 //! What the models of pipes are given of an instruction.
 
-use super::memo::physical;
 use crate::insn::Insn;
 use crate::observer::{BlockInsn, Pass, Retired, Several};
 use crate::privilege::Privilege;
@@ -53,4 +52,9 @@ impl<'a> Step<'a> {
             taken: pass.taken() && place + 1 == pass.end(),
         }
     }
+}
+
+/// The physical address of an instruction in a block.
+pub(super) fn physical(op: &BlockInsn) -> u64 {
+    u64::from(op.page) << 12 | op.pc & 0xfff
 }

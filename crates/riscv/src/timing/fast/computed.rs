@@ -6,11 +6,10 @@ use super::{FETCH, Fast};
 use crate::observer::{Pass, Retired, Several, Touch};
 use crate::timing::known::Known;
 use crate::timing::ledger::{Cause, Causes};
-use crate::timing::memo::physical;
 use crate::timing::memory::{Data, Overlaps, Waits};
 use crate::timing::passage::Stage;
 use crate::timing::shape::Costs;
-use crate::timing::step::Step;
+use crate::timing::step::{Step, physical};
 
 impl<const PIPE: bool> Fast<PIPE> {
     /// A block that is not looked up here.
