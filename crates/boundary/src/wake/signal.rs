@@ -66,7 +66,10 @@ impl Gate {
     #[cold]
     fn wait(&self) -> Passed {
         self.is_reached.store(true, Ordering::Release);
-        futex::wait(&self.open, 0, libc::FUTEX_PRIVATE_FLAG)
+        while self.open.load(Ordering::Acquire) == 0 {
+            futex::wait(&self.open, 0, libc::FUTEX_PRIVATE_FLAG)?;
+        }
+        Ok(())
     }
 }
 
@@ -79,6 +82,8 @@ pub(super) struct Reader {
     gate: Arc<Gate>,
     at: usize,
     fd: OwnedFd,
+    /// It went through the gate for the first time, for which there is no signal to read.
+    is_in: bool,
     /// Blocked where it is read, from [`Take::enter`] on.
     blocked: Option<Blocked>,
 }
@@ -103,7 +108,7 @@ impl Medium for Signalfd {
                 fd => unsafe { OwnedFd::from_raw_fd(fd) },
             };
             let give = Sender { gate: Arc::clone(&gate), to: 1 - at };
-            Ok(End { take: Reader { gate: Arc::clone(&gate), at, fd, blocked: None }, give })
+            Ok(End { take: Reader { gate: Arc::clone(&gate), at, fd, is_in: false, blocked: None }, give })
         };
         Ok(Box::new([end(0)?, end(1)?].map(Ok).into_iter()))
     }
@@ -128,15 +133,18 @@ impl Take for Reader {
 
     #[inline]
     fn take(&mut self) -> Passed {
+        if !self.is_in {
+            self.gate.wait()?;
+            self.is_in = true;
+        }
         loop {
-            while self.gate.open.load(Ordering::Acquire) == 0 {
-                self.gate.wait()?;
-            }
             self.read()?;
-            // Otherwise the signal was that of the gate.
+            // Otherwise the signal was that of the gate. It is read before the gate is reached: left pending, it would be taken
+            // for the next message.
             if self.gate.open.load(Ordering::Acquire) != 0 {
                 return Ok(());
             }
+            self.gate.wait()?;
         }
     }
 }
