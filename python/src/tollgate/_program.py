@@ -7,10 +7,12 @@ import contextvars
 import functools
 import os
 import re
+import select
 import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,7 +137,7 @@ def call(
                     raise Error("it was interrupted")
                 thread = threading.Thread(target=_listen, args=(reading, said, show), daemon=True)
                 thread.start()
-                stdout, _ = child.communicate(timeout=limits.timeout)
+                stdout = _read(child, limits.timeout)
             except subprocess.TimeoutExpired:
                 _end(child)
                 raise Error(f"it did not end within {limits.timeout:g} s and was stopped") from None
@@ -153,7 +155,7 @@ def call(
             os.close(reading)
         if show:
             show(1.0, "")
-    return Answer(stdout or b"", _ESCAPE.sub("", b"".join(said).decode(errors="replace")), child.returncode)
+    return Answer(stdout, _ESCAPE.sub("", b"".join(said).decode(errors="replace")), child.returncode)
 
 
 def _start(
@@ -172,6 +174,38 @@ def _start(
         )
     except OSError as error:
         raise NoProgram(f"cannot start {path()}: {error.strerror}") from error
+
+
+def _read(child: subprocess.Popen[bytes], timeout: float | None) -> bytes:
+    """Reads standard output to its end, and waits for the child.
+
+    With a time limit, `communicate` looks for its end again and again, and sleeps between looks for 0.5 ms and more.
+    """
+    try:
+        ended = os.pidfd_open(child.pid)
+    except (AttributeError, OSError):  # Linux before 5.3.
+        return child.communicate(timeout=timeout)[0] or b""
+    limit = None if timeout is None else time.monotonic() + timeout
+
+    def wait_for(descriptor: int) -> None:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        if not poll.poll(None if limit is None else 1000 * max(0.0, limit - time.monotonic())):
+            raise subprocess.TimeoutExpired(child.args, timeout or 0.0)
+
+    said: list[bytes] = []
+    try:
+        while child.stdout:
+            wait_for(child.stdout.fileno())
+            some = os.read(child.stdout.fileno(), 65536)
+            if not some:
+                break
+            said.append(some)
+        wait_for(ended)
+    finally:
+        os.close(ended)
+    child.wait()
+    return b"".join(said)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
