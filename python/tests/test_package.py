@@ -172,6 +172,28 @@ def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         _program.path.cache_clear()
 
 
+def test_a_program_that_ends_after_its_output_is_waited_for_without_looking_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "tollgate"
+    program.write_text("#!/bin/sh\necho said\nexec >&- 2>&-\nsleep 0.2\nexit 3\n")
+    program.chmod(0o755)
+
+    def sleep(seconds: float) -> None:
+        pytest.fail(f"it sleeps {seconds} s")
+
+    _program.path.cache_clear()
+    monkeypatch.setenv("TOLLGATE_PROGRAM", str(program))
+    monkeypatch.setattr(time, "sleep", sleep)
+    limits = _program.LIMITS.set(_program.Limits(timeout=60.0))
+    try:
+        answer = _program.call([""], progress=False)
+    finally:
+        _program.LIMITS.reset(limits)
+        _program.path.cache_clear()
+    assert (answer.stdout, answer.status) == (b"said\n", 3)
+
+
 def test_a_frame_says_what_installs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     run = bill()
     monkeypatch.setitem(sys.modules, "pandas", None)
