@@ -44,7 +44,8 @@ fn bare(steps: usize, program: impl Fn(&mut Asm)) -> impl Fn(&Core) -> (u64, Led
 }
 
 /// The same in supervisor mode, behind the instructions that go there. The code is in a page of 1 GiB; x10 and x11 are the
-/// addresses of two pages of 4 KiB, x12 that of one which is not mapped, and x5 is what satp is.
+/// addresses of two pages of 4 KiB, x12 that of one which is not mapped, and x5 is what satp is; x13 is another identifier
+/// of the same address space.
 fn supervisor(steps: usize, program: impl Fn(&mut Asm)) -> impl Fn(&Core) -> (u64, Ledger) {
     move |core| {
         let mut machine = Machine::new(Config::default()).unwrap();
@@ -70,6 +71,7 @@ fn supervisor(steps: usize, program: impl Fn(&mut Asm)) -> impl Fn(&Core) -> (u6
             (10, PAGES),
             (11, PAGES + 0x1000),
             (12, PAGES + 0x2000),
+            (13, 8 << 60 | 1 << 44 | TABLES >> 12),
         ] {
             machine.set_x(register, value);
         }
@@ -123,6 +125,7 @@ fn a_walk_reads_the_tables_that_are_not_kept() {
             ("all", |_| (), 9 + 17 + 11),
             ("walk", |c| c.memory.walk = 0, 4 + 12 + 6),
             ("fetch-walk", |c| c.memory.fetch_walk = Some(1), 5 + 17 + 11),
+            ("fetch-walk-step", |c| c.memory.fetch_walk_step = 2, 10 + 17 + 11),
             ("walk-level", |c| c.memory.walk_level = None, 6 + 8 + 8),
             ("walk-cache", |c| c.memory.walk_cache = 0, 9 + 17 + 17),
             ("itlb", |c| c.itlb = None, 17 + 11),
@@ -147,6 +150,39 @@ fn a_write_of_satp_empties_the_translation_buffers_of_some_cores() {
             ("kept", |_| (), 9 + 17),
             // The walker keeps its tables.
             ("satp-empties", |c| c.system.satp_empties = true, 9 + 17 + 9 + 11),
+        ],
+    );
+}
+
+/// rtl: Rocket, switch-space: between the write of satp and `sfence.vma` code is found by the translations of before.
+#[test]
+fn translations_without_identifiers_stay_when_satp_changes() {
+    let run = supervisor(3, |a| {
+        load(load(a, 10).csrw(SATP, 13), 10);
+    });
+    let walks = |bits| run(&with(walks(), |c| c.system.asid_bits = bits)).1.of_cause(Cause::TlbWalk);
+    assert_eq!(walks(Some(0)), 9 + 17);
+    // The load behind the write walks behind two tables that are kept.
+    assert!(walks(None) >= 9 + 17 + 11);
+}
+
+/// rtl: Rocket, switch-space: the walker's miss is there two cycles earlier than a load's if a changed line has to leave.
+#[test]
+fn a_walk_waits_for_a_changed_line_to_leave() {
+    let run = supervisor(2, |a| {
+        load(a.op(Op::Sd, 0, 10, 0, 0), 11);
+    });
+    // The last table of the load's page takes the place of the line that was stored to.
+    let core = with(walks(), |c| {
+        let cached = one_line();
+        (c.l1d, c.memory.write_back, c.memory.walk_write_back) = (cached.l1d, 16, Some(0));
+    });
+    more(
+        &core,
+        &run,
+        &[
+            ("as loads", |c| c.memory.walk_write_back = None, 16),
+            ("walk-write-back", |c| c.memory.walk_write_back = Some(14), 14),
         ],
     );
 }

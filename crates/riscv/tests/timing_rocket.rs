@@ -179,6 +179,34 @@ fn a_load_that_is_replayed_waits_for_the_store_if_what_is_behind_it_also_reads()
 }
 
 #[test]
+fn accesses_behind_the_first_store_to_a_clean_line_come_again() {
+    // The store writes the tags two cycles behind its EX, as in switch-space in guests/riscv/golden/rocket-traps.golden: an
+    // access that is in MEM then, or in EX, is fetched again.
+    let taken = |line: Op, between: usize, access: Op, tags: bool| {
+        let mut core = Core::preset("rocket").unwrap();
+        (core.l1i, core.itlb, core.dtlb, core.memory.tag_update) = (None, None, None, tags);
+        let mut a = Asm::default();
+        // The first access brings the line in; the product's latency holds the store until all of that is over.
+        a.op(Op::Auipc, 5, 0, 0, 0x1000).op(line, if line == Op::Ld { 6 } else { 0 }, 5, 0, 0);
+        a.op(Op::Mul, 7, 7, 7, 0).op(Op::Mul, 7, 7, 7, 0).op(Op::Sd, 0, 5, 7, 8);
+        for _ in 0..between {
+            a.op(Op::Addi, 8, 8, 0, 1);
+        }
+        a.op(access, if access == Op::Sd { 0 } else { 9 }, 5, 7, 16);
+        cycles(&core, &a.0, 6 + between, true)[5 + between]
+    };
+    for access in [Op::Ld, Op::Sd] {
+        let behind = |line, between| taken(line, between, access, true);
+        assert_eq!([0, 1, 2].map(|between| behind(Op::Ld, between)), [1 + 5, 1 + 5, 1], "{access:?}");
+        // A line that a store brought in is changed from the beginning.
+        assert_eq!(behind(Op::Sd, 0), 1, "{access:?}");
+        assert_eq!(taken(Op::Ld, 0, access, false), 1, "{access:?}");
+    }
+    // What is not an access does not see the tags.
+    assert_eq!(taken(Op::Ld, 0, Op::Addi, true), 1);
+}
+
+#[test]
 fn a_fetch_that_runs_on_behind_a_return_fills_a_line() {
     // mret at the end of a line: the front end has asked for the next line before it knows, so that it is there later.
     let mut core = Core::preset("rocket").unwrap();

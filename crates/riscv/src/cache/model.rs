@@ -33,6 +33,8 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found {
     Hit,
+    /// It hit, and is the first store to the line since that was brought in or written back.
+    Soiled,
     /// It missed, and brought nothing in.
     NotFilled,
     /// It missed, and the new line displaced what was in its place: 0 is nothing.
@@ -203,7 +205,7 @@ impl Cache {
     #[inline(always)]
     pub fn access_line(&mut self, line: u64, store: bool) -> Outcome {
         match self.look_for(line, store) {
-            Found::Hit => HIT,
+            Found::Hit | Found::Soiled => HIT,
             Found::NotFilled => Outcome { hit: false, filled: false, evicted: None },
             Found::Filled(old) => Outcome { hit: false, filled: true, evicted: self.content(old) },
         }
@@ -219,7 +221,9 @@ impl Cache {
         match self.latest.get_mut(set) {
             Some(latest) if *latest & !DIRTY == wanted => {
                 if store && self.write.back {
+                    let clean = *latest == wanted;
                     *latest |= DIRTY;
+                    return if clean { Found::Soiled } else { Found::Hit };
                 } else if store {
                     self.counts.writes_through += 1;
                 }
@@ -229,22 +233,18 @@ impl Cache {
         }
     }
 
-    /// Whether an access finds the line that the last one in that set found, so that nothing changes but its dirty bit. The
-    /// caller counts such a hit ([`count_hits`](Self::count_hits)); otherwise nothing has happened. Only for caches that
-    /// write back.
+    /// Whether an access finds the line that the last one in that set found, and a store a dirty one, so that nothing changes.
+    /// The caller counts such a hit ([`count_hits`](Self::count_hits)). Only for caches that write back.
     #[inline(always)]
-    pub(crate) fn access_latest(&mut self, address: u64, store: bool) -> bool {
+    pub(crate) fn is_latest(&self, address: u64, store: bool) -> bool {
         let line = address >> self.shift;
-        let Some(latest) = self.latest.get_mut((line & self.set_mask) as usize) else { return false };
-        if *latest & !DIRTY != line << LINE_SHIFT | VALID {
-            return false;
-        }
-        *latest |= u64::from(store) * DIRTY;
-        true
+        let Some(latest) = self.latest.get((line & self.set_mask) as usize) else { return false };
+        // A load finds a clean line as well.
+        *latest | (u64::from(!store) * DIRTY) == line << LINE_SHIFT | VALID | DIRTY
     }
 
-    /// [`access_latest`](Self::access_latest) for one access after the other, until there is one that it does not find
-    /// or that is not to a page (an address and a mask); how many it found. They are counted.
+    /// One access after the other, as long as each is to a page (an address and a mask) and finds the line that the last one in
+    /// its set found; how many do. They are counted. Only for caches that write back.
     #[inline(always)]
     pub(crate) fn access_latests(&mut self, touches: &[Touch], (page, mask): (u64, u64)) -> usize {
         let (shift, set_mask) = (self.shift, self.set_mask);
@@ -310,7 +310,7 @@ impl Cache {
                         set[0] |= leaving & DIRTY;
                         *latest = set[0];
                         self.changes += u64::from(way > 0);
-                        return Found::Hit;
+                        return if dirt > leaving & DIRTY { Found::Soiled } else { Found::Hit };
                     }
                 }
                 *latest = set[0];
@@ -318,6 +318,7 @@ impl Cache {
             }
             order => {
                 if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
+                    let clean = set[way] & DIRTY == 0;
                     set[way] |= dirt;
                     (*latest, *latest_way) = (set[way], way as u32);
                     match order {
@@ -333,7 +334,7 @@ impl Cache {
                             self.changes += u64::from(trees[number] != before);
                         }
                     }
-                    return Found::Hit;
+                    return if dirt > 0 && clean { Found::Soiled } else { Found::Hit };
                 }
                 if store && !self.write.allocate {
                     self.counts.write_misses += 1;

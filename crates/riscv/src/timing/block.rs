@@ -1,6 +1,7 @@
 //! A run of instructions that the fast path knows.
 
-use super::memory::{Lines, Overlaps, Place};
+use super::access::{Overlaps, Place};
+use super::memory::Lines;
 use super::operands::Dependence;
 use super::predict::Turn;
 use super::run_on::Ways;

@@ -10,13 +10,14 @@ mod computed;
 
 use std::slice;
 
+use super::access::Overlaps;
 use super::beyond::Beyond;
 use super::block::Block;
 use super::core::{Core, CoreError};
 use super::known::{Known, UNKNOWN};
 use super::ledger::{Cause, Causes, Ledger};
 use super::memo::Memo;
-use super::memory::{Overlaps, Waits};
+use super::memory::Waits;
 use super::operands::Dependence;
 use super::state::Key;
 use super::timed::{Model, TimingCounts};

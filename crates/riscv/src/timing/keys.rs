@@ -387,9 +387,14 @@ pub struct Memory {
     pub fetch_fill: u32,
     /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
     pub write_back: u32,
+    /// The same of a miss of the page table walker, if it differs.
+    pub walk_write_back: Option<u32>,
     /// Address bits that the data cache compares with those of a changed line on its way to memory: a miss whose line has the
     /// same ones waits for the answer to that first; 0 for none.
     pub write_back_compare: u32,
+    /// Whether the first store to a clean line, which notes in the tags that the line is changed, lets no other access see the
+    /// tags meanwhile: those of the next two cycles come again, in a core that replays.
+    pub tag_update: bool,
     /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
     /// answered another one is replayed.
     pub device_posted: bool,
@@ -403,6 +408,9 @@ pub struct Memory {
     pub walk: u32,
     /// The same of a walk for an instruction, if it differs.
     pub fetch_walk: Option<u32>,
+    /// Cycles after which a fetch asks again for its translation while that is walked for: the walk takes a multiple of them.
+    /// 0 where the fetch goes on at once.
+    pub fetch_walk_step: u32,
     /// Cycles of each load of a walk that hits, 1 without this key.
     pub walk_level: Option<u32>,
     /// Entries of page tables that lead to further tables and that the walker keeps until `sfence.vma`, so that they take a

@@ -1,6 +1,6 @@
 //! What is known of a run of instructions: an entry of the table of results.
 
-use super::memory::Overlaps;
+use super::access::Overlaps;
 
 /// What a block did from a state.
 #[derive(Clone, Copy)]

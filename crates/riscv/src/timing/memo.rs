@@ -10,11 +10,12 @@
 use std::ops::Range;
 use std::slice;
 
+use super::access::Data;
 use super::backend::BackKey;
 use super::core::Core;
 use super::frontend::{self, FrontKey, Frontend, Place};
 use super::ledger::{Cause, Causes};
-use super::memory::{Data, Lines, Waits};
+use super::memory::{Lines, Waits};
 use super::operands::Dependence;
 use super::scoreboard::Scoreboard;
 use super::step::{Step, physical};

@@ -1,5 +1,6 @@
 //! Caches, translation buffers and the page table walker: what an access waits.
 
+use super::access::{Data, Overlaps, Place};
 use super::core::{Core, CoreError};
 use super::keys::{CacheShape, Memory as Latencies};
 use super::latest::LatestStores;
@@ -7,7 +8,7 @@ use super::tlb::{Latest, Tlb};
 use crate::cache::{Cache, Found};
 use crate::fold::Map;
 use crate::map::is_device;
-use crate::observer::{Access, Several, Touch, Walk};
+use crate::observer::{Several, Touch, Walk};
 use crate::privilege::Privilege;
 use crate::tier::{Kind, Quiet, Reported, Sight, View};
 
@@ -45,15 +46,18 @@ pub(super) struct Waits {
     pub(super) miss: u32,
     /// Cycles that the operands of an operation add, or remove.
     pub(super) execute: i32,
+    /// Whether it is the first store to a line of the first data cache that was clean, where that takes the tags.
+    pub(super) soils: bool,
 }
 
 impl Waits {
     /// These of an instruction with that number as one number, which is not 0; `None` when they do not fit.
     pub(super) fn code(self, at: u8) -> Option<u64> {
-        let Waits { walk, miss, execute } = self;
+        let Waits { walk, miss, execute, soils } = self;
         let execute = i16::try_from(execute).ok()?.cast_unsigned();
         let fits = walk < 1 << 16 && miss < 1 << 20;
-        let codes = u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
+        let codes =
+            u64::from(soils) << 63 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
         fits.then_some((u64::from(at) + 1) << 52 | codes)
     }
 }
@@ -71,6 +75,9 @@ pub(super) struct Memory {
     tables: Option<Cache>,
     latencies: Latencies,
     satp: u64,
+    /// What translations are found by in a buffer, besides the page: nothing where address spaces have no identifiers.
+    space: u64,
+    spaces: bool,
     latest_fetch: Latest,
     latest_data: Latest,
     /// The walk for each 4096-byte page, as the machine reported it.
@@ -110,6 +117,8 @@ impl Memory {
             tables: core.memory.tables()?,
             latencies: core.memory,
             satp: 0,
+            space: 0,
+            spaces: core.system.asid_bits != Some(0),
             latest_fetch: Latest::NONE,
             latest_data: Latest::NONE,
             ways: Map::default(),
@@ -135,13 +144,14 @@ impl Memory {
 
     pub(super) fn set_satp(&mut self, satp: u64) {
         self.satp = satp;
+        self.space = if self.spaces { satp } else { 0 };
         self.note_latest();
     }
 
     /// Brings the pages that were translated last up to date with the translation buffers.
     fn note_latest(&mut self) {
-        self.latest_fetch = Latest::of(&self.itlb, self.satp);
-        self.latest_data = Latest::of(&self.dtlb, self.satp);
+        self.latest_fetch = Latest::of(&self.itlb, self.space);
+        self.latest_data = Latest::of(&self.dtlb, self.space);
     }
 
     /// Empties the instruction cache.
@@ -311,10 +321,10 @@ impl Memory {
             lines.verified = self.fills;
         }
         if walks && let Some(tlb) = &mut self.itlb {
-            if !tlb.touch(self.satp, lines.page) {
+            if !tlb.touch(self.space, lines.page) {
                 return false;
             }
-            self.latest_fetch = Latest::of(&self.itlb, self.satp);
+            self.latest_fetch = Latest::of(&self.itlb, self.space);
         }
         let mut settled = 0;
         if let Some(cache) = &mut self.l1i {
@@ -377,8 +387,8 @@ impl Memory {
     }
 
     /// Goes on with the accesses of a block to one that may have to wait. An access to RAM, aligned as blocks do it, does not
-    /// if it is found where the last one was, in the translation buffer and in its set: then nothing changes, and the
-    /// caller counts it. Adds with which stores they overlap, unless `PLAIN` says that the core does not
+    /// if it is found where the last one was, in the translation buffer and in its set, and is not the first store to the line:
+    /// then nothing changes, and the caller counts it. Adds with which stores they overlap, unless `PLAIN` says that the core does not
     /// [compare](Self::compares) addresses.
     #[inline(always)]
     pub(super) fn next_to_wait<'a, 'b, const PLAIN: bool>(
@@ -387,7 +397,7 @@ impl Memory {
         walks: bool,
         overlaps: &mut Overlaps,
     ) -> Option<(&'a Place, &'b Touch)> {
-        let cache = self.l1d.as_mut().filter(|_| self.quick);
+        let cache = self.l1d.as_ref().filter(|_| self.quick);
         let page = if walks { self.latest_data } else { Latest::ALL };
         let Some(cache) = cache else {
             let (place, touch) = accesses.next()?;
@@ -398,7 +408,7 @@ impl Memory {
             if !PLAIN && let Some(latest) = &mut self.latest_stores {
                 overlaps.add(place, latest.overlap(touch.va, place.size, place.store));
             }
-            if !page.has(touch.va) || !cache.access_latest(touch.pa(), place.store) {
+            if !page.has(touch.va) || !cache.is_latest(touch.pa(), place.store) {
                 return Some((place, touch));
             }
         }
@@ -416,9 +426,9 @@ impl Memory {
         let waits = if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
             self.data(access, privilege)
         } else {
-            let miss = self.data_line(access.pa, access.store);
-            let waits = !access.store || self.latencies.stores_wait;
-            Waits { miss: if waits { miss } else { 0 }, ..Waits::default() }
+            let mut waits = Waits::default();
+            self.data_at(access.pa, access.store, &mut waits);
+            waits
         };
         // The caller counts it.
         if let Some(cache) = &mut self.l1d {
@@ -485,14 +495,20 @@ impl Memory {
             }
             return waits;
         }
-        let mut both = self.data_line(pa, store);
+        self.data_at(pa, store, &mut waits);
         if (pa & self.data_mask) + u64::from(size) > self.data_mask + 1 {
-            both += self.data_line(pa + u64::from(size) - 1, store);
-        }
-        if !store || self.latencies.stores_wait {
-            waits.miss += both;
+            self.data_at(pa + u64::from(size) - 1, store, &mut waits);
         }
         waits
+    }
+
+    /// Data in one line is accessed.
+    fn data_at(&mut self, pa: u64, store: bool, waits: &mut Waits) {
+        let (miss, soils) = self.look_for(pa, store, self.latencies.write_back);
+        if !store || self.latencies.stores_wait {
+            waits.miss += miss;
+        }
+        waits.soils |= soils && self.latencies.tag_update;
     }
 
     /// Whether the core compares the addresses of loads with those of stores.
@@ -512,11 +528,18 @@ impl Memory {
 
     #[inline]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
-        let Some(cache) = &mut self.l1d else { return 0 };
+        self.look_for(pa, store, self.latencies.write_back).0
+    }
+
+    /// What an access to a line of the first data cache waits, and whether it is the first store to a clean one. A changed
+    /// line takes `write_back` cycles to leave.
+    #[inline]
+    fn look_for(&mut self, pa: u64, store: bool, write_back: u32) -> (u32, bool) {
+        let Some(cache) = &mut self.l1d else { return (0, false) };
         let line_shift = cache.geometry().line_shift();
         let found = cache.look_for(pa >> line_shift, store);
-        match found {
-            Found::Hit => {
+        let miss = match found {
+            Found::Hit | Found::Soiled => {
                 if store && !cache.write_policy().back {
                     self.next_level(pa, true);
                 }
@@ -531,14 +554,15 @@ impl Memory {
                     self.next_level(address, true);
                     let bits = self.latencies.write_back_compare;
                     let same = bits > 0 && ((address ^ pa) & ((1 << bits.min(63)) - 1)) >> line_shift == 0;
-                    buffer = self.latencies.write_back;
+                    buffer = write_back;
                     if same {
                         buffer = buffer.max(self.latencies.latency + self.latencies.miss);
                     }
                 }
                 self.next_level(pa, store) + self.latencies.miss + buffer
             }
-        }
+        };
+        (miss, matches!(found, Found::Soiled))
     }
 
     /// What the first level waits for a line.
@@ -555,7 +579,7 @@ impl Memory {
 
     /// Cycles of a walk that finds no translation, by one load: the machine does not report more.
     pub(super) fn fault_walk(&self, va: u64) -> u32 {
-        let known = self.dtlb.as_ref().is_none_or(|tlb| tlb.find(self.satp, va).is_some());
+        let known = self.dtlb.as_ref().is_none_or(|tlb| tlb.find(self.space, va).is_some());
         let walks = self.latencies.fault_walks && !known && self.satp >> 31 != 0;
         if walks { self.latencies.walk + self.latencies.walk_level.unwrap_or(1) } else { 0 }
     }
@@ -563,35 +587,37 @@ impl Memory {
     /// Looks a translation up; yields the cycles of the walk, if one is needed. Its loads go through the data
     /// cache.
     fn translate(&mut self, instruction: bool, va: u64) -> u32 {
-        let satp = self.satp;
+        let space = self.space;
         let tlb = if instruction { &mut self.itlb } else { &mut self.dtlb };
         let Some(tlb) = tlb else { return 0 };
-        if tlb.touch(satp, va) {
+        if tlb.touch(space, va) {
             self.note_latest();
             return 0;
         }
-        let way = self.ways.get(&(satp, va >> 12)).copied();
-        tlb.fill(satp, va, way.map_or(12, |w| w.shift));
+        let way = self.ways.get(&(self.satp, va >> 12)).copied();
+        tlb.fill(space, va, way.map_or(12, |w| w.shift));
         self.note_latest();
         if instruction {
             self.counts.itlb_misses += 1;
         } else {
             self.counts.dtlb_misses += 1;
         }
-        let Latencies { walk, fetch_walk, .. } = self.latencies;
+        let Latencies { walk, fetch_walk, fetch_walk_step, write_back, walk_write_back, .. } = self.latencies;
         let walk = fetch_walk.filter(|_| instruction).unwrap_or(walk);
+        let step = if instruction { fetch_walk_step.max(1) } else { 1 };
         let Some(way) = way else {
             self.counts.unknown_walks += 1;
-            return walk;
+            return walk.next_multiple_of(step);
         };
+        let write_back = walk_write_back.unwrap_or(write_back);
         let level = self.latencies.walk_level.unwrap_or(1);
         let mut cycles = walk;
-        let Some((leaf, tables)) = way.entries().split_last() else { return cycles };
+        let Some((leaf, tables)) = way.entries().split_last() else { return cycles.next_multiple_of(step) };
         for &at in tables {
             let kept = self.tables.as_mut().is_some_and(|tables| tables.access(at, false).hit);
-            cycles += if kept { 1 } else { level + self.data_line(at, false) };
+            cycles += if kept { 1 } else { level + self.look_for(at, false, write_back).0 };
         }
-        cycles + level + self.data_line(*leaf, false)
+        (cycles + level + self.look_for(*leaf, false, write_back).0).next_multiple_of(step)
     }
 }
 
@@ -616,78 +642,5 @@ impl Lines {
     pub(super) fn new(all: Vec<u64>, page: u64) -> Self {
         let last = all.last().copied().unwrap_or(NO_LINE);
         Lines { all, last, page, verified: u64::MAX, settled: Self::UNSETTLED }
-    }
-}
-
-/// With which of the latest stores the loads of a block overlap, in two bits each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Overlaps([u64; 2]);
-
-impl Overlaps {
-    /// As many loads as there are bits for.
-    pub(super) const MOST: u16 = 64;
-    pub(super) const NONE: Overlaps = Overlaps([0; 2]);
-
-    #[inline(always)]
-    fn add(&mut self, place: &Place, overlap: u8) {
-        if overlap != 0 {
-            self.0[usize::from(place.load / 32 % 2)] |= u64::from(overlap) << (place.load % 32 * 2);
-        }
-    }
-
-    /// Those of one load.
-    pub(super) fn of(&self, place: &Place) -> u8 {
-        (self.0[usize::from(place.load / 32 % 2)] >> (place.load % 32 * 2) & 3) as u8
-    }
-
-    /// A hash of them.
-    #[inline(always)]
-    pub(super) fn mixed(&self) -> u64 {
-        self.0[0] ^ self.0[1].rotate_left(31)
-    }
-}
-
-/// An instruction of a block that accesses memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    /// Which.
-    pub(super) at: u8,
-    pub(super) size: u8,
-    pub(super) store: bool,
-    /// How many loads come before it.
-    pub(super) load: u8,
-}
-
-impl Place {
-    /// Its access, known by where that was.
-    pub(super) fn data(&self, several: &Several, touch: &Touch) -> Data {
-        Data { va: several.outside(touch.va), pa: touch.pa(), size: self.size, store: self.store }
-    }
-}
-
-/// A data access.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Data {
-    pub(super) va: u64,
-    pub(super) pa: u64,
-    pub(super) size: u8,
-    pub(super) store: bool,
-}
-
-impl Data {
-    /// Accesses that it takes because it is misaligned, if each is to so many aligned bytes.
-    pub(super) fn further(&self, width: u32) -> u32 {
-        match u64::from(width) {
-            0 => 0,
-            width => {
-                let last = u64::from(self.size.saturating_sub(1));
-                ((self.va % width + last) / width - last / width) as u32
-            }
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn of(access: &Access) -> Self {
-        Data { va: access.va, pa: access.pa, size: access.size, store: access.store }
     }
 }

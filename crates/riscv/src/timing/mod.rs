@@ -25,6 +25,7 @@
 //! assert_eq!(timed.ledger().total(), timed.cycles());
 //! ```
 
+mod access;
 mod astray;
 mod backend;
 mod beyond;

@@ -65,6 +65,8 @@ pub(super) struct Pipe {
     /// The load-use delay of a device that is not waited for, and from when it can be accessed again.
     pub(super) posted: Option<u32>,
     pub(super) device: i64,
+    /// When the last store was in EX that made a clean line dirty.
+    pub(super) soiled: i64,
     /// When the last floating-point store was in EX.
     pub(super) float_store: i64,
     pub(super) float: FloatUnit,
@@ -105,6 +107,7 @@ impl Pipe {
             fenced: false,
             posted: core.memory.device_posted.then_some(core.memory.device),
             device: i64::MIN / 2,
+            soiled: i64::MIN / 2,
             float_store: i64::MIN / 2,
             float: FloatUnit::IDLE,
             port: Port::new(core),
@@ -234,6 +237,11 @@ impl Pipe {
     /// A line is filled that is not waited for.
     pub(super) fn fill(&mut self, line: u64, from: i64, miss: u32) {
         self.fill = Some(Fill { line, there: from + i64::from(miss), takes: self.takes });
+    }
+
+    /// Whether the next access may find the tags taken.
+    pub(super) fn is_soiled(&self) -> bool {
+        self.soiled + TAG_UPDATE > self.execute
     }
 
     /// When the last instruction entered EX and MEM.
@@ -455,6 +463,14 @@ impl Pipe {
             self.fenced = shape.ordered[1] || self.fenced && !accesses;
         }
         if let Some(replay) = self.replay {
+            if shape.memory != [false; 2] {
+                let execute =
+                    times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
+                if execute <= self.soiled + TAG_UPDATE {
+                    replays += replay;
+                    let_in!(Cause::Structural);
+                }
+            }
             for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss)] {
                 if cost > 0 {
                     replays += i64::from(cost);
@@ -493,6 +509,9 @@ impl Pipe {
                 let execute =
                     times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
                 self.waiting.store(execute, reads);
+                if costs.soils {
+                    self.soiled = execute;
+                }
             }
         }
         for (cost, cause) in shape.execution(costs) {
@@ -662,6 +681,9 @@ pub(super) const REGISTERS: usize = 65;
 
 /// Cycles from when the port takes a load that has missed to when the load is in EX again.
 const REFILL: i64 = 5;
+
+/// Cycles behind EX of a store that makes a clean line dirty in which no other access is.
+pub(super) const TAG_UPDATE: i64 = 2;
 
 /// Cycles from EX of a floating-point store to that of an access to the flags, which waits until it is behind WB.
 pub(super) const FLAGS_BEHIND_STORES: i64 = 4;

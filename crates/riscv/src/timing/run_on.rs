@@ -205,6 +205,15 @@ impl Model {
                     }
                     Guess::To { target, known } => {
                         path.jumps -= 1;
+                        // The target buffer does not find a word that is entered in the middle.
+                        let entered = known && target.is_multiple_of(4) && !path.wrong;
+                        if entered && pipe.is_full().is_some_and(|at| at < redirect.at) {
+                            let pa = (path.pa + end) & !3;
+                            let long = [pa, pa + 2].map(|pa| ahead.len(pa) == 4);
+                            if self.predict.misreads(target, misread(false, long)) {
+                                seen.lose();
+                            }
+                        }
                         next = target;
                         pipe.fresh = true;
                         if !known {

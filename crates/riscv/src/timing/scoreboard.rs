@@ -13,13 +13,14 @@
 
 use std::sync::Arc;
 
+use super::access::Data;
 use super::backend::{Backend, DECODE};
 use super::core::Core;
 use super::csr;
 use super::frontend::{Frontend, Place};
 use super::keys::System;
 use super::ledger::Cause;
-use super::memory::{Data, Memory, Waits};
+use super::memory::{Memory, Waits};
 use super::passage::Flush;
 use super::shape::Costs;
 use super::slot::{Pass, Redirect};

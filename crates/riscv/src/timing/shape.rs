@@ -318,6 +318,8 @@ pub(super) struct Costs {
     pub(super) data_walk: u32,
     /// Cycles of misses of its data.
     pub(super) data_miss: u32,
+    /// Whether it is the first store to a clean line, where that takes the tags.
+    pub(super) soils: bool,
     /// With which of the latest stores a load overlaps: the lowest bit is for the latest.
     pub(super) overlap: u8,
     /// What comes behind a load that overlaps.

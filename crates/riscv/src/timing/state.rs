@@ -24,6 +24,7 @@ pub(super) struct Key {
     accessed: Option<i64>,
     fenced: bool,
     device: Option<i64>,
+    soiled: Option<i64>,
     float_store: Option<i64>,
     float: Option<FloatUnit>,
     port: Option<port::State>,
@@ -61,6 +62,7 @@ impl Pipe {
                 .then_some(self.accessed - w),
             fenced: self.fenced,
             device: (self.device > self.execute + 1).then_some(self.device - w),
+            soiled: self.is_soiled().then_some(self.soiled - w),
             float_store: (self.float_store + FLAGS_BEHIND_STORES > self.execute + 1)
                 .then_some(self.float_store - w),
             float: self.float.moved(-w, self.execute),
@@ -89,6 +91,7 @@ impl Pipe {
         self.accessed = key.accessed.map_or(i64::MIN / 2, |at| at + write);
         self.fenced = key.fenced;
         self.device = key.device.map_or(i64::MIN / 2, |at| at + write);
+        self.soiled = key.soiled.map_or(i64::MIN / 2, |at| at + write);
         self.float_store = key.float_store.map_or(i64::MIN / 2, |at| at + write);
         if let (Some(rigid), Some(state)) = (&mut self.rigid, &key.rigid) {
             rigid.restore(state, write);

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::access::Data;
 use super::keys::StoreBuffer;
-use super::memory::Data;
 
 /// The part of an address that loads compare with the stores before them: a word's number in its page.
 fn offset(address: u64) -> u64 {

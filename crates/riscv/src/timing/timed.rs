@@ -1,11 +1,12 @@
 //! The plain scoreboard as an observer.
 
+use super::access::Data;
 use super::beyond::Beyond;
 use super::core::{Core, CoreError};
 use super::csr;
 use super::keys::Kind;
 use super::ledger::{Cause, Causes, Ledger};
-use super::memory::{Data, Memory, MemoryCounts, Waits};
+use super::memory::{Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage, stalls};
 use super::phases::Phases;
 use super::pipe::Pipe;
@@ -199,6 +200,7 @@ impl Model {
             let waits = self.memory.data(access, step.privilege);
             data.walk += waits.walk;
             data.miss += waits.miss;
+            data.soils |= waits.soils;
             // The store of `sc` is not seen.
             let kept = !is_device(access.pa) || self.core.pipeline.redo > 0;
             if kept && step.insn.row().class != Class::StoreConditional {
@@ -222,6 +224,7 @@ impl Model {
             settle,
             data_walk: data.walk,
             data_miss: data.miss,
+            soils: data.soils,
             overlap,
             behind: self.behind_load(overlap, step.pa, step.insn),
             device: accesses.iter().any(|access| is_device(access.pa)),

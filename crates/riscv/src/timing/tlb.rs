@@ -3,7 +3,7 @@
 /// A translation: address space, page number, size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    pub(super) satp: u64,
+    pub(super) space: u64,
     pub(super) page: u64,
     pub(super) shift: u32,
 }
@@ -28,9 +28,9 @@ impl Latest {
     pub(super) const NONE: Latest = Latest { page: 1, mask: !0xfff };
     pub(super) const ALL: Latest = Latest { page: 0, mask: 0 };
 
-    pub(super) fn of(tlb: &Option<Tlb>, satp: u64) -> Self {
+    pub(super) fn of(tlb: &Option<Tlb>, space: u64) -> Self {
         match tlb.as_ref().and_then(|t| t.entries.first()) {
-            Some(e) if e.satp == satp => Latest { page: e.page << e.shift, mask: u64::MAX << e.shift },
+            Some(e) if e.space == space => Latest { page: e.page << e.shift, mask: u64::MAX << e.shift },
             _ => Latest::NONE,
         }
     }
@@ -43,13 +43,13 @@ impl Latest {
 
 impl Tlb {
     #[inline]
-    pub(super) fn find(&self, satp: u64, va: u64) -> Option<usize> {
-        self.entries.iter().position(|e| e.page == va >> e.shift && e.satp == satp)
+    pub(super) fn find(&self, space: u64, va: u64) -> Option<usize> {
+        self.entries.iter().position(|e| e.page == va >> e.shift && e.space == space)
     }
 
     /// Whether the translation is there; it becomes the most recent.
-    pub(super) fn touch(&mut self, satp: u64, va: u64) -> bool {
-        match self.find(satp, va) {
+    pub(super) fn touch(&mut self, space: u64, va: u64) -> bool {
+        match self.find(space, va) {
             Some(at) => {
                 // (The library's rotation is optimized for long slices.)
                 for i in (0..at).rev() {
@@ -61,10 +61,10 @@ impl Tlb {
         }
     }
 
-    pub(super) fn fill(&mut self, satp: u64, va: u64, shift: u32) {
+    pub(super) fn fill(&mut self, space: u64, va: u64, shift: u32) {
         if self.entries.len() == self.capacity {
             self.entries.pop();
         }
-        self.entries.insert(0, Entry { satp, page: va >> shift, shift });
+        self.entries.insert(0, Entry { space, page: va >> shift, shift });
     }
 }

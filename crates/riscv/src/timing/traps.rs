@@ -1,8 +1,8 @@
 //! What a trap does to a core.
 
+use super::access::Data;
 use super::frontend::Place;
 use super::ledger::Cause;
-use super::memory::Data;
 use super::passage::Flush;
 use super::shape::Costs;
 use super::slot::Pass;

@@ -4,9 +4,10 @@ use std::slice;
 
 use super::{FETCH, Fast};
 use crate::observer::{Pass, Retired, Several, Touch};
+use crate::timing::access::{Data, Overlaps};
 use crate::timing::known::Known;
 use crate::timing::ledger::{Cause, Causes};
-use crate::timing::memory::{Data, Overlaps, Waits};
+use crate::timing::memory::Waits;
 use crate::timing::passage::Stage;
 use crate::timing::shape::Costs;
 use crate::timing::step::{Step, physical};
@@ -153,7 +154,7 @@ impl<const PIPE: bool> Fast<PIPE> {
                     }
                 } else {
                     (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
-                    costs.execute = waits.execute;
+                    (costs.execute, costs.soils) = (waits.execute, waits.soils);
                 }
                 miss += 1;
             }
