@@ -20,6 +20,7 @@ use super::memo::Memo;
 use super::memory::Waits;
 use super::operands::Dependence;
 use super::state::Key;
+use super::step::Step;
 use super::timed::{Model, TimingCounts};
 use crate::code::Code;
 use crate::exception::Trap;
@@ -344,25 +345,38 @@ impl<const PIPE: bool> Fast<PIPE> {
             || PIPE && !PLAIN && self.model.strays_between(&block.jumps, &mut block.ways)
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
-            self.otherwise(number, (several, pass), accesses, operands, walks.0);
+            self.otherwise(number, (several, pass), accesses, operands, walks);
             return;
         }
+        let overlaps = self.access_data::<PLAIN>(number, several, accesses, walks.1);
+        if !PIPE {
+            Self::count(&mut self.model, &self.blocks[number], 1);
+            return;
+        }
+        self.look_up::<PLAIN>(number, overlaps, several, pass, operands);
+    }
+
+    /// Accesses the data of a block whose lines were touched, and notes what waits. Yields which overlap.
+    #[inline(always)]
+    fn access_data<const PLAIN: bool>(
+        &mut self,
+        number: usize,
+        several: &Several,
+        accesses: &mut slice::Iter<Touch>,
+        walks: bool,
+    ) -> Overlaps {
         self.misses.clear();
-        let mut data = block.memory.iter().zip(accesses);
+        let mut data = self.blocks[number].memory.iter().zip(accesses);
         let mut overlaps = Overlaps::NONE;
         while let Some((place, touch)) =
-            self.model.memory.next_to_wait::<PLAIN>(&mut data, walks.1, &mut overlaps)
+            self.model.memory.next_to_wait::<PLAIN>(&mut data, walks, &mut overlaps)
         {
             let waits = self.model.memory.wait_in_block(&place.data(several, touch), several.privilege);
             if PIPE && waits != Waits::default() {
                 self.misses.push((place.at, waits));
             }
         }
-        if !PIPE {
-            Self::count(&mut self.model, block, 1);
-            return;
-        }
-        self.look_up::<PLAIN>(number, overlaps, several, pass, operands);
+        overlaps
     }
 
     /// Takes the result of a run whose misses were found, or computes it.
@@ -393,10 +407,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         let predictions = self.model.predict.foresee_all::<PLAIN>(&block.jumps, pass.taken(), target);
         let block = &mut self.blocks[number];
         let mut wanted = Known { predictions, overlaps, ..UNKNOWN };
-        if !PLAIN && predictions != 0 && self.model.strays(&block.jumps, &mut block.ways, predictions) {
-            self.replay_once(number, wanted, several, pass);
-            return;
-        }
+        let strays =
+            !PLAIN && predictions != 0 && self.model.strays(&block.jumps, &mut block.ways, predictions);
         wanted.entered = Known::entered(number, self.number());
         let mut mixed = wanted.entered ^ predictions;
         if !self.misses.is_empty() || !PLAIN && overlaps != Overlaps::NONE {
@@ -408,7 +420,10 @@ impl<const PIPE: bool> Fast<PIPE> {
             };
             let ways = &mut self.blocks[number].ways;
             let Some(codes) = codes.filter(|_| PLAIN || self.model.knows_ways(ways)) else {
-                self.replay_once(number, wanted, several, pass);
+                self.replay_once(wanted, several, pass);
+                if strays {
+                    self.model.run_on_from_jump(&Step::last(several, pass));
+                }
                 return;
             };
             wanted.misses = codes;
@@ -423,6 +438,9 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.write += i64::from(known.cycles);
             }
             _ => self.learn(wanted, several, pass, at),
+        }
+        if strays {
+            self.run_on(several, pass);
         }
     }
 

@@ -33,6 +33,12 @@ impl<'a> Step<'a> {
         }
     }
 
+    /// The last instruction of a run, without its operands.
+    pub(super) fn last(several: &'a Several, pass: &Pass) -> Self {
+        let place = pass.end().saturating_sub(1);
+        Step::in_block(several, pass, place, &several.insns[usize::from(place)], [0; 2])
+    }
+
     /// An instruction of a block, at that place.
     pub(super) fn in_block(
         several: &Several,

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use super::{FETCH, Fast};
+use super::{FETCH, Fast, NOTHING};
 use crate::observer::{Pass, Retired, Several, Touch};
 use crate::timing::access::{Data, Overlaps};
 use crate::timing::known::Known;
@@ -21,10 +21,10 @@ impl<const PIPE: bool> Fast<PIPE> {
         (several, pass): (&Several, &Pass),
         accesses: &mut slice::Iter<Touch>,
         operands: &mut slice::Iter<[u64; 2]>,
-        walks: bool,
+        walks: (bool, bool),
     ) {
         if let Some(memo) = &mut self.memo {
-            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks);
+            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks.0);
             if memo.is_large() {
                 self.epoch = u64::MAX;
             }
@@ -33,7 +33,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             && self.model.emptied.is_none()
             && self.model.refill_phase == self.blocks[number].memoized
         {
-            self.in_parts(number, several, pass, accesses, operands);
+            self.in_parts(number, (several, pass), accesses, operands, walks);
         } else {
             self.plainly(number, several, pass, accesses, operands);
         }
@@ -44,10 +44,10 @@ impl<const PIPE: bool> Fast<PIPE> {
     fn in_parts(
         &mut self,
         number: usize,
-        several: &Several,
-        pass: &Pass,
+        (several, pass): (&Several, &Pass),
         accesses: &mut slice::Iter<Touch>,
         operands: &mut slice::Iter<[u64; 2]>,
+        walks: (bool, bool),
     ) {
         let (mut start, mut jump) = (pass.start(), 0);
         while start < pass.end() {
@@ -58,7 +58,10 @@ impl<const PIPE: bool> Fast<PIPE> {
             if self.model.pipe.filling().is_some() {
                 self.plainly(number, several, &part, accesses, operands);
             } else {
-                let overlaps = self.access_in_order(number, several, &part, accesses);
+                let overlaps = match self.model.memory.fetch_block(&mut self.blocks[number].lines, walks.0) {
+                    true => self.access_data::<false>(number, several, accesses, walks.1),
+                    false => self.access_in_order(number, several, &part, accesses),
+                };
                 self.look_up::<false>(number, overlaps, several, &part, operands);
             }
             start = part.end();
@@ -182,8 +185,8 @@ impl<const PIPE: bool> Fast<PIPE> {
                 *sum += c;
             }
             if turns {
-                // Inside the run it has settled what the fetch runs on to.
-                self.model.behind_jump(&step, penalty, place + 1 == pass.end());
+                // Inside the run it has settled what the fetch runs on to; behind it the caller runs on.
+                self.model.behind_jump(&step, penalty, false);
             }
         }
         (charges, (self.model.pipe.cycles() - before) as u32)
@@ -213,12 +216,22 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// A block through the pipe, of which nothing is kept.
     #[cold]
-    pub(super) fn replay_once(&mut self, number: usize, wanted: Known, several: &Several, pass: &Pass) {
+    pub(super) fn replay_once(&mut self, wanted: Known, several: &Several, pass: &Pass) {
         self.replays += 1;
-        let wanted = Known { entered: Known::entered(number, 0), ..wanted };
         let (charges, _) = self.replay(&wanted, several, pass);
-        Self::count(&mut self.model, &self.blocks[number], 1);
+        Self::count(&mut self.model, &self.blocks[wanted.block()], 1);
         self.model.charge_run(several.privilege as u8, self.model.owner, &charges);
+    }
+
+    /// The fetch runs on behind a run whose last instruction is a jump that was mispredicted.
+    #[inline(never)]
+    pub(super) fn run_on(&mut self, several: &Several, pass: &Pass) {
+        self.model.pipe.restore(&self.states[self.state as usize], self.write);
+        self.model.run_on_from_jump(&Step::last(several, pass));
+        // Nothing else of the pipe changes, and the number of its state says nothing of a line that it waits for.
+        if self.model.pipe.filling().is_some() {
+            self.state = NOTHING;
+        }
     }
 
     /// One instruction through the plain scoreboard.
