@@ -4,10 +4,10 @@ use super::access::{Overlaps, Place};
 use super::memory::Lines;
 use super::operands::Dependence;
 use super::predict::Turn;
-use super::run_on::Ways;
 use super::shape::Shape;
 use super::step::physical;
 use super::timed::Model;
+use super::ways::Ways;
 use crate::observer::{Pass, Several};
 
 /// Two bits for each prediction in a block.

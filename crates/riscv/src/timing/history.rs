@@ -114,6 +114,8 @@ pub(super) struct Targets {
     entries: Vec<Target>,
     /// Where the address was found last, by its lowest bits.
     hints: [u16; HINTS],
+    /// How many of the targets are of words with each number's lowest bits.
+    words: Words,
     clock: u64,
     /// How often the addresses changed.
     pub(super) changes: u64,
@@ -127,6 +129,25 @@ struct Target {
 }
 
 const HINTS: usize = 256;
+
+/// How many things there are of words with each number's lowest bits: mostly none.
+#[derive(Clone, Debug)]
+struct Words([u16; Words::NUMBERS]);
+
+impl Words {
+    const NUMBERS: usize = 1024;
+
+    #[inline(always)]
+    fn of(&mut self, pc: u64) -> &mut u16 {
+        &mut self.0[(pc >> 2) as usize % Self::NUMBERS]
+    }
+
+    #[inline(always)]
+    fn has(&self, pc: u64) -> bool {
+        self.0[(pc >> 2) as usize % Self::NUMBERS] > 0
+    }
+}
+
 /// No instruction is there.
 const NOWHERE: u64 = u64::MAX;
 
@@ -138,7 +159,13 @@ fn hint(pc: u64) -> usize {
 impl Targets {
     pub(super) fn new(entries: u32) -> Self {
         let none = Target { pc: NOWHERE, target: 0, used: 0 };
-        Targets { entries: vec![none; entries as usize], hints: [0; HINTS], clock: 0, changes: 0 }
+        Targets {
+            entries: vec![none; entries as usize],
+            hints: [0; HINTS],
+            words: Words([0; Words::NUMBERS]),
+            clock: 0,
+            changes: 0,
+        }
     }
 
     /// The target of a jump, if it is known; it is not replaced before others.
@@ -157,7 +184,7 @@ impl Targets {
 
     #[inline(never)]
     fn search(&mut self, hint: usize, pc: u64) -> Option<u64> {
-        let at = self.entries.iter().position(|entry| entry.pc == pc)?;
+        let at = self.place(|entry| entry == pc, pc)?;
         self.hints[hint] = at as u16;
         self.entries[at].used = self.clock;
         Some(self.entries[at].target)
@@ -166,10 +193,15 @@ impl Targets {
     /// The target of a jump is learned.
     pub(super) fn learn(&mut self, pc: u64, target: u64) {
         self.clock += 1;
-        let at = self.entries.iter().position(|entry| entry.pc & !3 == pc & !3);
+        let at = self.place(|entry| entry & !3 == pc & !3, pc);
         let oldest = || self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
         if let Some(at) = at.or_else(oldest) {
-            self.changes += u64::from(self.entries[at].pc != pc);
+            let before = self.entries[at].pc;
+            self.changes += u64::from(before != pc);
+            if before != NOWHERE {
+                *self.words.of(before) -= 1;
+            }
+            *self.words.of(pc) += 1;
             self.entries[at] = Target { pc, target, used: self.clock };
             self.hints[hint(pc)] = at as u16;
         }
@@ -177,23 +209,26 @@ impl Targets {
 
     /// In which half of a word the jump ends whose target is known, if there is one.
     pub(super) fn half(&self, word: u64) -> Option<bool> {
-        self.entries.iter().find(|entry| entry.pc & !3 == word).map(|entry| entry.pc & 2 != 0)
+        self.place(|entry| entry & !3 == word, word).map(|at| self.entries[at].pc & 2 != 0)
     }
 
-    /// Whether the target of a jump is known for whose last half `counts` holds.
-    pub(super) fn any(&self, counts: impl Fn(u64) -> bool) -> bool {
-        self.entries.iter().any(|entry| counts(entry.pc))
+    /// Which entry it is, of the word of an address, whose jump has such an address.
+    #[inline(always)]
+    fn place(&self, is: impl Fn(u64) -> bool, pc: u64) -> Option<usize> {
+        if self.words.has(pc) { self.entries.iter().position(|entry| is(entry.pc)) } else { None }
     }
 
     /// Forgets all targets.
     pub(super) fn flush(&mut self) {
         self.entries.fill(Target { pc: NOWHERE, target: 0, used: 0 });
+        self.words.0.fill(0);
         self.changes += 1;
     }
 
     /// The target of a jump, if it is known.
+    #[inline(always)]
     pub(super) fn find(&self, pc: u64) -> Option<u64> {
-        self.entries.iter().find(|entry| entry.pc == pc).map(|entry| entry.target)
+        self.place(|entry| entry == pc, pc).map(|at| self.entries[at].target)
     }
 }
 

@@ -62,6 +62,7 @@ mod stores;
 mod timed;
 mod tlb;
 mod traps;
+mod ways;
 mod words;
 mod work;
 

@@ -356,9 +356,8 @@ impl Predict {
     }
 
     /// Whether the target of a jump is known whose last half is at one of these addresses.
-    pub(super) fn knows_any(&self, places: &[&[u64]]) -> bool {
-        let here = |pc: u64| places.iter().any(|places| places.contains(&pc));
-        self.targets.as_ref().is_some_and(|targets| targets.any(here))
+    pub(super) fn knows_any(&self, places: &[u64]) -> bool {
+        self.targets.as_ref().is_some_and(|targets| places.iter().any(|&pc| targets.find(pc).is_some()))
     }
 
     /// Whether one of these jumps of a run is a branch that is mispredicted although it is not taken.

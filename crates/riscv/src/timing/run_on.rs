@@ -1,13 +1,13 @@
 //! What a front end fetches behind an instruction that sends it elsewhere, until it knows: the lines that it misses.
 
 use super::Cause;
-use super::beyond::Beyond;
 use super::passage::Flush;
 use super::predict::{Guess, Seen, Turn, behind_unknown, misread};
 use super::replay::Behind;
 use super::shape::{Costs, Shape};
 use super::step::Step;
 use super::timed::Model;
+use super::ways::{Reach, Ways, walk, word_behind};
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
@@ -27,83 +27,6 @@ pub(super) struct RunOn {
     pub(super) wrong: bool,
     pub(super) lost: bool,
     pub(super) interrupt: bool,
-}
-
-/// Where the fetch may go behind the jumps of a run of instructions that are mispredicted.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ways {
-    /// From these physical addresses on, so many bytes to the last instruction.
-    at: Vec<(u64, u64)>,
-    /// Whether some of them is not known.
-    unknown: bool,
-    /// Also where the next return goes.
-    returns: bool,
-    /// From virtual to physical addresses.
-    offset: u64,
-    /// The virtual addresses there at which a known jump, by its last half, would be misread.
-    misread: Vec<u64>,
-    /// The same where the next return goes, and where that is.
-    misread_back: (Option<u64>, Vec<u64>),
-    /// The addresses of the last halves of the run's own jumps, without its last one: they become known inside the run.
-    own: Vec<u64>,
-    /// Whether `seen` depends on such addresses.
-    looks: bool,
-    /// How many jumps of the run are not its last instruction, so that the fetch may run on in between.
-    inside: usize,
-    /// In which state it was seen last whether running on there changes nothing, and what was seen.
-    seen: Option<State>,
-    settled: bool,
-}
-
-/// What it depends on whether running on changes anything: how often lines were filled
-/// ([`Memory::fills`](super::memory::Memory::fills)), where the next return goes, if that matters, and if anything may be misread
-/// how often jumps became known. Neither number ever falls, so their sum is enough.
-type State = (u64, Option<u64>);
-
-impl Ways {
-    /// Adds so many instructions.
-    pub(super) fn add(&mut self, beyond: &mut Beyond, start: u64, insns: u32) {
-        let (mut pa, mut last) = (start, start);
-        for _ in 0..insns {
-            last = pa;
-            match beyond.find(pa) {
-                Some(insn) => pa += u64::from(insn.len),
-                None => self.unknown = true,
-            }
-        }
-        self.at.push((start, last - start));
-    }
-
-    /// Adds the way from an address on, and yields the first jump there that is not a branch.
-    fn walk(&mut self, ahead: &mut Beyond, start: u64, far: u64) -> Option<(u64, Insn)> {
-        self.at.push((start, far));
-        let (places, jump) = walk(ahead, start, far, self.offset);
-        self.misread.extend(places);
-        jump
-    }
-}
-
-/// The virtual addresses from an address on at which a known jump, by its last half, would be misread, and the first jump there
-/// that is not a branch: what is behind that is not fetched on a wrong path.
-fn walk(ahead: &mut Beyond, start: u64, far: u64, offset: u64) -> (Vec<u64>, Option<(u64, Insn)>) {
-    let (mut pa, mut places) = (start, Vec::new());
-    while let Some(insn) = ahead.find(pa).filter(|_| pa.wrapping_sub(start) < far + 4) {
-        let (word, partial, long) = word_behind(ahead, pa);
-        let halves = [word, word | 2].into_iter().zip(misread(partial, long));
-        places.extend(halves.filter(|(_, wrong)| *wrong).map(|(half, _)| half.wrapping_sub(offset)));
-        if matches!(insn.row().class, Class::Jump | Class::JumpReg) {
-            return (places, Some((pa, insn)));
-        }
-        pa = pa.wrapping_add(u64::from(insn.len));
-    }
-    (places, None)
-}
-
-/// The word that the fetch of an instruction in sequence looks up, whether the instruction begins in the word before, and which
-/// halves of that look like the beginning of four bytes.
-fn word_behind(ahead: &mut Beyond, pa: u64) -> (u64, bool, [bool; 2]) {
-    let word = pa.wrapping_add(2) & !3;
-    (word, pa & 2 != 0, [4, 2].map(|back| word.wrapping_sub(back)).map(|pa| ahead.len(pa) == 4))
 }
 
 impl Model {
@@ -288,6 +211,20 @@ impl Model {
         ways.inside = jumps.iter().filter(|&&(at, ..)| self.runs_on && usize::from(at) + 1 < insns).count();
         let before = jumps.split_last().map_or(&[][..], |(_, before)| before);
         ways.own = before.iter().filter_map(|(_, turn, _)| turn.jumps_at()).collect();
+        // That is so whenever the run is executed.
+        ways.unknown |= ways.own.iter().any(|own| ways.reach.misread.contains(own));
+        ways.reach.lines = self.lines_of(&std::mem::take(&mut ways.at));
+    }
+
+    /// An address of each line from some addresses on, so many bytes to the last instruction.
+    fn lines_of(&self, at: &[(u64, u64)]) -> Vec<u64> {
+        let bytes = self.memory.instruction_line_bytes();
+        let line = |pa: u64| pa / bytes;
+        let lines = at.iter().flat_map(|&(pa, far)| line(pa)..=line(pa.saturating_add(far)));
+        let mut lines: Vec<u64> = lines.map(|line| line * bytes).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines
     }
 
     /// More bytes than a fetch can be ahead.
@@ -318,17 +255,20 @@ impl Model {
         self.runs_on && !self.is_settled(ways) && self.strays_far(jumps, ways, predictions)
     }
 
+    /// On what it depends whether coming there changes anything: how often lines were filled
+    /// ([`Memory::fills`](super::memory::Memory::fills)), and if anything may be misread how often jumps became known. Neither
+    /// number ever falls, so their sum is enough.
     #[inline(always)]
-    fn state_of(&self, ways: &Ways) -> Option<State> {
-        let returns = if ways.returns { self.predict.returns_to() } else { None };
-        let changes = if ways.looks { self.predict.target_changes() } else { 0 };
-        Some((self.memory.fills + changes, returns))
+    fn state_of(&self, reach: &Reach) -> Option<u64> {
+        let changes = if reach.misread.is_empty() { 0 } else { self.predict.target_changes() };
+        Some(self.memory.fills + changes)
     }
 
     /// Whether it was seen in this state that running on changes nothing.
     #[inline(always)]
     fn is_settled(&self, ways: &Ways) -> bool {
-        ways.settled && ways.seen == self.state_of(ways)
+        let reach = &ways.reach;
+        !ways.returns && reach.settled && reach.seen == self.state_of(reach)
     }
 
     /// Whether the fetch may change something inside a run, so that what follows there finds it.
@@ -352,44 +292,39 @@ impl Model {
     /// Whether all lines are there that the fetch may come to on these ways, and no word is misread; it is noted.
     #[inline(never)]
     pub(super) fn has_settled(&mut self, ways: &mut Ways) -> bool {
-        let state = self.state_of(ways);
-        if ways.seen != state {
-            ways.settled = self.has_ways(ways);
-            ways.seen = self.state_of(ways);
-        }
-        ways.settled
+        !ways.unknown && self.has_reach(&mut ways.reach) && (!ways.returns || self.has_landing(ways))
     }
 
-    /// Whether all lines are there that the fetch may come to on these ways, and no word is misread.
-    fn has_ways(&mut self, ways: &mut Ways) -> bool {
-        // A line that is missing is so until one is filled.
-        ways.looks = false;
-        if ways.unknown {
-            return false;
+    /// Whether all lines are there, and no word is misread; it is noted.
+    #[inline(always)]
+    fn has_reach(&self, reach: &mut Reach) -> bool {
+        let state = self.state_of(reach);
+        if reach.seen != state {
+            reach.settled = reach.lines.iter().all(|&pa| self.memory.has_instructions(pa))
+                && !self.predict.knows_any(&reach.misread);
+            reach.seen = state;
         }
-        let line = self.memory.instruction_line_bytes() as usize;
-        let there = |pa: u64, far: u64| {
-            let lines = (pa..pa + far).step_by(line).chain([pa + far]);
-            lines.into_iter().all(|pa| self.memory.has_instructions(pa))
-        };
-        let back = if ways.returns { self.predict.returns_to() } else { None };
+        reach.settled
+    }
+
+    /// The same where the next return goes.
+    fn has_landing(&mut self, ways: &Ways) -> bool {
+        let Some(pc) = self.predict.returns_to() else { return true };
         let (far, offset) = (self.far(), ways.offset);
-        if !ways.at.iter().all(|&(pa, far)| there(pa, far))
-            || back.is_some_and(|pc| !there(pc.wrapping_add(offset), far))
-        {
-            return false;
-        }
-        if ways.misread_back.0 != back {
-            let places = match (back, &mut self.ahead) {
-                (Some(pc), Some(ahead)) => walk(ahead, pc.wrapping_add(offset), far, offset).0,
-                _ => Vec::new(),
-            };
-            ways.misread_back = (back, places);
-        }
-        let places = [&ways.misread[..], &ways.misread_back.1];
-        ways.looks = places.iter().any(|places| !places.is_empty());
-        let own = ways.own.iter().any(|own| places.iter().any(|places| places.contains(own)));
-        !(own || ways.looks && self.predict.knows_any(&places))
+        let mut landings = std::mem::take(&mut self.landings);
+        let reach = landings.find(pc, offset, || {
+            let start = pc.wrapping_add(offset);
+            let places = self.ahead.as_mut().map(|ahead| walk(ahead, start, far, offset).0);
+            Reach {
+                lines: self.lines_of(&[(start, far)]),
+                misread: places.unwrap_or_default(),
+                ..Reach::default()
+            }
+        });
+        let own = |reach: &Reach| ways.own.iter().any(|own| reach.misread.contains(own));
+        let settled = reach.is_none_or(|reach| !own(reach) && self.has_reach(reach));
+        self.landings = landings;
+        settled
     }
 
     /// Behind an instruction that traps, or in its place if it is an interrupt.

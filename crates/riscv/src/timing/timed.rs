@@ -15,6 +15,7 @@ use super::scoreboard::Scoreboard;
 use super::shape::{Costs, Shape};
 use super::slot::Pass;
 use super::step::Step;
+use super::ways::Landings;
 use super::work::Works;
 use crate::code::Code;
 use crate::exception::Trap;
@@ -63,6 +64,7 @@ pub(super) struct Model {
     pub(super) ahead: Option<Beyond>,
     /// Whether there is code that it may run on to.
     pub(super) runs_on: bool,
+    pub(super) landings: Landings,
     works: Works,
     pub(super) ledger: Ledger,
     /// Whose instructions are executed, if that is known, and the cycles of each owner's instructions.
@@ -94,6 +96,7 @@ impl Model {
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
             beyond: core.branch.wrong_path.then(Beyond::new),
             runs_on: false,
+            landings: Landings::default(),
             ahead: (core.branch.fetch_queue > 0).then(Beyond::new),
             works: Works::new(),
             ledger: Ledger::default(),
