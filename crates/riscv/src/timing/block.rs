@@ -4,10 +4,10 @@ use super::access::{Overlaps, Place};
 use super::memory::Lines;
 use super::operands::Dependence;
 use super::predict::Turn;
-use super::shape::Shape;
 use super::step::physical;
 use super::timed::Model;
 use super::ways::Ways;
+use crate::insn::Class;
 use crate::observer::{Pass, Several};
 
 /// Two bits for each prediction in a block.
@@ -17,7 +17,6 @@ const NEVER: u8 = u8::MAX - 1;
 
 /// A run of instructions.
 pub(super) struct Block {
-    pub(super) shapes: Vec<Shape>,
     pub(super) lines: Lines,
     /// How many instructions.
     pub(super) len: u16,
@@ -42,16 +41,32 @@ pub(super) struct Block {
 }
 
 impl Block {
+    /// What a run consists of: its mode, where it goes and its instructions. From the same, all that is known of a block
+    /// follows.
+    pub(super) fn content(several: &Several, pass: &Pass, content: &mut Vec<u64>) {
+        let insns = several.insns(pass);
+        content.clear();
+        if let Some(last) = insns.last() {
+            let goes = match last.insn.row().class {
+                Class::JumpReg => 0,
+                _ => several.next_pc(pass, pass.end() - 1),
+            };
+            let mode = (several.privilege as u64) << 1 | u64::from(pass.taken());
+            content.extend([mode, goes, last.pc, u64::from(last.page)]);
+        }
+        // All are in one page.
+        content.extend(insns.iter().map(|op| (op.pc & 0xfff) << 32 | u64::from(op.word)));
+    }
+
     /// What there is to know about a run, in a core whose operations may be `dependent` on their operands.
     pub(super) fn new(model: &mut Model, dependent: bool, several: &Several, pass: &Pass) -> Self {
         let insns = several.insns(pass);
-        let (mut shapes, mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new());
         let (mut operated, mut stores) = (Vec::new(), 0);
         let mut ways = Ways::default();
         let shift = model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (op, place) in insns.iter().zip(pass.start()..) {
             let i = (place - pass.start()) as u8;
-            shapes.push(Shape::new(&op.insn, &model.core));
             let pa = physical(op);
             for byte in [pa, pa + u64::from(op.insn.len) - 1] {
                 if let Some(shift) = shift
@@ -84,7 +99,6 @@ impl Block {
         let loads = memory.len() as u16 - stores;
         let fits = jumps.len() <= MOST_PREDICTIONS && (loads <= Overlaps::MOST || !model.memory.compares());
         Block {
-            shapes,
             lines: Lines::new(lines, page),
             len: insns.len() as u16,
             loads,

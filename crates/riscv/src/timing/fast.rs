@@ -71,6 +71,8 @@ pub struct Fast<const PIPE: bool = true> {
     block_table: Box<[(u64, u32); BLOCKS]>,
     /// The same for all blocks, including those that another has displaced from the table.
     block_numbers: Map<u64, u32>,
+    /// The same by what they consist of: code that is decoded again is the same block.
+    contents: Map<Box<[u64]>, u32>,
     states: Vec<Key>,
     state_numbers: Map<Key, u32>,
     /// The codes of more misses than a result has room for, and the number that takes their place.
@@ -115,6 +117,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             blocks: Vec::new(),
             block_table: boxed((u64::MAX, 0)),
             block_numbers: Map::default(),
+            contents: Map::default(),
             states: Vec::new(),
             state_numbers: Map::default(),
             lists: Map::default(),
@@ -210,14 +213,20 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
         self.results.fill(UNKNOWN);
         self.blocks.clear();
-        self.block_table.fill((u64::MAX, 0));
-        self.block_numbers.clear();
+        self.contents.clear();
+        self.forget_numbers();
         self.states.clear();
         self.state_numbers.clear();
         self.lists.clear();
     }
 
-    /// Forgets them when an instruction that wrong paths came to has given way to another one.
+    /// Forgets which runs are which blocks.
+    fn forget_numbers(&mut self) {
+        self.block_table.fill((u64::MAX, 0));
+        self.block_numbers.clear();
+    }
+
+    /// Forgets blocks and results when an instruction that wrong paths came to has given way to another one.
     fn forget_replaced(&mut self) {
         if self.model.beyond.as_mut().is_some_and(Beyond::take_replaced) {
             self.forget();
@@ -286,14 +295,29 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// Makes a block known under a key.
     #[cold]
     fn describe(&mut self, several: &Several, pass: &Pass, key: u64, at: usize) -> usize {
-        if let Some(&number) = self.block_numbers.get(&key) {
-            self.block_table[at] = (key, number);
-            return number as usize;
+        let number = match self.block_numbers.get(&key) {
+            Some(&number) => number,
+            None => {
+                let number = self.describe_anew(several, pass);
+                self.block_numbers.insert(key, number);
+                number
+            }
+        };
+        self.block_table[at] = (key, number);
+        number as usize
+    }
+
+    /// The number of the block by what it consists of.
+    fn describe_anew(&mut self, several: &Several, pass: &Pass) -> u32 {
+        let number = self.blocks.len() as u32;
+        if self.keeps() {
+            Block::content(several, pass, &mut self.codes);
+            if let Some(&number) = self.contents.get(&*self.codes) {
+                return number;
+            }
+            self.contents.insert(self.codes.as_slice().into(), number);
         }
-        let number = self.blocks.len();
         self.blocks.push(Block::new(&mut self.model, self.dependent, several, pass));
-        self.block_table[at] = (key, number as u32);
-        self.block_numbers.insert(key, number as u32);
         self.note_size();
         number
     }
@@ -503,13 +527,28 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
     }
 
-    /// Forgets everything when it is about code that is gone, or has grown too large.
+    /// Forgets everything that is about places of code that has been decoded again; all, if that has grown too large.
     #[inline(always)]
     fn keep_up(&mut self, epoch: u64) {
         if self.epoch != epoch {
-            self.forget();
+            self.forget_epoch();
             self.epoch = epoch;
         }
+    }
+
+    #[cold]
+    fn forget_epoch(&mut self) {
+        if self.epoch != u64::MAX && self.keeps() {
+            self.forget_numbers();
+        } else {
+            self.forget();
+        }
+    }
+
+    /// Whether blocks are known by what they consist of: not where runs are known by their places, nor where executed
+    /// instructions make wrong paths known.
+    fn keeps(&self) -> bool {
+        self.memo.is_none() && self.model.beyond.is_none()
     }
 }
 

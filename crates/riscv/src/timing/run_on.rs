@@ -4,7 +4,7 @@ use super::Cause;
 use super::passage::Flush;
 use super::predict::{Guess, Seen, Turn, behind_unknown, misread};
 use super::replay::Behind;
-use super::shape::{Costs, Shape};
+use super::shape::Costs;
 use super::step::Step;
 use super::timed::Model;
 use super::ways::{Reach, Ways, walk, word_behind};
@@ -35,14 +35,14 @@ impl Model {
         if overlap == 0 || self.pipe.replay.is_none() {
             return Behind::default();
         }
-        let shape = Shape::new(insn, &self.core);
+        let shape = self.works.of(insn, &self.core).shape;
         let mut behind = Behind { again: shape.memory[1], ..Behind::default() };
         let Some(ahead) = &mut self.ahead else { return behind };
         let mut pa = pa + u64::from(insn.len);
         let mut given = shape.gives;
         for reads in &mut behind.reads {
             let Some(insn) = ahead.find(pa) else { break };
-            let shape = Shape::new(&insn, &self.core);
+            let shape = self.works.of(&insn, &self.core).shape;
             if shape.needs.iter().any(|&register| register > 0 && register == given) {
                 break;
             }
@@ -111,7 +111,7 @@ impl Model {
                 }
             }
             let costs = Costs { second, at_hand, ..Costs::default() };
-            pipe.pass(&Shape::new(&insn, &self.core), &costs);
+            pipe.pass(&self.works.of(&insn, &self.core).shape, &costs);
             let sequential = path.pc.wrapping_add(u64::from(insn.len));
             let mut next = sequential;
             if let Some(turn) = self.predict.turn(path.pc, &insn) {

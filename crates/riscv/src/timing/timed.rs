@@ -65,7 +65,7 @@ pub(super) struct Model {
     /// Whether there is code that it may run on to.
     pub(super) runs_on: bool,
     pub(super) landings: Landings,
-    works: Works,
+    pub(super) works: Works,
     pub(super) ledger: Ledger,
     /// Whose instructions are executed, if that is known, and the cycles of each owner's instructions.
     pub(super) owner: Option<u32>,
@@ -181,7 +181,7 @@ impl Model {
     /// One instruction retires.
     pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
         self.start(step.phase);
-        let work = self.works.of(step.insn, &self.core);
+        let work = *self.works.of(step.insn, &self.core);
         if let Some(board) = &mut self.board {
             let (pass, costs) = board.retire(step, &work, accesses, &mut self.memory);
             self.pipe.set_write(board.commit(), board.redirected());

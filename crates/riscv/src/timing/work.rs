@@ -88,7 +88,7 @@ impl Work {
 pub(super) struct Works(Vec<Option<Work>>);
 
 /// How many; a power of two.
-const KEPT: usize = 1 << 8;
+const KEPT: usize = 1 << 10;
 
 impl Works {
     pub(super) fn new() -> Self {
@@ -97,16 +97,14 @@ impl Works {
 
     /// What there is to know about an instruction, always in the same core.
     #[inline]
-    pub(super) fn of(&mut self, insn: &Insn, core: &Core) -> Work {
+    pub(super) fn of(&mut self, insn: &Insn, core: &Core) -> &Work {
         if self.0.is_empty() {
             self.0.resize(KEPT, None);
         }
         let registers = u32::from_le_bytes([insn.rd, insn.rs1, insn.rs2, insn.op as u8]);
         let mixed = registers.wrapping_mul(0x9e37_79b1) ^ (insn.imm as u32).wrapping_mul(0x85eb_ca6b);
-        let place = &mut self.0[(mixed >> 22) as usize % KEPT];
-        match place {
-            Some(work) if work.insn == *insn => *work,
-            _ => *place.insert(Work::new(insn, core)),
-        }
+        let place = &mut self.0[(mixed >> 20) as usize % KEPT];
+        place.take_if(|work| work.insn != *insn);
+        place.get_or_insert_with(|| Work::new(insn, core))
     }
 }

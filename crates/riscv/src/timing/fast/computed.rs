@@ -179,8 +179,9 @@ impl<const PIPE: bool> Fast<PIPE> {
             let (insn, operands) = (&op.insn, [0; 2]);
             let taken = pass.taken() && place + 1 == pass.end();
             let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
-            self.model.stray_from_load(&step, &block.shapes[i], &mut costs);
-            let passed = self.model.pipe.pass(&block.shapes[i], &costs);
+            let shape = self.model.works.of(insn, &self.model.core).shape;
+            self.model.stray_from_load(&step, &shape, &mut costs);
+            let passed = self.model.pipe.pass(&shape, &costs);
             for (sum, c) in charges.iter_mut().zip(passed.causes()) {
                 *sum += c;
             }
