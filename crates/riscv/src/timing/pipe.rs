@@ -326,7 +326,8 @@ impl Pipe {
         let words = if costs.at_hand { 0 } else { 1 + costs.second };
         let mut fetch = self.queue.as_ref().map_or(decode1, |queue| queue.next(words));
         let mut fetched = fetch + 1;
-        let mut operands = i64::MIN;
+        // What is ready before the last one has left EX is not waited for.
+        let mut operands = memory1;
         let mut cycles = 1;
         let mut memory_cycles = 1;
         let mut waits = 0;
@@ -477,40 +478,43 @@ impl Pipe {
                     let_in!(cause);
                 }
             }
-            let execute = times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
-            if costs.device
-                && let Some(posted) = self.posted
-            {
-                let mut again = execute;
-                while again < self.device {
-                    again += replay;
-                }
-                if again > execute {
-                    replays += again - execute;
-                    let_in!(Cause::DMiss);
-                }
-                self.device = again + i64::from(posted) - 1;
-            }
-            if let Some(floating) = shape.floating {
+            if shape.memory != [false; 2] || shape.floating.is_some() || costs.device {
                 let execute =
                     times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
-                let again = self.float.pass(floating, execute, replay, costs.execute);
-                if again > execute {
-                    replays += again - execute;
-                    let_in!(Cause::LongOperation);
+                if costs.device
+                    && let Some(posted) = self.posted
+                {
+                    let mut again = execute;
+                    while again < self.device {
+                        again += replay;
+                    }
+                    if again > execute {
+                        replays += again - execute;
+                        let_in!(Cause::DMiss);
+                    }
+                    self.device = again + i64::from(posted) - 1;
                 }
-            }
-            let [reads, writes] = shape.memory;
-            if reads && let Some(more) = self.waiting.load(execute, costs.overlap, costs.behind) {
-                replays += replay + more;
-                let_in!(Cause::LoadUse);
-            }
-            if writes && !costs.device {
-                let execute =
-                    times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
-                self.waiting.store(execute, reads);
-                if costs.soils {
-                    self.soiled = execute;
+                if let Some(floating) = shape.floating {
+                    let execute =
+                        times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
+                    let again = self.float.pass(floating, execute, replay, costs.execute);
+                    if again > execute {
+                        replays += again - execute;
+                        let_in!(Cause::LongOperation);
+                    }
+                }
+                let [reads, writes] = shape.memory;
+                if reads && let Some(more) = self.waiting.load(execute, costs.overlap, costs.behind) {
+                    replays += replay + more;
+                    let_in!(Cause::LoadUse);
+                }
+                if writes && !costs.device {
+                    let execute =
+                        times(fetch, fetched, operands, cycles, memory_cycles, waits, replays, refetch)[2];
+                    self.waiting.store(execute, reads);
+                    if costs.soils {
+                        self.soiled = execute;
+                    }
                 }
             }
         }
