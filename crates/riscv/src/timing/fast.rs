@@ -29,9 +29,9 @@ use crate::jump::boxed;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 use crate::tier::Counter;
 
-/// Entries of the table of results.
+/// Entries of the table of results as powers of two: at first, and at most.
 const RESULT_BITS: u32 = 15;
-const RESULTS: usize = 1 << RESULT_BITS;
+const MOST_RESULT_BITS: u32 = 17;
 /// Entries of the table of blocks, a power of two: the lowest bits of [`Pass::number`] choose one.
 const BLOCKS: usize = 1 << 16;
 /// States, blocks and lists of misses that are kept before all are dropped.
@@ -79,9 +79,12 @@ pub struct Fast<const PIPE: bool = true> {
     lists: Map<Box<[u64]>, u64>,
     /// Scratch space.
     codes: Vec<u64>,
-    results: Box<[Known; RESULTS]>,
+    results: Vec<Known>,
     /// What each charges.
-    charges: Box<[Causes; RESULTS]>,
+    charges: Vec<Causes>,
+    /// How many there is room for, as a power of two, and how many have given way to others since there was that room.
+    result_bits: u32,
+    displaced: usize,
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
@@ -122,8 +125,10 @@ impl<const PIPE: bool> Fast<PIPE> {
             state_numbers: Map::default(),
             lists: Map::default(),
             codes: Vec::new(),
-            results: boxed(UNKNOWN),
-            charges: boxed([0; Cause::COUNT]),
+            results: vec![UNKNOWN; 1 << RESULT_BITS],
+            charges: vec![[0; Cause::COUNT]; 1 << RESULT_BITS],
+            result_bits: RESULT_BITS,
+            displaced: 0,
             state: NOTHING,
             write: 0,
             misses: Vec::new(),
@@ -199,7 +204,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         if let Some(memo) = &mut self.memo {
             memo.settle(&mut self.model);
         }
-        for at in 0..RESULTS {
+        for at in 0..self.results.len() {
             self.charge(at);
         }
     }
@@ -218,6 +223,14 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.states.clear();
         self.state_numbers.clear();
         self.lists.clear();
+    }
+
+    /// Makes room for more results, which are computed anew.
+    fn grow(&mut self) {
+        self.settle();
+        self.result_bits = MOST_RESULT_BITS;
+        self.results = vec![UNKNOWN; 1 << self.result_bits];
+        self.charges = vec![[0; Cause::COUNT]; 1 << self.result_bits];
     }
 
     /// Forgets which runs are which blocks.
@@ -454,7 +467,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             let [first, second] = codes;
             mixed ^= (first ^ second.rotate_left(21) ^ overlaps.mixed()).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         }
-        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RESULT_BITS)) as usize;
+        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - self.result_bits)) as usize;
         match &mut self.results[at] {
             known if known.is(&wanted) => {
                 known.count += 1;

@@ -2,10 +2,10 @@
 
 use std::slice;
 
-use super::{FETCH, Fast, NOTHING};
+use super::{FETCH, Fast, MOST_RESULT_BITS, NOTHING};
 use crate::observer::{Pass, Retired, Several, Touch};
 use crate::timing::access::{Data, Overlaps};
-use crate::timing::known::Known;
+use crate::timing::known::{Known, UNKNOWN};
 use crate::timing::ledger::{Cause, Causes};
 use crate::timing::memory::Waits;
 use crate::timing::passage::Stage;
@@ -205,8 +205,12 @@ impl<const PIPE: bool> Fast<PIPE> {
             let (charges, cycles) = self.replay(&wanted, several, pass);
             let next = self.number();
             self.charge(at);
+            self.displaced += usize::from(self.results[at].entered != UNKNOWN.entered);
             self.results[at] = Known { next, cycles, count: 1, ..wanted };
             self.charges[at] = charges;
+            if self.displaced > self.results.len() && self.result_bits < MOST_RESULT_BITS {
+                self.grow();
+            }
             return;
         }
         let known = &mut self.results[at];
