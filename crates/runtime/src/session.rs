@@ -86,7 +86,7 @@ impl Plan {
             (true, _) => Self { batch_ns: 100e3, epoch_ns: 6e6, ..usual },
             (_, true) => usual,
             _ => {
-                let further = Duration::from_secs(7);
+                let further = Duration::from_secs(8);
                 let plan = Self { epochs: 9, further, target: 0.015, ..usual };
                 Self { batch_ns: 100e3, epoch_ns: 4e6, warm_ms: (3, 150), ..plan }
             }
@@ -193,13 +193,19 @@ impl Session {
             }
         }
         let until = Instant::now() + plan.further;
+        let mut spent: BTreeMap<String, Duration> = BTreeMap::new();
         while Instant::now() < until {
             let wide = self.widest(plan.target, &mut rng);
-            let Some((&first, others)) = wide.split_first() else { break };
-            let group = self.group(first, others, &[]);
+            // Each runtime gets the same time: where a process is short, more processes.
+            let time = |at: usize| spent.get(&self.rows[at].runtime.id).copied().unwrap_or_default();
+            let Some(first) = wide.iter().copied().min_by_key(|&at| time(at)) else { break };
+            let others: Vec<usize> = wide.into_iter().filter(|&at| at != first).collect();
+            let begun = Instant::now();
+            let group = self.group(first, &others, &[]);
             if self.epoch(group, false, &mut turns, tell).is_break() {
                 return Ok(());
             }
+            *spent.entry(self.rows[first].runtime.id.clone()).or_default() += begun.elapsed();
         }
         self.measure_core(setting);
         self.samples.complete = true;
@@ -453,6 +459,10 @@ fn short_warm(tasks: u64, plan: &Plan) -> (u64, u64) {
 /// The calls of a batch share what the batch itself costs: a reading of the clock, or that a thread is woken that makes them.
 const FEWEST_CALLS: u64 = 20;
 
+/// The batches of a call so long that [`FEWEST_CALLS`] decides: it makes system calls, so its batches differ among themselves,
+/// and the headline is nearly the quickest of each process.
+const FEWEST_BATCHES: u64 = 100;
+
 /// Chooses the batches of a row by what a short run said.
 fn fit(row: &mut Row, plan: &Plan, said: &Transcript) {
     let times: Vec<f64> = said.samples.iter().map(|sample| sample.ns / sample.switches as f64).collect();
@@ -460,12 +470,17 @@ fn fit(row: &mut Row, plan: &Plan, said: &Transcript) {
     row.guess = ns;
     let rounds = |switches: f64| ((switches / row.tasks as f64).ceil() as u64).max(1) * row.tasks;
     row.batch = rounds(plan.batch_ns / ns);
-    if row.runtime.is_border() {
-        row.batch = row.batch.max(FEWEST_CALLS);
+    let is_long_call = row.runtime.is_border() && row.batch < FEWEST_CALLS;
+    if is_long_call {
+        row.batch = FEWEST_CALLS;
     }
     match plan.iterations {
         None => {
-            let fewest = if row.batch as f64 * ns > 20e6 { 6 } else { 20 };
+            let fewest = match row.batch as f64 * ns {
+                20e6.. => 6,
+                _ if is_long_call => FEWEST_BATCHES,
+                _ => 20,
+            };
             row.batches = ((plan.epoch_ns / (row.batch as f64 * ns)) as u64).clamp(fewest, 2_000);
         }
         Some(iterations) => {
@@ -592,6 +607,8 @@ pub fn once_together(rows: &[&Row], asked: &[Asked], setting: &Setting) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Kind;
+    use crate::transcript::Sample;
     use std::path::Path;
 
     const ROOM: Room = Room { bytes: 1 << 30, bound: "--memory" };
@@ -648,5 +665,19 @@ mod tests {
             made.push(order.remove(session.cheapest(&order, &costs)));
         }
         assert_eq!(made, [3, 2, 1, 0], "unknown, then cheap with few tasks, then with many, then expensive");
+    }
+
+    #[test]
+    fn a_border_whose_call_is_long_has_many_batches() {
+        let mut row = session(&[("a", 1)]).rows.remove(0);
+        row.runtime.kind = Kind::Border;
+        let mut fitted = |ns: f64| {
+            let samples = vec![Sample { switches: 256, ns: 256.0 * ns }; 8];
+            fit(&mut row, &Plan::borders(false, false), &Transcript { samples, ..Transcript::default() });
+            (row.batch, row.batches)
+        };
+        assert_eq!(fitted(2.0), (50_000, 40), "batches of 100 us for 4 ms");
+        assert_eq!(fitted(13e3), (20, 100));
+        assert_eq!(fitted(2e6), (20, 6), "these would take 4 s");
     }
 }
