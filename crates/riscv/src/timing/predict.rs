@@ -15,8 +15,8 @@ pub(super) struct Predict {
     ahead: bool,
     odd_calls: bool,
     in_memory: bool,
-    /// Where the last jump or taken branch went.
-    landed: u64,
+    /// Where the front end was sent last, by a jump or a redirection.
+    pub(super) landed: u64,
     /// Where the last indirect jump was predicted to go, if anything was known of it.
     predicted: Option<u64>,
     /// Whether the front end knows that it is on a wrong path, because it went on in sequence behind a jump of whose target
@@ -230,6 +230,7 @@ impl Predict {
         if !right {
             self.mispredicts += 1;
             self.redirect();
+            self.landed = if taken { next } else { turn.sequential };
             return WRONG;
         }
         if known { RIGHT } else { OTHER }
@@ -598,6 +599,18 @@ mod tests {
             let known = [0x100, 0x202].map(|pc| predict.targets.as_ref().unwrap().find(pc).is_some());
             assert_eq!(known, [!expected; 2]);
         }
+    }
+
+    #[test]
+    fn a_word_that_is_entered_in_its_middle_is_not_known() {
+        let core = "[branch]\npredictor = 'history'\ncounters = 8\nbtb = 4\nbtb-associative = true";
+        let mut predict = Predict::new(&Core::from_toml(core).unwrap());
+        let turn = predict.turn(0x102, &Insn { len: 2, ..jump_to(8) }).unwrap();
+        let codes = [0x100, 0x100, 0x102].map(|from| {
+            predict.landed = from;
+            predict.foresee(&turn, 0x10a, false)
+        });
+        assert_eq!(codes, [super::OTHER, super::RIGHT, super::OTHER]);
     }
 
     fn jump_to(imm: i64) -> Insn {

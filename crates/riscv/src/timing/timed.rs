@@ -294,6 +294,7 @@ impl Model {
                 if flushes && bubbles > 0 {
                     self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
                     self.run_on_behind(step);
+                    self.predict.landed = step.next_pc;
                     self.stray_from_flush(step);
                 }
             }
@@ -302,6 +303,7 @@ impl Model {
                     let penalty = self.core.return_penalty();
                     self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Return);
                     self.run_on_behind(step);
+                    self.predict.landed = step.next_pc;
                     self.stray_from_flush(step);
                 }
                 Op::FenceI if s.fence_i_early => {
