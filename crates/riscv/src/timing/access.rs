@@ -3,7 +3,7 @@
 use crate::observer::{Access, Several, Touch};
 
 /// With which of the latest stores the loads of a block overlap, in two bits each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Overlaps([u64; 2]);
 
 impl Overlaps {
@@ -39,8 +39,6 @@ pub(super) struct Place {
     pub(super) store: bool,
     /// How many loads come before it.
     pub(super) load: u8,
-    /// Whether a branch or jump is so near behind it that the fetch may come there before it goes through the pipe again.
-    pub(super) turns: bool,
 }
 
 impl Place {

@@ -36,10 +36,6 @@ pub(super) struct Block {
     pub(super) memoized: u8,
     /// Whose instructions they are.
     pub(super) owner: Option<u32>,
-    /// Whether the fetch may come to a jump behind an access of it that goes through the pipe again, and whether that is so
-    /// near to its start that a store before the run may be the reason.
-    pub(super) marked: bool,
-    pub(super) marked_early: bool,
     /// Whether it was executed before.
     pub(super) known: bool,
 }
@@ -80,8 +76,7 @@ impl Block {
                 }
             }
             if let Some((size, store)) = op.insn.op.access() {
-                let load = (memory.len() as u16 - stores) as u8;
-                memory.push(Place { at: i, size, store, load, turns: model.turns_behind(pa, &op.insn) });
+                memory.push(Place { at: i, size, store, load: (memory.len() as u16 - stores) as u8 });
                 stores += u16::from(store);
             } else if op.insn.op.by_operands() {
                 if dependent {
@@ -108,8 +103,6 @@ impl Block {
             len: insns.len() as u16,
             loads,
             stores,
-            marked: memory.iter().any(|place| place.turns),
-            marked_early: memory.iter().any(|place| place.turns && place.at < 2),
             memory,
             operated,
             memoized: match model.board.is_none() && fits {

@@ -74,7 +74,7 @@ enum Turning {
 }
 
 /// What the front end sees on its way, and does not take back.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Seen {
     returns: Vec<u64>,
     latest: u8,
@@ -368,12 +368,6 @@ impl Predict {
         self.history.as_ref().is_none_or(|history| history.takes_one(branches, self.wrong))
     }
 
-    /// The same whatever the branches before them were.
-    pub(super) fn may_stray(&self, turns: &[(u8, Turn, u64)]) -> bool {
-        let mut branches = turns.iter().filter(|(_, turn, _)| turn.branches);
-        self.history.as_ref().is_none_or(|history| branches.any(|(_, turn, _)| history.may_take(turn.entry)))
-    }
-
     /// How often the places of the jumps changed whose targets are known.
     #[inline(always)]
     pub(super) fn target_changes(&self) -> u64 {
@@ -389,20 +383,11 @@ impl Predict {
         }
     }
 
-    /// What the front end has seen of calls and branches, before something comes again.
-    pub(super) fn see(&self, seen: &mut Seen) {
-        seen.returns.clone_from(&self.returns);
-        seen.latest = self.history.as_ref().map_or(0, History::latest);
-        seen.wrong = self.wrong;
-    }
-
     /// What the front end has seen on its way stays.
-    pub(super) fn keep(&mut self, seen: &mut Seen) {
-        std::mem::swap(&mut self.returns, &mut seen.returns);
+    pub(super) fn keep(&mut self, seen: Seen) {
+        self.returns = seen.returns;
         let over = self.returns.len().saturating_sub(self.depth);
-        if over > 0 {
-            self.returns.drain(..over);
-        }
+        self.returns.drain(..over);
         if let Some(history) = &mut self.history {
             history.keep(seen.latest);
         }
@@ -410,7 +395,7 @@ impl Predict {
 
     /// Where the fetch goes behind a branch or jump that is not executed; `target` is where a branch or `jal` goes.
     pub(super) fn guess(&self, turn: &Turn, target: u64, seen: &mut Seen) -> Guess {
-        let known = || self.targets.as_ref().and_then(|targets| targets.find(turn.last()));
+        let known = self.targets.as_ref().and_then(|targets| targets.find(turn.last()));
         match turn.kind {
             Turning::Branch { .. } => {
                 let mut latest = seen.latest;
@@ -422,16 +407,15 @@ impl Predict {
                 if !taken {
                     return Guess::Sequential;
                 }
-                Guess::To { target, known: known().is_some() }
+                Guess::To { target, known: known.is_some() }
             }
             Turning::Jump { pushes } => {
                 if pushes {
                     seen.push(turn.sequential);
                 }
-                Guess::To { target, known: known().is_some() }
+                Guess::To { target, known: known.is_some() }
             }
             Turning::Indirect { pops, pushes } => {
-                let known = known();
                 let target = if pops { seen.pop() } else { None }.or(known);
                 if pushes {
                     seen.push(turn.sequential);
@@ -580,7 +564,7 @@ mod tests {
         assert_eq!(predict.guess(&call, 0, &mut seen), Guess::To { target: 0x1f0, known: true });
         assert_eq!(predict.guess(&other, 0, &mut seen), Guess::Unknown);
         assert_eq!(predict.returns_to(), Some(0x104));
-        predict.keep(&mut seen);
+        predict.keep(seen);
         assert_eq!(predict.returns_to(), None);
     }
 
