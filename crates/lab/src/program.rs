@@ -11,8 +11,8 @@ use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::tier::Counter;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
-    Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
-    Retired, Stop, Trap, Xlen, ram_below,
+    Access, Aside, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles,
+    Observer, Retired, Stop, Trap, Xlen, aside, ram_below,
 };
 
 pub use caches::Shapes;
@@ -327,18 +327,17 @@ pub fn run(
         Watch::Ledger(core, time) => {
             let profile = Profile::new(&program, kernel.as_ref());
             let mut watch = ProgramLedger::new(profile, &core, &machine.code())?;
-            if time == GuestTime::Model {
-                watch = watch.with_guest_cycles();
-            }
-            let ending = drive(
-                &mut machine,
-                symbols,
-                job,
-                &mut watch,
-                SLICE,
-                terminal,
-                &mut |_: &mut ProgramLedger| Ok(()),
-            )?;
+            let ending = match time {
+                GuestTime::Model => {
+                    watch = watch.with_guest_cycles();
+                    let mut quiet = |_: &mut ProgramLedger| Ok(());
+                    drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut quiet)
+                }
+                GuestTime::Functional => aside(&mut watch, |watch| {
+                    let mut quiet = |_: &mut Aside<ProgramLedger>| Ok(());
+                    drive(&mut machine, symbols, job, watch, SLICE, terminal, &mut quiet)
+                }),
+            }?;
             watch.end();
             ledger = Some(watch);
             ending

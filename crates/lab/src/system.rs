@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use tollgate_record::Measurement;
 use tollgate_record::family::ProgramAsked;
 use tollgate_riscv::timing::Core;
-use tollgate_riscv::{Elf, LoadError, Machine};
+use tollgate_riscv::{Aside, Elf, LoadError, Machine, aside};
 
 use crate::boot::{BootOutcome, Input, KernelError, Until, Watching, run_watched};
 use crate::kernel::{from_map, kallsyms};
@@ -142,7 +142,7 @@ fn symbols(functions: Vec<(String, u64)>, programs: &[Program], ram_bytes: u64) 
 }
 
 impl Watching for Profile {}
-impl Watching for ProgramLedger {}
+impl Watching for Aside<'_, ProgramLedger> {}
 impl Watching for Events {}
 
 impl Watching for Tracer {
@@ -204,7 +204,9 @@ impl Watch {
             Self::Nothing => run_watched(machine, limits, input, console, interrupted, &mut ()),
             Self::Profile(watch) => run_watched(machine, limits, input, console, interrupted, &mut **watch),
             Self::Ledger(watch) => {
-                let outcome = run_watched(machine, limits, input, console, interrupted, &mut **watch);
+                let outcome = aside(&mut **watch, |watch| {
+                    run_watched(machine, limits, input, console, interrupted, watch)
+                });
                 watch.end();
                 outcome
             }

@@ -1,5 +1,5 @@
 //! How fast the machine is, by processor time: instructions per microsecond of each design, one after the other and
-//! round by round, so that a slow moment of the host affects all of them. Then, unless a design is named: the time to
+//! round by round, so that a slow moment of the host affects all of them. (With two threads by the time that passes.) Then, unless a design is named: the time to
 //! start and to trap, caches of other shapes, and a sweep of many geometries over a million fetches.
 //!
 //! `cargo run --release -p tollgate-riscv --example speed [ROUNDS] [STEPS] [DESIGN] [PROGRAM]`
@@ -7,9 +7,13 @@
 //! Only designs whose names begin with DESIGN run, so that a profiler sees one kind of run; PROGRAM is `mix` or `float`.
 #![allow(clippy::print_stdout)]
 
+use std::time::Instant;
+
 use tollgate_riscv::cache::{Cache, Policy, Sweep, WritePolicy};
 use tollgate_riscv::timing::{Core, Fast};
-use tollgate_riscv::{Access, Config, Elf, Insn, Machine, Observer, Op, Operands, Retired, Several, Stop};
+use tollgate_riscv::{
+    Access, Config, Elf, Insn, Machine, Observer, Op, Operands, Retired, Several, Stop, aside,
+};
 
 /// An instruction cache, every fetch counted, from decoded blocks.
 struct Fetches(Cache);
@@ -110,7 +114,7 @@ fn cache(geometry: &str, policy: Policy) -> Cache {
 /// A design, and one run of it: the speed, and what shows that it did its work.
 type Design = (&'static str, fn(&Elf) -> (f64, String));
 
-const DESIGNS: [Design; 9] = [
+const DESIGNS: [Design; 10] = [
     ("functional", |elf| (speed(elf, |machine| machine.run(steps(), &mut ())), String::new())),
     ("fetches 64:4:64 lru", |elf| {
         let mut fetches = Fetches(cache("64:4:64", Policy::Lru));
@@ -120,6 +124,7 @@ const DESIGNS: [Design; 9] = [
     ("caches and TLBs counted", timed::<false>),
     ("five stages", timed::<true>),
     ("rocket", |elf| preset(elf, "rocket")),
+    ("rocket on two threads", |elf| on::<true>(elf, &core("rocket"), true)),
     ("vexriscv", |elf| preset(elf, "vexriscv")),
     ("cva6", |elf| preset(elf, "cva6")),
     ("observed", |elf| {
@@ -133,18 +138,29 @@ const DESIGNS: [Design; 9] = [
 /// Both caches and both translation buffers, and the pipeline where `PIPE` says so.
 fn timed<const PIPE: bool>(elf: &Elf) -> (f64, String) {
     let core = Core::from_toml(include_str!("bench.toml")).expect("the core is valid");
-    on::<PIPE>(elf, &core)
+    on::<PIPE>(elf, &core, false)
 }
 
 /// A core of the presets with its whole ledger.
 fn preset(elf: &Elf, name: &str) -> (f64, String) {
-    on::<true>(elf, &Core::preset(name).expect("a preset"))
+    on::<true>(elf, &core(name), false)
 }
 
-fn on<const PIPE: bool>(elf: &Elf, core: &Core) -> (f64, String) {
+fn core(name: &str) -> Core {
+    Core::preset(name).expect("a preset")
+}
+
+fn on<const PIPE: bool>(elf: &Elf, core: &Core, apart: bool) -> (f64, String) {
     let fast = Fast::<PIPE>::new(core).expect("the core is valid");
     let mut fast = fast.with_code(&booted(elf).code());
-    let speed = speed(elf, |machine| machine.run(steps(), &mut fast));
+    let speed = if apart {
+        let mut machine = booted(elf);
+        let start = Instant::now();
+        aside(&mut fast, |fast| machine.run(steps(), fast));
+        machine.instret() as f64 / (start.elapsed().as_nanos() as f64 / 1000.0)
+    } else {
+        speed(elf, |machine| machine.run(steps(), &mut fast))
+    };
     let mut charged = String::new();
     if PIPE {
         let (cycles, (found, replayed)) = (fast.cycles(), fast.memo_counts());

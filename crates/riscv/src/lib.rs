@@ -27,7 +27,7 @@
 //! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
 //! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
 //! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `snapshot` saves and restores a machine; `fp` is IEEE 754;
-//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed; `input` what is typed;
+//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed, [`aside`](aside()) on a thread of its own; `input` what is typed;
 //! [`timing`] how many cycles everything takes.
 //!
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod alu;
+mod aside;
 mod bare;
 mod blocks;
 mod boot;
@@ -83,6 +84,7 @@ pub mod timing;
 mod trap;
 mod turn;
 
+pub use aside::{Aside, aside};
 pub use bare::EXIT_CALLS;
 pub use boot::{Boot, BootError, Firmware};
 pub use code::Code;
