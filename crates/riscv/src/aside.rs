@@ -7,9 +7,9 @@ use crate::exception::{Trap, TrapReturn};
 use crate::observer::{Access, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
 use crate::privilege::Privilege;
 
-/// Runs and accesses, or single events, after which a batch goes to the other thread: some 200 microseconds of a timed core, so
+/// Runs and accesses, or single events, after which a batch goes to the other thread: some 300 microseconds of a timed core, so
 /// that waking it costs little, and what fits in a second-level cache.
-const BATCH: usize = 4096;
+const BATCH: usize = 1 << 14;
 /// Batches that wait for the other thread before the machine does.
 const AHEAD: usize = 4;
 
