@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import distributed
 import marked
 import pytest
 import simulated
 
 import tollgate
-from tollgate import _host, _program, _store, _work, fleets
+from tollgate import _cluster, _host, _program, _store, _work, fleets
 
 HERE = Path(__file__).resolve().parent
 PATHS = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(HERE), str(HERE.parent / "tools")])
@@ -81,6 +82,26 @@ def finished(folder: Path) -> set[int]:
         return set()
     with contextlib.closing(_store.database(folder)) as points:
         return {int(json.loads(body)[0]["square"] ** 0.5) for (body,) in points.execute("SELECT body FROM points")}
+
+
+def settings() -> dict[str, Any]:
+    """What a worker has of the settings of a cluster of this machine."""
+    return {name: dask.config.get(name) for name in _cluster.SELDOM}
+
+
+def test_workers_of_this_machine_look_at_themselves_seldom() -> None:
+    with tollgate.cluster(2) as own, own.get_client() as client:
+        assert client.run(settings) == dict.fromkeys(client.nthreads(), _cluster.SELDOM)
+        assert set(client.nthreads().values()) == {1}
+        (victim, _), *_ = client.run(os.getpid).items()
+        client.run(os._exit, 1, workers=[victim], on_error="ignore")
+        end = time.monotonic() + 60
+        while victim in client.scheduler_info()["workers"] and time.monotonic() < end:
+            time.sleep(0.05)
+        client.wait_for_workers(2, timeout=60)
+        assert list(client.run(settings).values()) == [_cluster.SELDOM] * 2, "one that was started anew has them, too"
+    with pytest.raises(tollgate.UsageError, match="0 workers"):
+        tollgate.cluster(0)
 
 
 def test_a_killed_worker_loses_no_point(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:

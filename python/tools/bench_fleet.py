@@ -49,12 +49,7 @@ def figure(name: str, value: float, *, most: float | None = None, least: float |
 @contextlib.contextmanager
 def cluster(workers: int) -> Iterator[tuple[distributed.LocalCluster, distributed.Client]]:
     """A cluster of this machine."""
-    with (
-        distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1", silence_logs="CRITICAL"
-        ) as own,
-        distributed.Client(own) as client,
-    ):
+    with tollgate.cluster(workers) as own, own.get_client() as client:
         yield own, client
 
 
@@ -84,7 +79,7 @@ def designs(count: int, folder: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         for part in range(PARTS):
             some = points[part::PARTS]
-            # One cluster at a time: an idle one takes 6 % of a CPU.
+            # One cluster at a time: an idle one takes CPU time, too.
             for workers in (1, 2):
                 with cluster(workers) as (own, client):
                     before, begun = cpu_s(own), time.monotonic()

@@ -35,22 +35,25 @@ pub use storage::usable_store;
 /// Everything about a machine that files below `root` contain (`/` for this one).
 #[must_use]
 pub fn facts(root: &Path) -> Host {
-    let files = Files::below(root);
+    facts_of(&Files::once_below(root))
+}
+
+fn facts_of(files: &Files) -> Host {
     let mut host = Host {
         name: files.word("proc/sys/kernel/hostname").unwrap_or_default(),
-        machine: hypervisor::machine(&files),
-        unreadable: missing(&files),
+        machine: hypervisor::machine(files),
+        unreadable: missing(files),
         ..Host::default()
     };
-    process::read(&files, &mut host);
-    cpu::read(&files, &mut host);
-    kernel::read(&files, &mut host);
-    memory::read(&files, &mut host);
-    host.cgroup = cgroup::read(&files);
-    host.hypervisor = hypervisor::from_files(&files);
+    process::read(files, &mut host);
+    cpu::read(files, &mut host);
+    kernel::read(files, &mut host);
+    memory::read(files, &mut host);
+    host.cgroup = cgroup::read(files);
+    host.hypervisor = hypervisor::from_files(files);
     // Until the measured CPU is known, the first that may be used stands for all.
     let first = host.cpu.allowed.first().or(host.cpu.online.first()).copied().unwrap_or(0);
-    describe_cpu(&files, &mut host, first);
+    describe_cpu(files, &mut host, first);
     host
 }
 
@@ -58,8 +61,9 @@ pub fn facts(root: &Path) -> Host {
 /// allowed CPUs to one.
 #[must_use]
 pub fn here() -> Host {
-    let mut host = facts(Path::new("/"));
-    host.unreadable.extend(hidden(&Files::below(Path::new("/"))));
+    let files = Files::once_below(Path::new("/"));
+    let mut host = facts_of(&files);
+    host.unreadable.extend(hidden(&files));
     live(&mut host);
     host
 }
@@ -71,7 +75,7 @@ pub fn place(root: &Path, host: &mut Host, cpu: usize, peer: Option<usize>) {
     host.cpu.peer = peer;
     host.cpu.peer_relation =
         peer.map(|peer| crate::placement::relation_in(&host.cpu.cores, cpu, peer).name().into());
-    let files = Files::below(root);
+    let files = Files::once_below(root);
     describe_cpu(&files, host, cpu);
     live::translated(host, &cpu::architecture(&files));
 }

@@ -10,8 +10,8 @@ in a notebook it shows its report. `load` reads a saved one, `compare` tells two
 >>> tollgate.riscv.trap(core="rocket", iterations=20).phases()["evidence"].unique().tolist()
 ['simulated']
 
-Many designs: `sweep` computes every point of a space once (`grid`, `random`, `latin`). Many machines: `fleet` measures once on
-each host of a Dask cluster, and tells which of them differ.
+Many designs: `sweep` computes every point of a space once (`grid`, `random`, `latin`), also on a `cluster`. Many
+machines: `fleet` measures once on each host of a Dask cluster, and tells which of them differ.
 
 What goes wrong is an `Error` with the program's sentence: a `UsageError` if an argument is wrong, `Failed` (with the run) if rows
 failed, `NoProgram` and `MissingPackage` if something is not installed.
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tollgate import records, riscv
+    from tollgate._cluster import cluster
     from tollgate._commands import compare, crossing, exec, fault_kinds, load, ring, run  # noqa: A004
     from tollgate._errors import Error, Failed, MissingPackage, NoProgram, UsageError
     from tollgate._run import Comparison, Run
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 # Where each name is: importing the package loads none of it.
 _PLACES = {
+    "_cluster": ("cluster",),
     "_commands": ("compare", "crossing", "exec", "fault_kinds", "load", "ring", "run"),
     "_errors": ("Error", "Failed", "MissingPackage", "NoProgram", "UsageError"),
     "_run": ("Comparison", "Run"),
@@ -61,6 +63,7 @@ __all__ = [  # noqa: RUF022, in the order in which one meets them
     "grid",
     "random",
     "latin",
+    "cluster",
     "fleet",
     "Run",
     "Comparison",

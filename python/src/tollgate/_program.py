@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import math
 import os
 import re
 import select
 import subprocess
 import sys
 import sysconfig
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +24,8 @@ Progress = Callable[[float, str], None]
 
 GRACE_S = 3.0
 """How long a child that was asked to end may take before it is killed."""
+LOOK_S = 0.05
+"""How often a child is looked at where the kernel does not say that it has ended."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def call(
         raise UsageError(f"'tollgate {args[0]}' measures the host while other points run on it: give the sweep on_host=True")
     show = shown(progress)
     reading, writing = os.openpty() if show else os.pipe()
-    said: list[bytes] = []
+    heard = Heard(show)
     environment = {**os.environ, PARENT: str(os.getpid()), **({"TERM": "xterm"} if show else {})}
     try:
         with _start(args, writing, limits.keep_open, output, environment) as child:
@@ -135,9 +137,7 @@ def call(
                 writing = -1
                 if is_stopped(limits.owner):
                     raise Error("it was interrupted")
-                thread = threading.Thread(target=_listen, args=(reading, said, show), daemon=True)
-                thread.start()
-                stdout = _read(child, limits.timeout)
+                stdout = _read(child, reading, heard, limits.timeout)
             except subprocess.TimeoutExpired:
                 _end(child)
                 raise Error(f"it did not end within {limits.timeout:g} s and was stopped") from None
@@ -146,16 +146,13 @@ def call(
                 raise
             finally:
                 del _LIVE[child]
-            # A process that outlives the program may hold the other end open.
-            thread.join(GRACE_S)
     finally:
         if writing >= 0:
-            # It was not started: nobody reads what it says.
             os.close(writing)
-            os.close(reading)
+        os.close(reading)
         if show:
             show(1.0, "")
-    return Answer(stdout, _ESCAPE.sub("", b"".join(said).decode(errors="replace")), child.returncode)
+    return Answer(stdout, heard.text(), child.returncode)
 
 
 def _start(
@@ -176,36 +173,61 @@ def _start(
         raise NoProgram(f"cannot start {path()}: {error.strerror}") from error
 
 
-def _read(child: subprocess.Popen[bytes], timeout: float | None) -> bytes:
-    """Reads standard output to its end, and waits for the child.
-
-    With a time limit, `communicate` looks for its end again and again, and sleeps between looks for 0.5 ms and more.
-    """
+def _read(child: subprocess.Popen[bytes], stderr: int, heard: Heard, timeout: float | None) -> bytes:
+    """Reads what the child prints, and waits for it. All in one thread: to start another one takes as long as a short call."""
+    limit = None if timeout is None else time.monotonic() + timeout
+    stdout = child.stdout.fileno() if child.stdout else -1
     try:
         ended = os.pidfd_open(child.pid)
     except (AttributeError, OSError):  # Linux before 5.3.
-        return child.communicate(timeout=timeout)[0] or b""
-    limit = None if timeout is None else time.monotonic() + timeout
-
-    def wait_for(descriptor: int) -> None:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        if not poll.poll(None if limit is None else 1000 * max(0.0, limit - time.monotonic())):
-            raise subprocess.TimeoutExpired(child.args, timeout or 0.0)
-
+        ended = -1
+    poll = select.poll()
+    waits = {it for it in (stdout, ended) if it >= 0}
+    for it in (*waits, stderr):
+        poll.register(it, select.POLLIN)
     said: list[bytes] = []
     try:
-        while child.stdout:
-            wait_for(child.stdout.fileno())
-            some = os.read(child.stdout.fileno(), 65536)
-            if not some:
-                break
-            said.append(some)
-        wait_for(ended)
+        # A process that outlives the program may hold standard error open.
+        while waits or child.poll() is None:
+            left = math.inf if limit is None else limit - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(child.args, timeout or 0.0)
+            for it, _ in poll.poll(_milliseconds(left if ended >= 0 else min(left, LOOK_S))):
+                if it == ended:
+                    poll.unregister(it)
+                    waits.discard(it)
+                    child.wait()
+                    continue
+                some = _some(it)
+                if it == stdout:
+                    said.append(some)
+                else:
+                    heard.hear(some)
+                if not some:
+                    poll.unregister(it)
+                    waits.discard(it)
     finally:
-        os.close(ended)
-    child.wait()
+        if ended >= 0:
+            os.close(ended)
+    grace = time.monotonic() + GRACE_S
+    drain = select.poll()
+    drain.register(stderr, select.POLLIN)
+    while drain.poll(_milliseconds(max(0.0, grace - time.monotonic()))) and (some := _some(stderr)):
+        heard.hear(some)
     return b"".join(said)
+
+
+def _milliseconds(seconds: float) -> float | None:
+    """A time as `poll` takes it."""
+    return None if seconds == math.inf else 1000 * seconds
+
+
+def _some(descriptor: int) -> bytes:
+    """What there is to read; nothing at the end."""
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # How the end of a terminal reads.
+        return b""
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -229,25 +251,31 @@ def is_stopped(owner: str) -> bool:
     return owner in _STOPPED
 
 
-def _listen(reading: int, said: list[bytes], show: Progress | None) -> None:
-    """Reads standard error to its end: the bar goes to `show`, everything else is kept."""
-    rest = b""
-    with open(reading, "rb", buffering=0) as stream:
-        while True:
-            try:
-                some = stream.read(65536)
-            except OSError:  # How the end of a terminal reads.
-                some = b""
-            if not some:
-                said.append(rest)
-                return
-            *lines, rest = re.split(rb"[\r\n]+", rest + some)
-            for line in lines:
-                bar = _BAR.search(_ESCAPE.sub("", line.decode(errors="replace"))) if show else None
-                if bar and show:
-                    show(int(bar[1]) / 100, bar[2].strip())
-                else:
-                    said.append(line + b"\n")
+class Heard:
+    """Standard error of a child: the bar goes to `show`, everything else is kept."""
+
+    def __init__(self, show: Progress | None) -> None:
+        """Nothing yet."""
+        self._show = show
+        self._kept: list[bytes] = []
+        self._rest = b""
+
+    def hear(self, some: bytes) -> None:
+        """Takes what was read."""
+        if not self._show:
+            self._kept.append(some)
+            return
+        *lines, self._rest = re.split(rb"[\r\n]+", self._rest + some)
+        for line in lines:
+            bar = _BAR.search(_ESCAPE.sub("", line.decode(errors="replace")))
+            if bar:
+                self._show(int(bar[1]) / 100, bar[2].strip())
+            else:
+                self._kept.append(line + b"\n")
+
+    def text(self) -> str:
+        """What was kept, without the colors of a terminal."""
+        return _ESCAPE.sub("", (b"".join(self._kept) + self._rest).decode(errors="replace"))
 
 
 def shown(progress: bool | Progress | None) -> Progress | None:
