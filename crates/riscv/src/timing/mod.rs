@@ -26,6 +26,7 @@
 //! ```
 
 mod access;
+mod again;
 mod astray;
 mod backend;
 mod beyond;
@@ -61,6 +62,7 @@ mod step;
 mod stores;
 mod timed;
 mod tlb;
+mod trail;
 mod traps;
 mod ways;
 mod words;
