@@ -3,7 +3,7 @@
 use crate::observer::{Access, Several, Touch};
 
 /// With which of the latest stores the loads of a block overlap, in two bits each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Overlaps([u64; 2]);
 
 impl Overlaps {
@@ -39,9 +39,6 @@ pub(super) struct Place {
     pub(super) store: bool,
     /// How many loads come before it.
     pub(super) load: u8,
-    /// Whether it may go through the pipe again although it misses nothing, and a branch or jump is so near behind it that the
-    /// fetch may come there before.
-    pub(super) turns: bool,
 }
 
 impl Place {

@@ -3,7 +3,6 @@
 use super::access::{Overlaps, Place};
 use super::memory::Lines;
 use super::operands::Dependence;
-use super::pipe::TAG_UPDATE;
 use super::predict::Turn;
 use super::step::physical;
 use super::timed::Model;
@@ -13,9 +12,6 @@ use crate::observer::{Pass, Several};
 
 /// Two bits for each prediction in a block.
 const MOST_PREDICTIONS: usize = 32;
-/// No store waits any more behind so many instructions that do not load: each is written in the third cycle or, if it also
-/// reads, in the fourth one that is free, and at most two wait.
-const MOST_FREE: i64 = 6;
 /// No mode's number.
 const NEVER: u8 = u8::MAX - 1;
 
@@ -40,12 +36,6 @@ pub(super) struct Block {
     pub(super) memoized: u8,
     /// Whose instructions they are.
     pub(super) owner: Option<u32>,
-    /// Whether the fetch may come to a jump behind an access of it that goes through the pipe again, and whether that is so
-    /// near to its start that a store before the run may be the reason.
-    pub(super) marked: bool,
-    pub(super) marked_early: bool,
-    /// Whether such an access comes before a jump inside the run.
-    pub(super) marked_inside: bool,
     /// Whether it was executed before.
     pub(super) known: bool,
 }
@@ -74,9 +64,6 @@ impl Block {
         let (mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new());
         let (mut operated, mut stores) = (Vec::new(), 0);
         let mut ways = Ways::default();
-        // How far it is from the last store, and how many of the instructions since then leave the data array to that: there may
-        // be one directly before the run.
-        let (mut behind, mut free) = (0, 0);
         let shift = model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (op, place) in insns.iter().zip(pass.start()..) {
             let i = (place - pass.start()) as u8;
@@ -88,18 +75,9 @@ impl Block {
                     lines.push(byte >> shift);
                 }
             }
-            (behind, free) = (behind + 1, free + 1);
             if let Some((size, store)) = op.insn.op.access() {
-                let load = (memory.len() as u16 - stores) as u8;
-                let near = if store { behind <= TAG_UPDATE } else { free < MOST_FREE };
-                let turns = near && model.turns_behind(pa, &op.insn);
-                memory.push(Place { at: i, size, store, load, turns });
+                memory.push(Place { at: i, size, store, load: (memory.len() as u16 - stores) as u8 });
                 stores += u16::from(store);
-                if store {
-                    (behind, free) = (0, 0);
-                } else {
-                    free -= 1;
-                }
             } else if op.insn.op.by_operands() {
                 if dependent {
                     operated.push((i, Dependence::of(&op.insn, &model.core)));
@@ -116,7 +94,6 @@ impl Block {
             model.find_end(physical(last) + u64::from(last.insn.len), &mut ways);
         }
         model.found_ways(&jumps, insns.len(), &mut ways);
-        let last_inside = jumps[..ways.inside.min(jumps.len())].last().map(|jump| jump.0);
         // Blocks do not go from page to page.
         let page = insns.first().map_or(0, |first| several.outside(first.pc));
         let loads = memory.len() as u16 - stores;
@@ -126,9 +103,6 @@ impl Block {
             len: insns.len() as u16,
             loads,
             stores,
-            marked: memory.iter().any(|place| place.turns),
-            marked_inside: memory.iter().any(|place| place.turns && Some(place.at) < last_inside),
-            marked_early: memory.iter().any(|place| place.turns && place.at < 2),
             memory,
             operated,
             memoized: match model.board.is_none() && fits {

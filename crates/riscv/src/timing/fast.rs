@@ -6,8 +6,6 @@
 //! their operands, and loads that overlap with stores. Nothing is approximated: cycles and ledger equal those of
 //! [`Timed`](super::Timed).
 
-mod again;
-mod before;
 mod computed;
 
 use std::slice;
@@ -24,14 +22,12 @@ use super::operands::Dependence;
 use super::state::Key;
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
-use super::trail::{Trail, Trails};
 use crate::code::Code;
 use crate::exception::Trap;
 use crate::fold::Map;
 use crate::jump::boxed;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
 use crate::tier::Counter;
-use before::{Before, LATEST_BITS, RECENT_BITS, Recent};
 
 /// Entries of the table of results as powers of two: at first, and at most.
 const RESULT_BITS: u32 = 15;
@@ -78,8 +74,6 @@ pub struct Fast<const PIPE: bool = true> {
     /// The same by what they consist of: code that is decoded again is the same block.
     contents: Map<Box<[u64]>, u32>,
     states: Vec<Key>,
-    /// Whether the next access finds the tags taken in each of them.
-    soiled: Vec<bool>,
     state_numbers: Map<Key, u32>,
     /// The codes of more misses than a result has room for, and the number that takes their place.
     lists: Map<Box<[u64]>, u64>,
@@ -96,14 +90,6 @@ pub struct Fast<const PIPE: bool = true> {
     write: i64,
     /// Runs of a core with a scoreboard.
     memo: Option<Box<Memo>>,
-    /// How far the front end comes behind accesses that go through the pipe again.
-    reaches: Vec<Trails>,
-    reach_numbers: Map<Before, usize>,
-    latest_reaches: Box<[(Before, usize); 1 << LATEST_BITS]>,
-    recents: Box<[Recent; 1 << RECENT_BITS]>,
-    /// Which of a block may do that. Scratch space, as the next is.
-    again: Vec<u8>,
-    trail: Trail,
     /// For one block: misses, and operations that depend on their operands, by number of instruction, with [`FETCH`] if its
     /// own fetch misses.
     misses: Vec<(u8, Waits)>,
@@ -136,7 +122,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             block_numbers: Map::default(),
             contents: Map::default(),
             states: Vec::new(),
-            soiled: Vec::new(),
             state_numbers: Map::default(),
             lists: Map::default(),
             codes: Vec::new(),
@@ -146,12 +131,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             displaced: 0,
             state: NOTHING,
             write: 0,
-            reaches: Vec::new(),
-            reach_numbers: Map::default(),
-            latest_reaches: boxed((Before::NONE, 0)),
-            recents: boxed(Recent::NONE),
-            again: Vec::new(),
-            trail: Trail::default(),
             misses: Vec::new(),
             uses: 0,
             learned: 0,
@@ -242,13 +221,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.contents.clear();
         self.forget_numbers();
         self.states.clear();
-        self.soiled.clear();
         self.state_numbers.clear();
         self.lists.clear();
-        self.reaches.clear();
-        self.reach_numbers.clear();
-        self.latest_reaches.fill((Before::NONE, 0));
-        self.recents.fill(Recent::NONE);
     }
 
     /// Makes room for more results, which are computed anew.
@@ -301,23 +275,11 @@ impl<const PIPE: bool> Fast<PIPE> {
             None => {
                 let n = self.states.len() as u32;
                 self.states.push(key.clone());
-                self.soiled.push(key.is_soiled());
                 self.state_numbers.insert(key, n);
                 n
             }
         };
         self.note_size();
-    }
-
-    /// The misses that were found as two numbers; `None` when they do not fit.
-    #[inline(always)]
-    fn code_misses(&mut self) -> Option<[u64; 2]> {
-        match *self.misses {
-            [] => Some([0; 2]),
-            [(at, waits)] => waits.code(at).map(|code| [code, 0]),
-            [(at, waits), (next, others)] => waits.code(at).zip(others.code(next)).map(Into::into),
-            _ => self.number_misses().map(|number| [number, 0]),
-        }
     }
 
     /// A number for the misses that were found, different from all their codes; `None` when they do not fit.
@@ -338,7 +300,7 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Lets the next block forget everything, if that has grown too large.
     fn note_size(&mut self) {
-        if self.blocks.len() + self.states.len() + self.lists.len() + self.reaches.len() > MOST {
+        if self.blocks.len() + self.states.len() + self.lists.len() > MOST {
             self.epoch = u64::MAX;
         }
     }
@@ -417,7 +379,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         // The next refill has to be charged to the same mode.
         if PIPE && self.model.refill_phase != block.memoized
             || PIPE && !PLAIN && self.model.goes_singly(&block.jumps, &mut block.ways, &mut block.known)
-            || PIPE && !PLAIN && self.model.strays_between(&block.jumps, block.marked_inside, &mut block.ways)
+            || PIPE && !PLAIN && self.model.strays_between(&block.jumps, &mut block.ways)
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
             self.otherwise(number, (several, pass), accesses, operands, walks);
@@ -478,27 +440,21 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.misses.sort_by_key(|&(at, _)| at & !FETCH);
             }
         }
-        let waits = !self.misses.is_empty() || !PLAIN && overlaps != Overlaps::NONE;
-        let codes = if waits { self.code_misses() } else { Some([0; 2]) };
-        let marked = match !PLAIN && self.may_come_again(number, overlaps) {
-            true => self.mark_all(number, overlaps, codes, several, pass),
-            false => None,
-        };
-        let predictions = match marked {
-            Some(predictions) => predictions,
-            None => {
-                let target = || several.outside(pass.target);
-                let jumps = &self.blocks[number].jumps;
-                self.model.predict.foresee_all::<PLAIN>(jumps, pass.taken(), target)
-            }
-        };
+        let target = || several.outside(pass.target);
+        let predictions = self.model.predict.foresee_all::<PLAIN>(&block.jumps, pass.taken(), target);
         let block = &mut self.blocks[number];
         let mut wanted = Known { predictions, overlaps, ..UNKNOWN };
         let strays =
             !PLAIN && predictions != 0 && self.model.strays(&block.jumps, &mut block.ways, predictions);
         wanted.entered = Known::entered(number, self.number());
         let mut mixed = wanted.entered ^ predictions;
-        if waits {
+        if !self.misses.is_empty() || !PLAIN && overlaps != Overlaps::NONE {
+            let codes = match *self.misses {
+                [] => Some([0; 2]),
+                [(at, waits)] => waits.code(at).map(|code| [code, 0]),
+                [(at, waits), (next, others)] => waits.code(at).zip(others.code(next)).map(Into::into),
+                _ => self.number_misses().map(|number| [number, 0]),
+            };
             let ways = &mut self.blocks[number].ways;
             let Some(codes) = codes.filter(|_| PLAIN || self.model.knows_ways(ways)) else {
                 self.replay_once(wanted, several, pass);

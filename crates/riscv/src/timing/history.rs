@@ -71,12 +71,6 @@ impl History {
         false
     }
 
-    /// Whether the branch with this [`entry`](Self::entry) is predicted taken behind some outcomes.
-    pub(super) fn may_take(&self, entry: u32) -> bool {
-        let places = self.taken.len() >> HASHED;
-        (0..1 << HASHED).any(|hash| self.taken.get(entry as usize ^ (hash * places)) != Some(&false))
-    }
-
     #[cold]
     #[inline(never)]
     fn wrong(&mut self, at: usize, taken: bool, seen: u8) {
@@ -234,10 +228,7 @@ impl Targets {
     /// The target of a jump, if it is known.
     #[inline(always)]
     pub(super) fn find(&self, pc: u64) -> Option<u64> {
-        match self.entries.get(usize::from(self.hints[hint(pc)])) {
-            Some(entry) if entry.pc == pc => Some(entry.target),
-            _ => self.place(|entry| entry == pc, pc).map(|at| self.entries[at].target),
-        }
+        self.place(|entry| entry == pc, pc).map(|at| self.entries[at].target)
     }
 }
 
@@ -271,19 +262,6 @@ mod tests {
             targets.learn(pc, pc + 10);
         }
         assert_eq!([0x1f8, 0x1fa].map(|pc| targets.find(pc)), [None, Some(0x204)]);
-        targets.flush();
-        assert_eq!([0x1f8, 0x1fa].map(|pc| targets.find(pc)), [None; 2]);
-    }
-
-    #[test]
-    fn a_branch_may_be_predicted_taken_if_it_is_behind_some_outcomes() {
-        let mut history = History::new(512);
-        let entry = History::entry(512, 0x104);
-        assert!(!history.may_take(entry));
-        // Behind one branch that was taken and seven that were not.
-        history.keep(1 << 7);
-        history.branch(0x100, entry, 0x80, true, false);
-        assert!(history.may_take(entry) && !history.may_take(entry ^ 1));
     }
 
     #[test]

@@ -252,12 +252,6 @@ impl Memory {
         self.l1i.as_ref().is_none_or(|cache| cache.contains(pa))
     }
 
-    /// Whether it has all lines of a block.
-    pub(super) fn has_lines(&self, lines: &Lines) -> bool {
-        let shift = self.l1i.as_ref().map_or(0, |cache| cache.geometry().line_shift());
-        lines.verified == self.fills || lines.all.iter().all(|line| self.has_instructions(line << shift))
-    }
-
     /// The number of an instruction's line.
     #[inline(always)]
     pub(super) fn instruction_line(&self, pa: u64) -> u64 {

@@ -26,7 +26,6 @@
 //! ```
 
 mod access;
-mod again;
 mod astray;
 mod backend;
 mod beyond;
@@ -62,7 +61,6 @@ mod step;
 mod stores;
 mod timed;
 mod tlb;
-mod trail;
 mod traps;
 mod ways;
 mod words;

@@ -1,13 +1,10 @@
 //! Branch prediction: direction, targets, returns.
 
-mod passed;
-
 use super::core::Core;
 use super::history::{History, Targets};
 use super::keys::Predictor;
 use super::passage::Stage;
 use crate::insn::{Class, Insn};
-pub(super) use passed::Passed;
 
 /// What the front end does behind an instruction that may jump: bubbles that it costs.
 #[derive(Clone, Debug)]
@@ -77,7 +74,7 @@ enum Turning {
 }
 
 /// What the front end sees on its way, and does not take back.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Seen {
     returns: Vec<u64>,
     latest: u8,
@@ -86,11 +83,6 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Whether the front end takes what it sees for a wrong path.
-    pub(super) fn is_lost(&self) -> bool {
-        self.wrong
-    }
-
     /// The front end takes what it sees from now on for a wrong path.
     pub(super) fn lose(&mut self) {
         self.wrong = true;
@@ -376,21 +368,34 @@ impl Predict {
         self.history.as_ref().is_none_or(|history| history.takes_one(branches, self.wrong))
     }
 
-    /// The same whatever the branches before them were.
-    pub(super) fn may_stray(&self, turns: &[(u8, Turn, u64)]) -> bool {
-        let mut branches = turns.iter().filter(|(_, turn, _)| turn.branches);
-        self.history.as_ref().is_none_or(|history| branches.any(|(_, turn, _)| history.may_take(turn.entry)))
-    }
-
     /// How often the places of the jumps changed whose targets are known.
     #[inline(always)]
     pub(super) fn target_changes(&self) -> u64 {
         self.targets.as_ref().map_or(0, |targets| targets.changes)
     }
 
+    /// What the front end has seen of calls and branches, before a redirection because it has `mispredicted`, or another one.
+    pub(super) fn seen(&self, mispredicted: bool) -> Seen {
+        Seen {
+            returns: self.returns.clone(),
+            latest: self.history.as_ref().map_or(0, History::latest),
+            wrong: self.wrong && !mispredicted,
+        }
+    }
+
+    /// What the front end has seen on its way stays.
+    pub(super) fn keep(&mut self, seen: Seen) {
+        self.returns = seen.returns;
+        let over = self.returns.len().saturating_sub(self.depth);
+        self.returns.drain(..over);
+        if let Some(history) = &mut self.history {
+            history.keep(seen.latest);
+        }
+    }
+
     /// Where the fetch goes behind a branch or jump that is not executed; `target` is where a branch or `jal` goes.
     pub(super) fn guess(&self, turn: &Turn, target: u64, seen: &mut Seen) -> Guess {
-        let known = || self.targets.as_ref().and_then(|targets| targets.find(turn.last()));
+        let known = self.targets.as_ref().and_then(|targets| targets.find(turn.last()));
         match turn.kind {
             Turning::Branch { .. } => {
                 let mut latest = seen.latest;
@@ -402,16 +407,15 @@ impl Predict {
                 if !taken {
                     return Guess::Sequential;
                 }
-                Guess::To { target, known: known().is_some() }
+                Guess::To { target, known: known.is_some() }
             }
             Turning::Jump { pushes } => {
                 if pushes {
                     seen.push(turn.sequential);
                 }
-                Guess::To { target, known: known().is_some() }
+                Guess::To { target, known: known.is_some() }
             }
             Turning::Indirect { pops, pushes } => {
-                let known = known();
                 let target = if pops { seen.pop() } else { None }.or(known);
                 if pushes {
                     seen.push(turn.sequential);
@@ -560,7 +564,7 @@ mod tests {
         assert_eq!(predict.guess(&call, 0, &mut seen), Guess::To { target: 0x1f0, known: true });
         assert_eq!(predict.guess(&other, 0, &mut seen), Guess::Unknown);
         assert_eq!(predict.returns_to(), Some(0x104));
-        predict.keep(&mut seen);
+        predict.keep(seen);
         assert_eq!(predict.returns_to(), None);
     }
 

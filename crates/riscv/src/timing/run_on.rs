@@ -2,20 +2,18 @@
 
 use super::Cause;
 use super::passage::Flush;
-use super::pipe::Pipe;
-use super::predict::{Guess, Turn, behind_unknown, misread};
+use super::predict::{Guess, Seen, Turn, behind_unknown, misread};
 use super::replay::Behind;
 use super::shape::Costs;
 use super::step::Step;
 use super::timed::Model;
-use super::trail::{Look, Trail};
 use super::ways::{Reach, Ways, walk, word_behind};
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
 
 /// The most jumps that the fetch goes through before it is redirected.
-pub(super) const MOST_JUMPS: u32 = 8;
+const MOST_JUMPS: u32 = 8;
 
 /// Where the fetch runs on.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +26,7 @@ pub(super) struct RunOn {
     /// Whether it begins behind a jump that was mispredicted, and whether nothing was known of its target.
     pub(super) wrong: bool,
     pub(super) lost: bool,
-    /// Whether what it fetches will be fetched again, and leaves the caches to that.
-    pub(super) again: bool,
+    pub(super) interrupt: bool,
 }
 
 impl Model {
@@ -59,28 +56,26 @@ impl Model {
 
     /// The fetch runs on until it is redirected, as the pipe knows it.
     fn run_on(&mut self, path: RunOn) {
-        let mut trail = Trail::new(self.predict.seen(path.wrong));
+        let mut seen = self.predict.seen(path.wrong);
         if !path.wrong {
             self.predict.redirect();
         }
         if !self.runs_on {
             return;
         }
-        let mut pipe = self.pipe.clone();
-        (pipe.redirect, pipe.fresh) = (None, false);
-        let Some(redirect) = self.pipe.redirect else { return };
-        self.fetch_on(path, pipe, redirect.at, &mut trail);
+        self.fetch_on(path, &mut seen);
         // A misprediction takes back what the branches behind it did, and what calls and returns did is not known here.
-        if !path.wrong {
-            self.predict.keep(&mut trail.seen);
+        if !path.wrong && !path.interrupt {
+            self.predict.keep(seen);
         }
     }
 
-    /// The same with a pipe that may still have to be redirected to where that begins, until it is redirected in a cycle.
-    pub(super) fn fetch_on(&mut self, mut path: RunOn, mut pipe: Pipe, redirect: i64, trail: &mut Trail) {
-        let Some(ahead) = &mut self.ahead else { return };
+    fn fetch_on(&mut self, mut path: RunOn, seen: &mut Seen) {
+        let (Some(ahead), Some(redirect)) = (&mut self.ahead, self.pipe.redirect) else { return };
         // A word that is in IF a cycle before the redirected fetch's request is looked up, one behind it is dropped.
-        let last = redirect - 2;
+        let last = redirect.at - 2;
+        let mut pipe = self.pipe.clone();
+        (pipe.redirect, pipe.fresh) = (None, false);
         if path.lost {
             pipe.redirect_from_fetch(1, Cause::Branch, Flush::Branch);
         }
@@ -90,10 +85,12 @@ impl Model {
             let end = u64::from(insn.len) - 1;
             let words = if at_hand { 0 } else { 1 + second };
             // In sequence; where nothing is fetched in the end, the front end finds out in ID.
-            if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect) {
+            if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect.at) {
                 let (word, partial, long) = word_behind(ahead, path.pa);
                 let word = word.wrapping_sub(path.pa).wrapping_add(path.pc);
-                trail.look(&mut self.predict, Look::Word(word, misread(partial, long)));
+                if self.predict.misreads(word, misread(partial, long)) {
+                    seen.lose();
+                }
             }
             for word in (0..words).rev() {
                 // The last word has the last byte.
@@ -103,12 +100,7 @@ impl Model {
                     return;
                 }
                 let (pc, pa) = (path.pc + behind, path.pa + behind);
-                let there = self.memory.has_instructions(pa);
-                trail.line(pa, there);
-                if !there {
-                    if path.again {
-                        return;
-                    }
+                if !self.memory.has_instructions(pa) {
                     let Some(from) = self.pipe.can_fill(at, last) else { return };
                     let waits = self.memory.fetch(pc, pa, 1, path.privilege);
                     self.pipe.fill(self.memory.instruction_line(pa), from, waits.miss);
@@ -123,8 +115,7 @@ impl Model {
             let sequential = path.pc.wrapping_add(u64::from(insn.len));
             let mut next = sequential;
             if let Some(turn) = self.predict.turn(path.pc, &insn) {
-                let look = Look::Turn(turn, path.pc.wrapping_add_signed(insn.imm));
-                match trail.look(&mut self.predict, look) {
+                match self.predict.guess(&turn, path.pc.wrapping_add_signed(insn.imm), seen) {
                     Guess::Sequential => {}
                     _ if path.jumps == 0 => return,
                     Guess::To { .. } | Guess::Unknown if path.wrong && !self.predict.is_certain(&turn) => {
@@ -139,10 +130,12 @@ impl Model {
                         path.jumps -= 1;
                         // The target buffer does not find a word that is entered in the middle.
                         let entered = known && target.is_multiple_of(4) && !path.wrong;
-                        if entered && pipe.is_full().is_some_and(|at| at < redirect) {
+                        if entered && pipe.is_full().is_some_and(|at| at < redirect.at) {
                             let pa = (path.pa + end) & !3;
                             let long = [pa, pa + 2].map(|pa| ahead.len(pa) == 4);
-                            trail.look(&mut self.predict, Look::Word(target, misread(false, long)));
+                            if self.predict.misreads(target, misread(false, long)) {
+                                seen.lose();
+                            }
                         }
                         next = target;
                         pipe.fresh = true;
@@ -172,7 +165,7 @@ impl Model {
             jumps: MOST_JUMPS,
             wrong: false,
             lost: false,
-            again: false,
+            interrupt: false,
         });
     }
 
@@ -187,7 +180,7 @@ impl Model {
                 jumps: 1,
                 wrong: true,
                 lost,
-                again: false,
+                interrupt: false,
             });
         }
     }
@@ -235,7 +228,7 @@ impl Model {
     }
 
     /// More bytes than a fetch can be ahead.
-    pub(super) fn far(&self) -> u64 {
+    fn far(&self) -> u64 {
         4 * (u64::from(self.core.branch.fetch_queue) + 2)
     }
 
@@ -278,23 +271,16 @@ impl Model {
         !ways.returns && reach.settled && reach.seen == self.state_of(reach)
     }
 
-    /// Whether the fetch may change something inside a run, so that what follows there finds it. If accesses may leave marks
-    /// the predictions are not known before.
+    /// Whether the fetch may change something inside a run, so that what follows there finds it.
     #[inline(always)]
-    pub(super) fn strays_between(
-        &mut self,
-        jumps: &[(u8, Turn, u64)],
-        marked: bool,
-        ways: &mut Ways,
-    ) -> bool {
-        ways.inside > 0 && !self.is_settled(ways) && self.strays_inside(jumps, marked, ways)
+    pub(super) fn strays_between(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways) -> bool {
+        ways.inside > 0 && !self.is_settled(ways) && self.strays_inside(jumps, ways)
     }
 
     #[inline(never)]
-    fn strays_inside(&mut self, jumps: &[(u8, Turn, u64)], marked: bool, ways: &mut Ways) -> bool {
+    fn strays_inside(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways) -> bool {
         let inside = jumps.get(..ways.inside).unwrap_or(jumps);
-        let strays = if marked { self.predict.may_stray(inside) } else { self.predict.strays_inside(inside) };
-        strays && !self.has_settled(ways)
+        self.predict.strays_inside(inside) && !self.has_settled(ways)
     }
 
     #[inline(never)]
@@ -341,7 +327,7 @@ impl Model {
         settled
     }
 
-    /// Behind an instruction that traps.
+    /// Behind an instruction that traps, or in its place if it is an interrupt.
     pub(super) fn run_on_from_trap(&mut self, trap: &Trap) {
         let cannot_fetch = matches!(
             trap.cause,
@@ -351,7 +337,7 @@ impl Model {
         );
         let Some(pa) = self.memory.physical(trap.epc, trap.from).filter(|_| !cannot_fetch) else { return };
         let Some(ahead) = &mut self.ahead else { return };
-        let len = ahead.len(pa);
+        let len = if trap.cause.is_interrupt() { 0 } else { ahead.len(pa) };
         let (pc, pa) = (trap.epc + len, pa + len);
         self.run_on(RunOn {
             pc,
@@ -360,26 +346,7 @@ impl Model {
             jumps: MOST_JUMPS,
             wrong: false,
             lost: false,
-            again: false,
+            interrupt: trap.cause.is_interrupt(),
         });
-    }
-
-    /// At the instruction whose place an interrupt takes, with the pipe from before that.
-    pub(super) fn run_on_from_interrupt(&mut self, trap: &Trap, pipe: Pipe) {
-        let mut trail = Trail::new(self.predict.seen(false));
-        self.predict.redirect();
-        let Some(pa) = self.memory.physical(trap.epc, trap.from).filter(|_| self.runs_on) else { return };
-        let path = RunOn {
-            pc: trap.epc,
-            pa,
-            privilege: trap.from,
-            jumps: MOST_JUMPS,
-            wrong: false,
-            lost: false,
-            again: false,
-        };
-        let Some(redirect) = self.pipe.redirect else { return };
-        self.fetch_on(path, pipe, redirect.at, &mut trail);
-        self.predict.keep(&mut trail.seen);
     }
 }

@@ -31,13 +31,6 @@ pub(super) struct Key {
     rigid: Option<rigid::State>,
 }
 
-impl Key {
-    /// Whether the next access may find the tags taken.
-    pub(super) fn is_soiled(&self) -> bool {
-        self.soiled.is_some()
-    }
-}
-
 impl Pipe {
     /// The state relative to the last write-back.
     pub(super) fn key(&self) -> Key {

@@ -9,9 +9,8 @@ use crate::timing::known::{Known, UNKNOWN};
 use crate::timing::ledger::{Cause, Causes};
 use crate::timing::memory::Waits;
 use crate::timing::passage::Stage;
-use crate::timing::shape::{Costs, Shape};
+use crate::timing::shape::Costs;
 use crate::timing::step::{Step, physical};
-use crate::timing::timed::Model;
 
 impl<const PIPE: bool> Fast<PIPE> {
     /// A block that is not looked up here.
@@ -56,9 +55,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             jump += 1;
             let part = pass.part(start, end.unwrap_or(pass.end()));
             let number = self.block(several, &part);
-            let block = &self.blocks[number];
-            let misses = block.marked && !self.model.memory.has_lines(&block.lines);
-            if misses || self.model.pipe.filling().is_some() {
+            if self.model.pipe.filling().is_some() {
                 self.plainly(number, several, &part, accesses, operands);
             } else {
                 let overlaps = match self.model.memory.fetch_block(&mut self.blocks[number].lines, walks.0) {
@@ -137,15 +134,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.forget_replaced();
     }
 
-    /// The block through the pipe, with the predictions, overlaps and misses that were found, as far as `goes` says before each
-    /// instruction.
-    pub(super) fn replay(
-        &mut self,
-        wanted: &Known,
-        several: &Several,
-        pass: &Pass,
-        mut goes: impl FnMut(&mut Model, &Step, &Shape, &Costs) -> bool,
-    ) -> (Causes, u32) {
+    /// The block through the pipe, with the predictions, overlaps and misses that were found.
+    fn replay(&mut self, wanted: &Known, several: &Several, pass: &Pass) -> (Causes, u32) {
         let number = wanted.block();
         self.materialise();
         let (privilege, phase) = (several.privilege, several.privilege as u8);
@@ -191,9 +181,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
             let shape = self.model.works.of(insn, &self.model.core).shape;
             self.model.stray_from_load(&step, &shape, &mut costs);
-            if !goes(&mut self.model, &step, &shape, &costs) {
-                break;
-            }
             let passed = self.model.pipe.pass(&shape, &costs);
             for (sum, c) in charges.iter_mut().zip(passed.causes()) {
                 *sum += c;
@@ -215,7 +202,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         if !self.results[at].is(&wanted) {
             self.replays += 1;
             self.learned += 1;
-            let (charges, cycles) = self.replay(&wanted, several, pass, |_, _, _, _| true);
+            let (charges, cycles) = self.replay(&wanted, several, pass);
             let next = self.number();
             self.charge(at);
             self.displaced += usize::from(self.results[at].entered != UNKNOWN.entered);
@@ -236,7 +223,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     #[cold]
     pub(super) fn replay_once(&mut self, wanted: Known, several: &Several, pass: &Pass) {
         self.replays += 1;
-        let (charges, _) = self.replay(&wanted, several, pass, |_, _, _, _| true);
+        let (charges, _) = self.replay(&wanted, several, pass);
         Self::count(&mut self.model, &self.blocks[wanted.block()], 1);
         self.model.charge_run(several.privilege as u8, self.model.owner, &charges);
     }
