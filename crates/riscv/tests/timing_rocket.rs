@@ -129,12 +129,14 @@ fn cycles(core: &Core, program: &[u8], steps: usize, known: bool) -> Vec<u64> {
     let mut timed = if known { timed.with_code(&code) } else { timed };
     let mut before = 0;
     let mut all = Vec::new();
-    while all.len() < steps {
-        if timed.step(&mut machine) == Step::Retired {
+    // A program that does nothing but trap must not run for ever.
+    for _ in 0..2 * steps {
+        if all.len() < steps && timed.step(&mut machine) == Step::Retired {
             all.push(timed.cycles() - before);
             before = timed.cycles();
         }
     }
+    assert_eq!(all.len(), steps, "the program traps instead of retiring");
     all
 }
 
