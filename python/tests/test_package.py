@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import errno
 import importlib
 import inspect
 import json
@@ -172,26 +173,36 @@ def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         _program.path.cache_clear()
 
 
+@pytest.mark.parametrize("linux", ["new", "before 5.3"])
 def test_a_program_that_ends_after_its_output_is_waited_for_without_looking_again_and_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    linux: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    program = tmp_path / "tollgate"
-    program.write_text("#!/bin/sh\necho said\nexec >&- 2>&-\nsleep 0.2\nexit 3\n")
-    program.chmod(0o755)
-
     def sleep(seconds: float) -> None:
         pytest.fail(f"it sleeps {seconds} s")
 
-    _program.path.cache_clear()
-    monkeypatch.setenv("TOLLGATE_PROGRAM", str(program))
-    monkeypatch.setattr(time, "sleep", sleep)
-    limits = _program.LIMITS.set(_program.Limits(timeout=60.0))
-    try:
-        answer = _program.call([""], progress=False)
-    finally:
-        _program.LIMITS.reset(limits)
+    def refuse(_: int) -> int:
+        raise OSError(errno.ENOSYS, "not there")
+
+    def call(lines: str, timeout: float) -> _program.Answer:
+        program.write_text(f"#!/bin/sh\n{lines}")
+        program.chmod(0o755)
         _program.path.cache_clear()
-    assert (answer.stdout, answer.status) == (b"said\n", 3)
+        limits = _program.LIMITS.set(_program.Limits(timeout=timeout))
+        try:
+            return _program.call([""], progress=False)
+        finally:
+            _program.LIMITS.reset(limits)
+            _program.path.cache_clear()
+
+    program = tmp_path / "tollgate"
+    monkeypatch.setenv("TOLLGATE_PROGRAM", str(program))
+    if linux != "new":
+        monkeypatch.setattr(os, "pidfd_open", refuse)
+    with pytest.raises(tollgate.Error, match=r"it did not end within 0\.5 s"):
+        call("exec sleep 600\n", 0.5)
+    monkeypatch.setattr(time, "sleep", sleep)
+    answer = call("echo said\necho to you >&2\nexec >&- 2>&-\nsleep 0.2\nexit 3\n", 60.0)
+    assert (answer.stdout, answer.stderr, answer.status) == (b"said\n", "to you\n", 3)
 
 
 def test_a_frame_says_what_installs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::tier::Counter;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
-    Access, Aside, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles,
-    Observer, Retired, Stop, Trap, Xlen, aside, ram_below,
+    Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
+    Retired, Stop, Trap, Xlen, aside, ram_below,
 };
 
 pub use caches::Shapes;
@@ -306,9 +306,7 @@ pub fn run(
     let (mut profile, mut ledger, mut warning) = (None, None, None);
     let symbols = &mut Symbols::new(&program, kernel.as_ref());
     let ending = match watch {
-        Watch::Nothing => {
-            drive(&mut machine, symbols, job, &mut (), SLICE, terminal, &mut |(): &mut ()| Ok(()))?
-        }
+        Watch::Nothing => drive(&mut machine, symbols, job, &mut (), SLICE, terminal, &mut nothing)?,
         Watch::Trace(kind, filter) => {
             let bits = if job.isa.xlen() == Xlen::Rv64 { 64 } else { 32 };
             let mut tracer = Tracer::new(kind, bits).filtered(filter);
@@ -317,10 +315,7 @@ pub fn run(
         }
         Watch::Profile => {
             let mut counts = Profile::new(&program, kernel.as_ref());
-            let ending =
-                drive(&mut machine, symbols, job, &mut counts, SLICE, terminal, &mut |_: &mut Profile| {
-                    Ok(())
-                })?;
+            let ending = drive(&mut machine, symbols, job, &mut counts, SLICE, terminal, &mut nothing)?;
             profile = Some(counts);
             ending
         }
@@ -330,12 +325,10 @@ pub fn run(
             let ending = match time {
                 GuestTime::Model => {
                     watch = watch.with_guest_cycles();
-                    let mut quiet = |_: &mut ProgramLedger| Ok(());
-                    drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut quiet)
+                    drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut nothing)
                 }
                 GuestTime::Functional => aside(&mut watch, |watch| {
-                    let mut quiet = |_: &mut Aside<ProgramLedger>| Ok(());
-                    drive(&mut machine, symbols, job, watch, SLICE, terminal, &mut quiet)
+                    drive(&mut machine, symbols, job, watch, SLICE, terminal, &mut nothing)
                 }),
             }?;
             watch.end();
@@ -344,8 +337,7 @@ pub fn run(
         }
         Watch::Beside { caches, fence } => {
             let mut watch = Beside { caches: Caches::new(&caches)?, fence: fence.then(Fence::default) };
-            let mut quiet = |_: &mut Beside| Ok(());
-            let ending = drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut quiet)?;
+            let ending = drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut nothing)?;
             trace.write_all(watch.caches.tell().as_bytes())?;
             warning = watch.fence.and_then(|fence| fence.tell(symbols));
             ending
@@ -440,6 +432,11 @@ impl FirstTrap {
 struct Terminal<'a> {
     input: &'a mut dyn Read,
     console: &'a mut dyn Write,
+}
+
+/// For an observer that passes nothing on while the program runs.
+fn nothing<O>(_: &mut O) -> io::Result<()> {
+    Ok(())
 }
 
 /// Runs to the end, passing on what the program reads and writes in between.

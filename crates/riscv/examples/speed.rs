@@ -1,6 +1,6 @@
-//! How fast the machine is, by processor time: instructions per microsecond of each design, one after the other and
-//! round by round, so that a slow moment of the host affects all of them. (With two threads by the time that passes.) Then, unless a design is named: the time to
-//! start and to trap, caches of other shapes, and a sweep of many geometries over a million fetches.
+//! How fast the machine is, by processor time, and with two threads by the time that passes: instructions per microsecond of
+//! each design, one after the other and round by round, so that a slow moment of the host affects all of them. Then, unless a
+//! design is named: the time to start and to trap, caches of other shapes, and a sweep of many geometries over a million fetches.
 //!
 //! `cargo run --release -p tollgate-riscv --example speed [ROUNDS] [STEPS] [DESIGN] [PROGRAM]`
 //!
