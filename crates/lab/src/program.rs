@@ -299,9 +299,11 @@ pub fn run(
     let place =
         job.signature.map(|_| signature::place(&program).ok_or(ProgramError::NoSignature)).transpose()?;
     match (&watch, job.tier) {
-        (Watch::Nothing | Watch::Beside { fence: false, .. }, tier) => tier.prepare(&mut machine)?,
-        (_, Tier::Translate) => return Err(TierError::Watched.into()),
-        _ => {}
+        (Watch::Trace(..) | Watch::Beside { fence: true, .. }, Tier::Translate) => {
+            return Err(TierError::Watched.into());
+        }
+        (Watch::Trace(..) | Watch::Beside { fence: true, .. }, _) => {}
+        (_, tier) => tier.prepare(&mut machine)?,
     }
     let (mut profile, mut ledger, mut warning) = (None, None, None);
     let symbols = &mut Symbols::new(&program, kernel.as_ref());

@@ -28,8 +28,7 @@ pub enum TierError {
     #[error("code is not translated on {0} harts, only on one; use --tier auto or interpret")]
     Harts(usize),
     #[error(
-        "a trace, a profile, a core and --check-fence need the interpreter; remove --trace, --profile, --core or --check-fence, or \
-         use --tier auto"
+        "a trace and --check-fence need the interpreter; remove --trace or --check-fence, or use --tier auto"
     )]
     Watched,
 }

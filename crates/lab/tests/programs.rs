@@ -67,9 +67,14 @@ fn each_tier_does_the_same() {
     assert_eq!((plain.instructions, &plain.ending), (3_000_000, &Ending::Budget));
     let (auto, also, _) = on(Tier::Auto, "rv64gc", Watch::Nothing).expect("runs");
     assert_eq!((auto.instructions, &auto.ending, &also), (3_000_000, &plain.ending, &console));
-    let error = on(Tier::Translate, "rv64gc", Watch::Profile).err().expect("profiles need the interpreter");
-    assert!(error.to_string().contains("--profile"), "{error}");
-    assert!(on(Tier::Auto, "rv64gc", Watch::Profile).is_ok());
+    let trace = || Watch::Trace(Trace::Commit, Filter::default());
+    let error = on(Tier::Translate, "rv64gc", trace()).err().expect("traces need the interpreter");
+    assert!(error.to_string().contains("--trace"), "{error}");
+    assert!(on(Tier::Auto, "rv64gc", trace()).is_ok());
+    for tier in [Tier::Interpret, Tier::Translate] {
+        let (profiled, also, _) = on(tier, "rv64gc", Watch::Profile).expect("runs");
+        assert_eq!((profiled.instructions, &also), (3_000_000, &console));
+    }
 }
 
 /// Shapes in which lines displace each other, with a second level, which sees the order of all misses.

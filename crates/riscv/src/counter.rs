@@ -101,17 +101,3 @@ pub struct Passed {
     /// Bytes of the stores.
     pub stored_bytes: u64,
 }
-
-/// The observer of a run of translations.
-pub struct Observed<'a> {
-    /// What it is.
-    pub counter: &'a mut dyn Counter,
-    /// The mode.
-    pub privilege: Privilege,
-}
-
-impl std::fmt::Debug for Observed<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} in {:?}", self.counter.sight(), self.privilege)
-    }
-}

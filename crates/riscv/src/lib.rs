@@ -69,6 +69,7 @@ mod insn;
 mod inspect;
 mod isa;
 mod jump;
+mod log;
 mod machine;
 mod map;
 mod mmu;

@@ -1,5 +1,7 @@
 //! What can be observed: retired instructions, memory accesses, traps and returns.
 
+use std::mem::offset_of;
+
 use crate::counter::Counter;
 use crate::exception::{Trap, TrapReturn};
 use crate::hpm::EventCounts;
@@ -98,6 +100,7 @@ pub struct BlockInsn {
 
 /// One run of instructions of a decoded block that retired one after the other, as [`Several`] reports it.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Pass {
     /// Where its last instruction went, when that is an indirect jump; sign-extended on RV32.
     pub target: u64,
@@ -106,16 +109,19 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// At which bytes of it its target and its number are, for translations.
+    pub const LAYOUT: [usize; 2] = [offset_of!(Pass, target), offset_of!(Pass, run)];
+
     /// A pass of no instructions.
     pub(crate) const NONE: Pass = Pass { target: 0, run: 0 };
 
     /// The instructions from one place in the engine's memory to another.
     #[inline(always)]
-    pub(crate) fn new(start: u16, end: u16, taken: bool, target: u64) -> Self {
+    pub fn new(start: u16, end: u16, taken: bool, target: u64) -> Self {
         Pass { target, run: u64::from(start) << 17 | u64::from(end) << 1 | u64::from(taken) }
     }
 
-    /// Encodes start, end and whether it was taken. Two runs of the same epoch and number are the same
+    /// Encodes start, end and, in the lowest bit, whether it was taken. Two runs of the same epoch and number are the same
     /// instructions, and went the same way unless that was an indirect jump. The lowest bits differ most.
     #[inline(always)]
     pub fn number(&self) -> u64 {
@@ -151,6 +157,7 @@ impl Pass {
 /// An access of an instruction in a decoded block; aligned, and to RAM. The instruction determines what it loads or
 /// stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Touch {
     /// Its virtual address, sign-extended on RV32.
     pub va: u64,
@@ -159,6 +166,9 @@ pub struct Touch {
 }
 
 impl Touch {
+    /// At which bytes of it are, for translations, its virtual address, and its physical address times two, plus one if it stored.
+    pub const LAYOUT: [usize; 2] = [offset_of!(Touch, va), offset_of!(Touch, at)];
+
     /// A placeholder.
     pub(crate) const NONE: Touch = Touch { va: 0, at: 0 };
 

@@ -8,9 +8,11 @@
 //! a translation is compared with memory before it is used again. Whatever a translation cannot do, it leaves to the
 //! interpreter, before the instruction.
 //!
-//! An observer is either a [`Counter`], for which translations are made that report to it, or it does without translations.
+//! Translations are made for what an observer receives ([`Reports`]): a [`Counter`] accesses that are not quiet, an observer of
+//! blocks runs of instructions, as from the interpreter. Observers of single instructions do without translations.
 
-pub use crate::counter::{Counter, Kind, Observed, Passed, Quiet, Reported, Sight, View};
+pub use crate::counter::{Counter, Kind, Passed, Quiet, Reported, Sight, View};
+pub use crate::log::{LOG, Log, ROOM};
 
 use std::collections::HashMap;
 
@@ -21,6 +23,7 @@ use crate::insn::{Insn, Op};
 use crate::jump::boxed;
 use crate::mmu::PAGE;
 use crate::observer::BlockInsn;
+use crate::privilege::Privilege;
 use crate::table::instruction_table;
 
 /// The most instructions in a region, and so the most that a translation retires between two checks of its limit.
@@ -32,6 +35,10 @@ pub const SAMPLE: u64 = 1 << 15;
 /// Samples of a block after which it is the entry of a region.
 pub const HOT: u8 = 2;
 
+/// The same for an observer of runs: it takes longer over them than the machine, which gains less, and loses its translations more
+/// often ([`Tier::move_places`]).
+const HOT_WITH_RUNS: u8 = 8;
+
 /// Instructions that may be translated at once, before samples have to pay: a translator takes as long for one as the engine for
 /// some ten thousand, so code that is spread widely would cost more than it gains. A sample pays for one instruction.
 const ADVANCE: i64 = 2048;
@@ -41,8 +48,8 @@ const ADVANCE: i64 = 2048;
 pub struct Region {
     /// The address of the first instruction.
     pub entry: u64,
-    /// All of them by ascending address.
-    pub insns: Vec<BlockInsn>,
+    /// All of them, from each place to which one of them jumps. Each run has another first address.
+    pub runs: Vec<Run>,
     /// Bits that are zero in the address of every instruction of this machine. A jump to another address traps, and does not
     /// retire.
     pub target_mask: u64,
@@ -52,8 +59,41 @@ pub struct Region {
     pub misaligned: bool,
     /// The physical address of RAM.
     pub ram_base: u64,
-    /// What the observer has to see, if there is one.
-    pub sight: Option<Sight>,
+    /// What the observer receives.
+    pub reports: Reports,
+}
+
+impl Region {
+    /// Its instructions; some may be in several runs.
+    pub fn insns(&self) -> impl Iterator<Item = &BlockInsn> {
+        self.runs.iter().flat_map(|run| &run.insns)
+    }
+}
+
+/// Instructions one after the other: each is where the one before goes, unless that is a branch that is taken.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The place of the first one in the engine's memory; the others follow. Only for [`Reports::Runs`].
+    pub place: u16,
+    /// The instructions.
+    pub insns: Vec<BlockInsn>,
+}
+
+/// What the observer of translated code receives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reports {
+    /// There is none.
+    #[default]
+    Nothing,
+    /// How much retired, and accesses that are not quiet.
+    Counts(Sight),
+    /// Which runs of instructions retired, by a [`Log`].
+    Runs {
+        /// And their accesses.
+        accesses: bool,
+        /// And the operands of those that are [`Op::by_operands`].
+        operands: bool,
+    },
 }
 
 /// A page that loads, or stores, may go to.
@@ -111,6 +151,8 @@ pub struct Registers<'a> {
     pub fflags: &'a mut u8,
     /// RAM.
     pub ram: &'a mut [u8],
+    /// Its physical address.
+    pub ram_base: u64,
     /// Where loads may go.
     pub loads: &'a Tlb,
     /// Where stores may go.
@@ -125,6 +167,34 @@ pub struct Registers<'a> {
     pub limit: u64,
     /// The observer, if code was translated for one.
     pub observed: Option<Observed<'a>>,
+}
+
+/// The observer of a run of translations.
+pub enum Observed<'a> {
+    /// One that counts.
+    Counter {
+        /// What it is.
+        counter: &'a mut dyn Counter,
+        /// The mode.
+        privilege: Privilege,
+    },
+    /// One that receives runs of instructions.
+    Runs {
+        /// An empty log.
+        log: Log<'a>,
+        /// Receives the log once so many instructions have retired: before more than [`ROOM`] and a run do since it did so before, and
+        /// at the end.
+        tell: &'a mut dyn FnMut(&Log<'_>, u64),
+    },
+}
+
+impl std::fmt::Debug for Observed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Observed::Counter { counter, privilege } => write!(f, "{:?} in {privilege:?}", counter.sight()),
+            Observed::Runs { log, .. } => log.fmt(f),
+        }
+    }
 }
 
 /// How a translation was left: all instructions before `pc` retired, and no other.
@@ -188,7 +258,7 @@ pub(crate) struct Tier {
     /// Instructions that may be translated now; negative after a large region.
     credit: i64,
     /// For what observer code is translated.
-    pub(crate) sight: Option<Sight>,
+    pub(crate) reports: Reports,
 }
 
 impl Tier {
@@ -203,15 +273,22 @@ impl Tier {
             doubts: 0,
             samples,
             credit: ADVANCE,
-            sight: None,
+            reports: Reports::Nothing,
         }
     }
 
-    /// Translates for an observer that has to see this, from now on.
+    /// Translates for an observer that receives this, from now on.
     #[inline]
-    pub(crate) fn show(&mut self, sight: Option<Sight>) {
-        if self.sight != sight {
-            self.sight = sight;
+    pub(crate) fn translate_for(&mut self, reports: Reports) {
+        if self.reports != reports {
+            self.reports = reports;
+            self.clear();
+        }
+    }
+
+    /// The engine's memory of instructions is used anew: runs have other places.
+    pub(crate) fn move_places(&mut self) {
+        if matches!(self.reports, Reports::Runs { .. }) {
             self.clear();
         }
     }
@@ -270,7 +347,8 @@ impl Tier {
         self.due = now.saturating_add(self.every);
         let samples = self.samples.entry(key).or_default();
         *samples = samples.saturating_add(1);
-        if *samples < HOT {
+        let hot = if matches!(self.reports, Reports::Runs { .. }) { HOT_WITH_RUNS } else { HOT };
+        if *samples < hot {
             return false;
         }
         // (It was compared with memory when its block was found.)
@@ -285,23 +363,21 @@ impl Tier {
         }
         let region = region();
         let page = key.1 & !(PAGE - 1);
-        let insns = region.as_ref().map_or(&[][..], |region| &region.insns);
-        let code: Vec<_> = insns.iter().map(|insn| (page | insn.pc & (PAGE - 1), insn.word)).collect();
+        let insns = region.iter().flat_map(Region::insns);
+        let code: Vec<_> = insns.map(|insn| (page | insn.pc & (PAGE - 1), insn.word)).collect();
         self.credit -= code.len() as i64;
         let number = region.and_then(|region| self.translator.translate(&region));
         self.regions.insert(key, Known { number, code, checked: self.doubts });
         number.is_some()
     }
 
-    /// Runs the translation at an address, if there is one; `registers` is made for it.
+    /// Runs a translation.
     #[inline]
     pub(crate) fn run<'a>(
         &'a mut self,
-        pc: u64,
-        context: u32,
+        number: u16,
         registers: impl FnOnce(&'a Starts) -> Registers<'a>,
     ) -> Option<Exit> {
-        let number = self.at(pc, context)?;
         self.translator.run(number, registers(&self.starts))
     }
 }

@@ -48,8 +48,8 @@ impl Translator for Counted {
         seen.translating += cpu_ns() - start;
         seen.regions += 1;
         seen.refused += u64::from(number.is_none());
-        seen.insns += region.insns.len() as u64;
-        seen.ops.extend(region.insns.iter().map(|insn| (insn.pc, insn.insn.op)));
+        seen.insns += region.insns().count() as u64;
+        seen.ops.extend(region.insns().map(|insn| (insn.pc, insn.insn.op)));
         number
     }
 

@@ -1,22 +1,25 @@
 //! What each instruction becomes.
 
+mod alu;
 mod counter;
 mod float;
 mod memory;
+mod notes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, Function, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
+    AbiParam, Block, BlockArg, Function, InstBuilder, MemFlagsData, SigRef, Signature, Value,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{Region, STARTS, Sight, Start};
+use tollgate_riscv::tier::{Region, Reports, Run, STARTS, Start};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
+use crate::notes::{Left, Notes};
 use crate::reporter::{self, Counts};
 use crate::state::State;
 
@@ -78,44 +81,31 @@ pub(crate) fn region(
     reporter: u64,
 ) -> Option<()> {
     let target = isa.frontend_config();
-    let insns: BTreeMap<u64, BlockInsn> = region.insns.iter().map(|insn| (insn.pc, *insn)).collect();
-    if !insns.contains_key(&region.entry) {
+    let first_pc = |run: &Run| run.insns.first().map(|insn| insn.pc);
+    let begins: BTreeSet<u64> = region.runs.iter().filter_map(first_pc).collect();
+    if !begins.contains(&region.entry) {
         return None;
     }
     function.signature = signature(target);
     let mut builder = FunctionBuilder::new(function, context);
 
-    let mut used = BTreeSet::new();
-    let mut leaders = BTreeSet::from([region.entry]);
-    let mut returns = Vec::new();
-    for BlockInsn { pc, insn, .. } in insns.values() {
+    let (mut used, mut returns) = (BTreeSet::new(), BTreeSet::new());
+    for BlockInsn { pc, insn, .. } in region.insns() {
         let (reads, writes) = variables(insn);
         used.extend(reads);
         used.insert(writes);
-        match insn.row().class {
-            Class::Branch => {
-                leaders.extend([pc.wrapping_add(insn.imm as u64), pc.wrapping_add(u64::from(insn.len))])
-            }
-            Class::Jump => {
-                leaders.insert(pc.wrapping_add(insn.imm as u64));
-                let next = pc.wrapping_add(u64::from(insn.len));
-                if insn.rd != 0 && insns.contains_key(&next) {
-                    leaders.insert(next);
-                    returns.push(next);
-                }
-            }
-            _ => {}
+        let next = pc.wrapping_add(u64::from(insn.len));
+        if insn.row().class == Class::Jump && insn.rd != 0 && begins.contains(&next) {
+            returns.insert(next);
         }
     }
     used.remove(&0);
-    leaders.retain(|pc| insns.contains_key(pc));
-    returns.truncate(MOST_RETURNS);
 
     let first = builder.create_block();
     builder.append_block_params_for_function_params(first);
     builder.switch_to_block(first);
     let state = builder.block_params(first)[0];
-    let blocks: BTreeMap<u64, Block> = leaders.iter().map(|&pc| (pc, builder.create_block())).collect();
+    let blocks: BTreeMap<u64, Block> = begins.iter().map(|&pc| (pc, builder.create_block())).collect();
     let retired = builder.declare_var(I64);
     let [exit, out] = [0; 2].map(|_| {
         let block = builder.create_block();
@@ -142,11 +132,12 @@ pub(crate) fn region(
         rounding: region.rounding,
         misaligned: region.misaligned,
         ram_base: region.ram_base,
-        sight: region.sight,
+        reports: region.reports,
         counts: Counts::default(),
+        notes: Notes::default(),
         reporter,
         report: builder.import_signature(reporter::signature()),
-        returns,
+        returns: returns.into_iter().take(MOST_RETURNS).collect(),
         exit,
         out,
         float: builder.import_signature(float),
@@ -156,23 +147,8 @@ pub(crate) fn region(
         builder,
     };
     emitter.enter(region.entry);
-    for &leader in &leaders {
-        emitter.builder.switch_to_block(emitter.blocks[&leader]);
-        emitter.passed = 0;
-        emitter.unsettled.clear();
-        emitter.counts.begin(leader == region.entry);
-        let mut pc = leader;
-        while let Some(here) = insns.get(&pc) {
-            let next = pc.wrapping_add(u64::from(here.insn.len));
-            if !emitter.insn(here) {
-                break;
-            }
-            if leaders.contains(&next) || !insns.contains_key(&next) {
-                emitter.go(pc, next);
-                break;
-            }
-            pc = next;
-        }
+    for run in &region.runs {
+        emitter.run(run, region.entry);
     }
     emitter.exit(target);
     emitter.builder.seal_all_blocks();
@@ -195,9 +171,10 @@ struct Emitter<'a> {
     rounding: Option<u8>,
     misaligned: bool,
     ram_base: u64,
-    /// What the observer has to see, if there is one.
-    sight: Option<Sight>,
+    /// What the observer receives.
+    reports: Reports,
     counts: Counts,
+    notes: Notes,
     /// The code of [`reporter`](reporter::reporter), and its signature.
     reporter: u64,
     report: SigRef,
@@ -216,6 +193,25 @@ struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
+    /// Writes a run of instructions of a region that begins at `entry`.
+    fn run(&mut self, run: &Run, entry: u64) {
+        let Some(BlockInsn { pc, .. }) = run.insns.first() else { return };
+        self.builder.switch_to_block(self.blocks[pc]);
+        self.passed = 0;
+        self.unsettled.clear();
+        self.counts.begin(*pc == entry);
+        self.begin_notes(run);
+        let following = run.insns.iter().skip(1).map(|insn| Some(insn.pc)).chain([None]);
+        for (here, following) in run.insns.iter().zip(following) {
+            if !self.insn(here, following) {
+                return;
+            }
+            if following.is_none() {
+                self.go(here.pc, here.pc.wrapping_add(u64::from(here.insn.len)), &Left::On);
+            }
+        }
+    }
+
     fn constant(&mut self, value: u64) -> Value {
         self.builder.ins().iconst(I64, value as i64)
     }
@@ -256,8 +252,8 @@ impl Emitter<'_> {
         self.set_field(offset_of!(State, pc), pc);
         let out = self.builder.create_block();
         self.builder.set_cold_block(out);
-        let limit = self.field(offset_of!(State, limit));
-        let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, limit);
+        let soon = self.field(offset_of!(State, soon));
+        let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, soon);
         self.on_unless(is_over, out);
         let half = self.builder.ins().ushr_imm_s(pc, 1);
         let place = self.builder.ins().band_imm_s(half, STARTS as i64 - 1);
@@ -346,6 +342,12 @@ impl Emitter<'_> {
 
     /// Leaves the region: `pc` is next.
     fn leave(&mut self, pc: Value, interpret: bool) {
+        self.note(&Left::On);
+        self.leave_noted(pc, interpret);
+    }
+
+    /// The same where [`note`](Self::note) was called before.
+    fn leave_noted(&mut self, pc: Value, interpret: bool) {
         self.store_registers();
         let retired = self.count();
         let exit = if interpret { self.out } else { self.exit };
@@ -396,34 +398,45 @@ impl Emitter<'_> {
     }
 
     /// Goes on at `to`, after the instruction at `from` has retired.
-    fn go(&mut self, from: u64, to: u64) {
-        self.go_on(to, to <= from);
+    fn go(&mut self, from: u64, to: u64, left: &Left) {
+        self.note(left);
+        // Each run may fill the log.
+        self.go_on(to, to <= from || self.notes_runs());
     }
 
     /// Goes on at `to`; if it was not further on, checks the limit.
     fn go_on(&mut self, to: u64, checks: bool) {
         let Some(&block) = self.blocks.get(&to) else {
             let pc = self.constant(to);
-            return self.leave(pc, false);
+            return self.leave_noted(pc, false);
         };
         self.settle();
         let retired = self.count();
         if checks {
-            let limit = self.field(offset_of!(State, limit));
-            let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, limit);
-            self.leave_if(is_over, to, false);
+            let soon = self.field(offset_of!(State, soon));
+            let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, soon);
+            let [pausing, on] = self.unless_any(&[is_over]);
+            self.builder.switch_to_block(pausing);
+            if self.notes_runs() {
+                self.tell(retired, on);
+            }
+            let pc = self.constant(to);
+            self.leave_noted(pc, false);
+            self.builder.switch_to_block(on);
         }
         self.builder.def_var(self.retired, retired);
         self.builder.ins().jump(block, &[]);
     }
 
-    /// Writes one instruction; false if it ends its block.
-    fn insn(&mut self, here: &BlockInsn) -> bool {
+    /// Writes one instruction, behind which its run goes on at `following`; false if it ends its run.
+    fn insn(&mut self, here: &BlockInsn, following: Option<u64>) -> bool {
         let BlockInsn { pc, insn, .. } = *here;
         let insn = &insn;
         let target = pc.wrapping_add(insn.imm as u64);
         let next = pc.wrapping_add(u64::from(insn.len));
         let class = insn.row().class;
+        let notes = self.notes;
+        self.note_operands(insn);
         let done = match class {
             Class::Upper => {
                 let base = if insn.op == Op::Auipc { pc } else { 0 };
@@ -453,6 +466,8 @@ impl Emitter<'_> {
                 Some(true)
             }
             // A target where no instruction can be is the interpreter's.
+            // (Observers of runs do not treat a branch to the next instruction as a jump.)
+            Class::Branch if target == next && self.notes_runs() => None,
             Class::Branch if target & self.target_mask == 0 => self.condition(insn).map(|condition| {
                 self.commit(here);
                 self.settle();
@@ -460,17 +475,21 @@ impl Emitter<'_> {
                 let not_taken = self.builder.create_block();
                 self.builder.ins().brif(condition, taken, &[], not_taken, &[]);
                 self.builder.switch_to_block(taken);
-                self.go(pc, target);
+                self.go(pc, target, &Left::Taken);
                 self.builder.switch_to_block(not_taken);
-                self.go(pc, next);
-                false
+                if following.is_none() {
+                    self.go(pc, next, &Left::On);
+                }
+                following.is_some()
             }),
             Class::Jump if target & self.target_mask == 0 => {
                 let link = self.constant(next);
                 self.write(insn.rd, link);
                 self.commit(here);
-                self.go(pc, target);
-                Some(false)
+                if following.is_none() {
+                    self.go(pc, target, &Left::On);
+                }
+                Some(following.is_some())
             }
             _ => None,
         };
@@ -489,6 +508,7 @@ impl Emitter<'_> {
                     self.write(insn.rd, link);
                     self.commit(here);
                     self.settle();
+                    self.note(&Left::Jumped(to, next));
                     if insn.rd == 0 && matches!(insn.rs1, 1 | 5) {
                         for place in self.returns.clone() {
                             let (here, on) = (self.builder.create_block(), self.builder.create_block());
@@ -499,172 +519,15 @@ impl Emitter<'_> {
                             self.builder.switch_to_block(on);
                         }
                     }
-                    self.leave(to, false);
+                    self.leave_noted(to, false);
                 } else {
+                    self.notes = notes;
                     let pc = self.constant(pc);
                     self.leave(pc, true);
                 }
                 false
             }
         }
-    }
-
-    /// The value of an instruction on registers; `None` for one that is not translated.
-    fn alu(&mut self, insn: &Insn, class: Class) -> Option<Value> {
-        let a = self.read(insn.rs1);
-        let b = if class == Class::AluImm { self.constant(insn.imm as u64) } else { self.read(insn.rs2) };
-        let b_is_zero = if class == Class::AluImm { insn.imm == 0 } else { insn.rs2 == 0 };
-        let (low_a, low_b) = (self.builder.ins().ireduce(I32, a), self.builder.ins().ireduce(I32, b));
-        let ins = self.builder.ins();
-        // Shifts take their amount modulo the width of what is shifted, as RISC-V's do.
-        let wide = match insn.op {
-            // Moves and constants.
-            Op::Addi | Op::Add if b_is_zero => Some(a),
-            Op::Addi | Op::Add if insn.rs1 == 0 => Some(b),
-            Op::Addi | Op::Add => Some(ins.iadd(a, b)),
-            Op::Sub => Some(ins.isub(a, b)),
-            Op::Xori | Op::Xor => Some(ins.bxor(a, b)),
-            Op::Ori | Op::Or => Some(ins.bor(a, b)),
-            Op::Andi | Op::And => Some(ins.band(a, b)),
-            Op::Slli | Op::Sll => Some(ins.ishl(a, b)),
-            Op::Srli | Op::Srl => Some(ins.ushr(a, b)),
-            Op::Srai | Op::Sra => Some(ins.sshr(a, b)),
-            Op::Mul => Some(ins.imul(a, b)),
-            Op::Mulh => Some(ins.smulhi(a, b)),
-            Op::Mulhu => Some(ins.umulhi(a, b)),
-            Op::Clz => Some(ins.clz(a)),
-            Op::Ctz => Some(ins.ctz(a)),
-            Op::Cpop => Some(ins.popcnt(a)),
-            Op::Rev8 => Some(ins.bswap(a)),
-            Op::Ror | Op::Rori => Some(ins.rotr(a, b)),
-            Op::Rol => Some(ins.rotl(a, b)),
-            Op::Andn => Some(ins.band_not(a, b)),
-            Op::Orn => Some(ins.bor_not(a, b)),
-            Op::Xnor => Some(ins.bxor_not(a, b)),
-            Op::Max => Some(ins.smax(a, b)),
-            Op::Maxu => Some(ins.umax(a, b)),
-            Op::Min => Some(ins.smin(a, b)),
-            Op::Minu => Some(ins.umin(a, b)),
-            _ => None,
-        };
-        if wide.is_some() {
-            return wide;
-        }
-        let ins = self.builder.ins();
-        let narrow = match insn.op {
-            Op::Addiw | Op::Addw => Some(ins.iadd(low_a, low_b)),
-            Op::Subw => Some(ins.isub(low_a, low_b)),
-            Op::Slliw | Op::Sllw => Some(ins.ishl(low_a, low_b)),
-            Op::Srliw | Op::Srlw => Some(ins.ushr(low_a, low_b)),
-            Op::Sraiw | Op::Sraw => Some(ins.sshr(low_a, low_b)),
-            Op::Mulw => Some(ins.imul(low_a, low_b)),
-            // (Counts are not negative.)
-            Op::Clzw => Some(ins.clz(low_a)),
-            Op::Ctzw => Some(ins.ctz(low_a)),
-            Op::Cpopw => Some(ins.popcnt(low_a)),
-            Op::Rorw | Op::Roriw => Some(ins.rotr(low_a, low_b)),
-            Op::Rolw => Some(ins.rotl(low_a, low_b)),
-            _ => None,
-        };
-        let narrow = match insn.op {
-            Op::Divw => Some(self.divide(low_a, low_b, I32, true, false)),
-            Op::Divuw => Some(self.divide(low_a, low_b, I32, false, false)),
-            Op::Remw => Some(self.divide(low_a, low_b, I32, true, true)),
-            Op::Remuw => Some(self.divide(low_a, low_b, I32, false, true)),
-            _ => narrow,
-        };
-        if let Some(narrow) = narrow {
-            return Some(self.builder.ins().sextend(I64, narrow));
-        }
-        match insn.op {
-            Op::Div => Some(self.divide(a, b, I64, true, false)),
-            Op::Divu => Some(self.divide(a, b, I64, false, false)),
-            Op::Rem => Some(self.divide(a, b, I64, true, true)),
-            Op::Remu => Some(self.divide(a, b, I64, false, true)),
-            Op::Mulhsu => {
-                // a as unsigned is a + 2^64 if a is negative.
-                let unsigned = self.builder.ins().umulhi(a, b);
-                let sign = self.builder.ins().sshr_imm_s(a, 63);
-                let excess = self.builder.ins().band(sign, b);
-                Some(self.builder.ins().isub(unsigned, excess))
-            }
-            Op::Slti | Op::Slt | Op::Sltiu | Op::Sltu => {
-                let is_signed = matches!(insn.op, Op::Slti | Op::Slt);
-                let less = if is_signed { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
-                let bit = self.builder.ins().icmp(less, a, b);
-                Some(self.builder.ins().uextend(I64, bit))
-            }
-            Op::Sh1add | Op::Sh2add | Op::Sh3add | Op::Sh1addUw | Op::Sh2addUw | Op::Sh3addUw | Op::AddUw => {
-                let (shift, is_narrow) = match insn.op {
-                    Op::Sh1add => (1, false),
-                    Op::Sh2add => (2, false),
-                    Op::Sh3add => (3, false),
-                    Op::Sh1addUw => (1, true),
-                    Op::Sh2addUw => (2, true),
-                    Op::Sh3addUw => (3, true),
-                    _ => (0, true),
-                };
-                let index = if is_narrow { self.builder.ins().uextend(I64, low_a) } else { a };
-                let scaled = self.builder.ins().ishl_imm_s(index, shift);
-                Some(self.builder.ins().iadd(scaled, b))
-            }
-            Op::SlliUw => {
-                let wide = self.builder.ins().uextend(I64, low_a);
-                Some(self.builder.ins().ishl(wide, b))
-            }
-            Op::SextB | Op::SextH => {
-                let low = self.builder.ins().ireduce(if insn.op == Op::SextB { I8 } else { I16 }, a);
-                Some(self.builder.ins().sextend(I64, low))
-            }
-            Op::ZextH => Some(self.builder.ins().band_imm_u(a, 0xffff)),
-            Op::Bext | Op::Bexti => {
-                let low = self.builder.ins().ushr(a, b);
-                Some(self.builder.ins().band_imm_s(low, 1))
-            }
-            Op::Bclr | Op::Bclri | Op::Binv | Op::Binvi | Op::Bset | Op::Bseti => {
-                let one = self.constant(1);
-                let bit = self.builder.ins().ishl(one, b);
-                let ins = self.builder.ins();
-                Some(match insn.op {
-                    Op::Bclr | Op::Bclri => ins.band_not(a, bit),
-                    Op::Binv | Op::Binvi => ins.bxor(a, bit),
-                    _ => ins.bor(a, bit),
-                })
-            }
-            _ => None,
-        }
-    }
-
-    /// A quotient or remainder, with what RISC-V defines where the host traps (unprivileged specification, M extension): by
-    /// zero the quotient is all ones and the remainder the dividend; the overflow wraps.
-    fn divide(&mut self, a: Value, b: Value, width: Type, signed: bool, remainder: bool) -> Value {
-        let by_zero = self.builder.ins().icmp_imm_s(IntCC::Equal, b, 0);
-        let one = self.builder.ins().iconst(width, 1);
-        let mut divisor = self.builder.ins().select(by_zero, one, b);
-        if signed {
-            let least = self
-                .builder
-                .ins()
-                .iconst(width, if width == I32 { i64::from(i32::MIN) & 0xffff_ffff } else { i64::MIN });
-            let is_least = self.builder.ins().icmp(IntCC::Equal, a, least);
-            let by_minus_one = self.builder.ins().icmp_imm_s(IntCC::Equal, b, -1);
-            let overflows = self.builder.ins().band(is_least, by_minus_one);
-            divisor = self.builder.ins().select(overflows, one, divisor);
-        }
-        let ins = self.builder.ins();
-        let result = match (signed, remainder) {
-            (true, false) => ins.sdiv(a, divisor),
-            (false, false) => ins.udiv(a, divisor),
-            (true, true) => ins.srem(a, divisor),
-            (false, true) => ins.urem(a, divisor),
-        };
-        let of_zero = if remainder {
-            a
-        } else {
-            let zero = self.builder.ins().iconst(width, 0);
-            self.builder.ins().bnot(zero)
-        };
-        self.builder.ins().select(by_zero, of_zero, result)
     }
 
     fn condition(&mut self, insn: &Insn) -> Option<Value> {

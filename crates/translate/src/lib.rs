@@ -19,6 +19,7 @@
 //! is bounded by [`MOST_CODE`].
 
 mod emit;
+mod notes;
 mod reporter;
 mod state;
 
@@ -28,8 +29,8 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
-use state::{Probe, State};
-use tollgate_riscv::tier::{Exit, Passed, Quiet, Region, Registers, Translator};
+use state::{Cursors, Probe, State};
+use tollgate_riscv::tier::{Exit, Observed, Passed, ROOM, Region, Registers, Translator};
 
 /// Bytes of host code after which no more is translated, until all of it is dropped.
 pub const MOST_CODE: usize = 32 << 20;
@@ -137,9 +138,10 @@ impl Translator for Translations {
         Some(number)
     }
 
-    fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
+    fn run(&mut self, number: u16, mut registers: Registers<'_>) -> Option<Exit> {
         let (caller, &code) = (self.caller?, self.codes.get(usize::from(number))?);
-        let observed = registers.observed.as_ref();
+        let [fetches, data] = Probe::of(registers.observed.as_ref());
+        let tells = matches!(registers.observed, Some(Observed::Runs { .. }));
         let mut state = State {
             x: registers.x.as_mut_ptr(),
             f: registers.f.as_mut_ptr(),
@@ -153,21 +155,28 @@ impl Translator for Translations {
             codes: self.codes.as_ptr(),
             count: self.codes.len() as u64,
             retired: registers.retired,
+            soon: if tells { registers.limit.min(registers.retired + ROOM) } else { registers.limit },
             limit: registers.limit,
             pc: 0,
             interpret: 0,
-            fetches: observed.map_or_else(|| Probe::new(Quiet::default()), Probe::of_fetches),
-            data: observed.map_or_else(|| Probe::new(Quiet::default()), Probe::of_data),
+            fetches,
+            data,
             passed: Passed::default(),
+            cursors: Cursors::new(registers.observed.as_mut(), registers.ram_base),
             observed: registers.observed,
         };
         // Each pointer is valid for its whole array while `registers` is borrowed. Translations index registers by
         // constants below 32, tables by less than their length, codes by less than `count`, and RAM by less than `ram_bytes`.
+        // They write to each part of a log no more entries than instructions retire. No run is longer than what is behind `ROOM` in a
+        // log, and each begins with a look whether `soon` is exceeded.
         caller(&raw mut state, code);
         *registers.fflags = state.fflags as u8;
-        if let Some(observed) = state.observed {
-            let instructions = state.retired - registers.retired;
-            observed.counter.count(&Passed { instructions, ..state.passed });
+        match &mut state.observed {
+            Some(Observed::Counter { counter, .. }) => {
+                let instructions = state.retired - registers.retired;
+                counter.count(&Passed { instructions, ..state.passed });
+            }
+            _ => state.tell(),
         }
         Some(Exit { pc: state.pc, retired: state.retired, interpret: state.interpret != 0 })
     }

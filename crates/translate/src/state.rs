@@ -1,7 +1,7 @@
 //! The layout that translated code and its caller share.
 
-use tollgate_riscv::tier::{self, Kind, Observed, Passed, Quiet, Reported, Start, TlbEntry};
-use tollgate_riscv::{INSTRUCTIONS, Op};
+use tollgate_riscv::tier::{self, Kind, LOG, Log, Observed, Passed, Quiet, ROOM, Reported, Start, TlbEntry};
+use tollgate_riscv::{INSTRUCTIONS, Op, Pass, Touch};
 
 /// What a translation shares with its caller.
 #[repr(C)]
@@ -19,15 +19,85 @@ pub(crate) struct State<'a> {
     pub(crate) codes: *const *const u8,
     pub(crate) count: u64,
     pub(crate) retired: u64,
+    /// When to look whether there is more to do than to go on.
+    pub(crate) soon: u64,
     pub(crate) limit: u64,
     pub(crate) pc: u64,
     pub(crate) interpret: u64,
-    /// Which accesses are quiet to the observer, and what retired that it was not told of.
+    /// Which accesses are quiet to the observer, and what retired that was not reported to it.
     pub(crate) fetches: Probe,
     pub(crate) data: Probe,
     pub(crate) passed: Passed,
+    pub(crate) cursors: Cursors,
     /// Not for translations.
     pub(crate) observed: Option<Observed<'a>>,
+}
+
+/// Where translations write next to a [`Log`].
+#[repr(C)]
+pub(crate) struct Cursors {
+    pub(crate) passes: *mut Pass,
+    pub(crate) accesses: *mut Touch,
+    pub(crate) operands: *mut [u64; 2],
+    /// Twice the physical address of RAM.
+    pub(crate) twice_ram: u64,
+}
+
+impl Cursors {
+    /// Those of an empty log, if the observer has one.
+    pub(crate) fn new(observed: Option<&mut Observed<'_>>, ram_base: u64) -> Self {
+        let null = std::ptr::null_mut();
+        let mut cursors =
+            Cursors { passes: null, accesses: null.cast(), operands: null.cast(), twice_ram: ram_base << 1 };
+        if let Some(Observed::Runs { log, .. }) = observed {
+            cursors.reset(log);
+        }
+        cursors
+    }
+
+    /// To the begin of a log.
+    fn reset(&mut self, log: &mut Log<'_>) {
+        self.passes = log.passes.as_mut_ptr();
+        self.accesses = log.accesses.as_mut_ptr();
+        self.operands = log.operands.as_mut_ptr();
+    }
+
+    /// Notes in a log, which was empty, how much has been written to it.
+    fn note(&self, log: &mut Log<'_>) {
+        let entries = |now: usize, first: usize| (now.wrapping_sub(first) / size_of::<Pass>()).min(LOG);
+        log.noted = entries(self.passes as usize, log.passes.as_ptr() as usize);
+        log.accessed = entries(self.accesses as usize, log.accesses.as_ptr() as usize);
+        log.operated = entries(self.operands as usize, log.operands.as_ptr() as usize);
+    }
+}
+
+impl State<'_> {
+    /// Tells an observer of runs what has retired, and empties the log.
+    pub(crate) fn tell(&mut self) {
+        let Some(Observed::Runs { log, tell }) = &mut self.observed else { return };
+        self.cursors.note(log);
+        if log.noted > 0 {
+            tell(log, self.retired);
+        }
+        self.cursors.reset(log);
+        self.soon = self.limit.min(self.retired + ROOM);
+    }
+
+    /// Reports an access to an observer that counts.
+    fn report(&mut self, what: u64, va: u64, pa: u64) {
+        let Some(Observed::Counter { counter, privilege }) = &mut self.observed else { return };
+        let kind = match what >> 8 {
+            0 => Kind::Fetch,
+            1 => Kind::Load,
+            _ => Kind::Store,
+        };
+        counter.report(&Reported { kind, va, pa, size: what as u8, privilege: *privilege });
+        // (A load or store does not change which fetches are quiet.)
+        if kind == Kind::Fetch {
+            self.fetches = Probe::new(counter.quiet_fetches(*privilege));
+        }
+        self.data = Probe::new(counter.quiet_data(*privilege));
+    }
 }
 
 /// A [`Quiet`] for translations.
@@ -53,32 +123,23 @@ impl Probe {
         Probe { lines: lines.as_ptr(), last: (1 << lines.len().ilog2()) - 1, page_mask, page }
     }
 
-    /// What is quiet of fetches.
-    pub(crate) fn of_fetches(observed: &Observed<'_>) -> Self {
-        Self::new(observed.counter.quiet_fetches(observed.privilege))
-    }
-
-    /// What is quiet of data.
-    pub(crate) fn of_data(observed: &Observed<'_>) -> Self {
-        Self::new(observed.counter.quiet_data(observed.privilege))
+    /// What is quiet of fetches and of data.
+    pub(crate) fn of(observed: Option<&Observed<'_>>) -> [Self; 2] {
+        match observed {
+            Some(Observed::Counter { counter, privilege }) => {
+                [counter.quiet_fetches(*privilege), counter.quiet_data(*privilege)].map(Probe::new)
+            }
+            _ => [Quiet::default(); 2].map(Probe::new),
+        }
     }
 }
 
-/// Reports an access to the observer; `what` is of [`report_code`].
+/// What there is for the observer: an access, of which `what` is [`report_code`], or the log of one that receives runs.
 pub(crate) extern "C" fn report(state: &mut State<'_>, what: u64, va: u64, pa: u64) {
-    let Some(observed) = &mut state.observed else { return };
-    let kind = match what >> 8 {
-        0 => Kind::Fetch,
-        1 => Kind::Load,
-        _ => Kind::Store,
-    };
-    let privilege = observed.privilege;
-    observed.counter.report(&Reported { kind, va, pa, size: what as u8, privilege });
-    // (A load or store does not change which fetches are quiet.)
-    if kind == Kind::Fetch {
-        state.fetches = Probe::of_fetches(observed);
+    match state.observed {
+        Some(Observed::Counter { .. }) => state.report(what, va, pa),
+        _ => state.tell(),
     }
-    state.data = Probe::of_data(observed);
 }
 
 /// What [`report`] receives of an access.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
-use tollgate_riscv::tier::{Exit, Region, Registers, STARTS, Start, Translator};
+use tollgate_riscv::tier::{Exit, Region, Registers, Reports, Run, STARTS, Start, Translator};
 use tollgate_riscv::{
     Class, Config, Format, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, Op, Operands, Row, Stop,
 };
@@ -42,7 +42,7 @@ struct Counted(Translations, Rc<RefCell<Seen>>);
 impl Translator for Counted {
     fn translate(&mut self, region: &Region) -> Option<u16> {
         let number = self.0.translate(region)?;
-        let ops = region.insns.iter().map(|insn| insn.insn.op).collect();
+        let ops = region.insns().map(|insn| insn.insn.op).collect();
         let mut seen = self.1.borrow_mut();
         assert_eq!(seen.regions.len(), usize::from(number));
         seen.regions.push(ops);
@@ -547,7 +547,8 @@ fn straight(entry: u64, asm: &Asm) -> Region {
         tollgate_riscv::BlockInsn { pc: entry + place as u64 * 4, insn, word, page: 1 }
     };
     let insns = asm.0.chunks(4).enumerate().map(insn).collect();
-    Region { entry, insns, target_mask: 1, rounding: None, misaligned: false, ram_base: BASE, sight: None }
+    let (runs, reports) = (vec![Run { place: 0, insns }], Reports::Nothing);
+    Region { entry, runs, target_mask: 1, rounding: None, misaligned: false, ram_base: BASE, reports }
 }
 
 #[test]
@@ -577,6 +578,7 @@ fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit(
             f: &mut [0; 256],
             fflags: &mut 0,
             ram: &mut [0; 8],
+            ram_base: BASE,
             loads: &table,
             stores: &table,
             starts: &starts,
@@ -617,6 +619,7 @@ fn misaligned_accesses_are_done_in_one_page_where_the_machine_does_them() {
                 f: &mut [0; 256],
                 fflags: &mut 0,
                 ram: &mut ram,
+                ram_base: BASE,
                 loads: &table,
                 stores: &table,
                 starts: &starts,
@@ -664,6 +667,7 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
                 f: &mut [0; 256],
                 fflags: &mut 0,
                 ram: &mut ram,
+                ram_base: BASE,
                 loads: &table,
                 stores: &table,
                 starts: &starts,

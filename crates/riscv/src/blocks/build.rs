@@ -2,10 +2,11 @@
 
 use crate::bus::Bus;
 use crate::decode::Decoder;
-use crate::engine::{ARENA, Arena, Code, LONGEST_BLOCK, Meta, MicroOp, fold};
+use crate::engine::{ARENA, Arena, Code, Meta, MicroOp, fold};
 use crate::fp::Rounding;
 use crate::insn::{Class, Insn, Op};
 use crate::jump::Jump;
+use crate::log::LONGEST_BLOCK;
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::tier;
@@ -83,8 +84,8 @@ pub(super) fn decode_in_page(bus: &Bus, decoder: &Decoder, page: u64, pc: u64) -
 }
 
 impl Machine {
-    /// Builds the block at `pc`, whose page is at the physical address `page`; yields its first op.
-    pub(super) fn build_block(&mut self, pc: u64, page: u64, fp: u8) -> u16 {
+    /// Builds the block at `pc`, whose page is at the physical address `page`; yields where it begins and ends.
+    pub(super) fn build_block(&mut self, pc: u64, page: u64, fp: u8) -> (u16, u16) {
         if self.engine.used + LONGEST_BLOCK as usize + 2 > ARENA {
             // The arena is full. Contexts keep their TLBs, and translations stay, but every jump entry and link is void.
             let contexts = self.engine.contexts;
@@ -194,6 +195,6 @@ impl Machine {
             pc = next;
         }
         self.engine.used = b.place;
-        start as u16
+        (start as u16, b.place as u16)
     }
 }

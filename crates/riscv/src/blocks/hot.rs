@@ -1,6 +1,6 @@
 //! Which code is hot, and what a translator receives of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::build::decode_in_page;
 use crate::insn::Class;
@@ -8,12 +8,12 @@ use crate::jump::{Jump, jump_index};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::BlockInsn;
-use crate::tier::{LARGEST_REGION, Region, Sight, Tier, Translator};
+use crate::tier::{LARGEST_REGION, Region, Reports, Run, Tier, Translator};
 
 impl Machine {
     /// Sets the translator for hot code, with the instructions from one sample to the next
-    /// ([`SAMPLE`](crate::tier::SAMPLE) is a good number). Results are the same with and without. Of the observers of
-    /// instructions or accesses, only a [`Counter`](crate::tier::Counter) does with them.
+    /// ([`SAMPLE`](crate::tier::SAMPLE) is a good number). Results are the same with and without. Observers of single
+    /// instructions or accesses do without, unless they are a [`Counter`](crate::tier::Counter).
     pub fn set_translator(&mut self, translator: Box<dyn Translator>, every: u64) {
         self.engine.flush_blocks();
         self.engine.tier = Some(Tier::new(translator, every));
@@ -27,8 +27,8 @@ impl Machine {
         let key = (meta.pc, page | u64::from(fp));
         let Some(mut tier) = self.engine.tier.take() else { return };
         let is_translated = page != 0 && {
-            let sight = tier.sight;
-            tier.sample(key, now, || self.region(meta.pc, page, fp, sight))
+            let reports = tier.reports;
+            tier.sample(key, now, || self.region(meta.pc, page, fp, reports))
         };
         self.engine.tier = Some(tier);
         if let (true, Some(arena)) = (is_translated, &mut self.engine.arena) {
@@ -40,11 +40,62 @@ impl Machine {
 
     /// The code that an instruction leads to in its page, as far as it is RV64's and was executed before: the targets of jumps
     /// are blocks by then.
-    fn region(&self, entry: u64, page: u64, fp: u8, sight: Option<Sight>) -> Option<Region> {
+    fn region(&self, entry: u64, page: u64, fp: u8, reports: Reports) -> Option<Region> {
         if !self.hart.isa.is_rv64() {
             return None;
         }
-        let mut insns: HashMap<u64, BlockInsn> = HashMap::new();
+        let runs = match reports {
+            Reports::Runs { .. } => self.blocks_from(entry, page, fp),
+            _ => straight(&self.code_from(entry, page, fp), entry),
+        };
+        // Observers are not prepared for accesses to two lines.
+        let misaligned = self.does_misaligned() && reports == Reports::Nothing;
+        let (rounding, ram_base) = ((fp != 0).then_some(fp & 7), self.bus.ram_base);
+        Some(Region {
+            entry,
+            runs,
+            target_mask: self.hart.target_mask(),
+            rounding,
+            misaligned,
+            ram_base,
+            reports,
+        })
+    }
+
+    /// The blocks that the one at `entry` leads to, itself first.
+    fn blocks_from(&self, entry: u64, page: u64, fp: u8) -> Vec<Run> {
+        let Some(arena) = &self.engine.arena else { return Vec::new() };
+        let (mut runs, mut seen, mut open) = (Vec::new(), HashSet::new(), vec![entry]);
+        let mut room = LARGEST_REGION;
+        while let Some(pc) = open.pop() {
+            let Some(&(start, end)) = self.engine.blocks.get(&(pc, page | u64::from(fp))) else { continue };
+            let places = arena.meta.get(usize::from(start)..usize::from(end)).unwrap_or_default();
+            // (Where a block goes on without a jump is noted in it as no instruction of a page.)
+            let insns: Vec<BlockInsn> = places.iter().copied().filter(|insn| insn.page != 0).collect();
+            if insns.is_empty() || insns.len() > room || !seen.insert(pc) {
+                continue;
+            }
+            room -= insns.len();
+            for BlockInsn { pc, insn, .. } in &insns {
+                match insn.row().class {
+                    Class::Branch => open.push(pc.wrapping_add(insn.imm as u64)),
+                    Class::Jump if insn.rd != 0 => open.push(pc.wrapping_add(u64::from(insn.len))),
+                    _ => {}
+                }
+            }
+            if let Some(BlockInsn { pc, insn, .. }) = insns.last() {
+                let is_jump = insn.row().class == Class::Jump;
+                let on = if is_jump { insn.imm as u64 } else { u64::from(insn.len) };
+                open.push(pc.wrapping_add(on));
+            }
+            runs.push(Run { place: start, insns });
+        }
+        runs
+    }
+
+    /// The instructions that the one at `entry` leads to, by their addresses.
+    fn code_from(&self, entry: u64, page: u64, fp: u8) -> BTreeMap<u64, BlockInsn> {
+        let mut insns = BTreeMap::new();
         let mut open = vec![entry];
         let target_mask = self.hart.target_mask();
         while let Some(pc) = open.pop() {
@@ -76,11 +127,35 @@ impl Machine {
                 _ => {}
             }
         }
-        let mut insns: Vec<BlockInsn> = insns.into_values().collect();
-        insns.sort_unstable_by_key(|insn| insn.pc);
-        let (rounding, ram_base) = ((fp != 0).then_some(fp & 7), self.bus.ram_base);
-        // Counters are not prepared for accesses to two lines.
-        let misaligned = self.does_misaligned() && sight.is_none();
-        Some(Region { entry, insns, target_mask, rounding, misaligned, ram_base, sight })
+        insns
     }
+}
+
+/// Instructions as runs without a jump, none of which another one goes into the middle of.
+fn straight(insns: &BTreeMap<u64, BlockInsn>, entry: u64) -> Vec<Run> {
+    let mut leaders = BTreeSet::from([entry]);
+    for BlockInsn { pc, insn, .. } in insns.values() {
+        let next = pc.wrapping_add(u64::from(insn.len));
+        let target = pc.wrapping_add(insn.imm as u64);
+        match insn.row().class {
+            Class::Branch => leaders.extend([target, next]),
+            Class::Jump if insn.rd == 0 => leaders.extend([target]),
+            Class::Jump => leaders.extend([target, next]),
+            _ => {}
+        }
+    }
+    let run = |&leader: &u64| {
+        let mut insns_of = Vec::new();
+        let mut at = leader;
+        while let Some(here) = insns.get(&at) {
+            insns_of.push(*here);
+            at = at.wrapping_add(u64::from(here.insn.len));
+            let jumps = matches!(here.insn.row().class, Class::Branch | Class::Jump | Class::JumpReg);
+            if jumps || leaders.contains(&at) {
+                break;
+            }
+        }
+        (!insns_of.is_empty()).then_some(Run { place: 0, insns: insns_of })
+    };
+    leaders.iter().filter_map(run).collect()
 }

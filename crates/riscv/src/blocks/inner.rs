@@ -7,10 +7,11 @@
 //! leaves the loop with a [`Leave`], by `?`.
 
 use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
-use crate::engine::{ARENA, Code, LOG, LOG_FULL, Meta, MicroOp, NO_TAG, called, tlb_index};
+use crate::engine::{ARENA, Code, Meta, MicroOp, NO_TAG, called, tlb_index};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
 use crate::insn::Op;
 use crate::jump::{JUMP_ENTRIES, Jump, jump_index};
+use crate::log::{LOG, Log, ROOM};
 use crate::mmu::PAGE;
 use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch};
 use crate::privilege::Privilege;
@@ -40,21 +41,6 @@ pub(super) enum Leave {
 pub(super) struct Entry {
     pub(super) op: u16,
     pub(super) place: u16,
-}
-
-/// What was not reported to an observer of blocks yet.
-pub(super) struct Log<'a> {
-    pub(super) passes: &'a mut [Pass; LOG],
-    pub(super) accesses: &'a mut [Touch; LOG],
-    pub(super) operands: &'a mut [[u64; 2]; LOG],
-    /// Of each of them, how many.
-    pub(super) noted: usize,
-    pub(super) accessed: usize,
-    pub(super) operated: usize,
-    /// Whether the observer wants operands.
-    pub(super) notes_operands: bool,
-    /// Instructions retired before the first of them.
-    pub(super) base: u64,
 }
 
 /// What the inner loop works on, and where it is.
@@ -89,6 +75,10 @@ pub(super) struct Inner<'a, O> {
     /// The place of the first instruction that is not in `n` and that was not reported to the observer.
     pub(super) from: usize,
     pub(super) log: Log<'a>,
+    /// Whether the observer wants operands.
+    pub(super) notes_operands: bool,
+    /// Instructions retired before the first of the log's.
+    pub(super) base: u64,
     pub(super) obs: &'a mut O,
 }
 
@@ -101,7 +91,7 @@ fn place(op: &MicroOp) -> usize {
 /// When to check: at the limit, or when the log of an observer of blocks may be full.
 #[inline(always)]
 pub(super) fn soon<O: Observer>(n: u64, limit: u64) -> u64 {
-    if O::BLOCKS { limit.min(n + LOG_FULL) } else { limit }
+    if O::BLOCKS { limit.min(n + ROOM) } else { limit }
 }
 
 /// Reports the recorded instructions to an observer of blocks. (Outside the inner loop, so that it does not have to
@@ -414,7 +404,7 @@ impl<O: Observer> Inner<'_, O> {
             }
             self.tell();
             (self.log.noted, self.log.accessed, self.log.operated) = (0, 0, 0);
-            self.log.base = self.retired.wrapping_add(self.n);
+            self.base = self.retired.wrapping_add(self.n);
             self.soon = soon::<O>(self.n, self.limit);
         }
         Ok(())
@@ -441,7 +431,7 @@ impl<O: Observer> Inner<'_, O> {
 
     #[inline(always)]
     fn note_operands(&mut self, by_operands: bool, operands: [u64; 2]) {
-        if by_operands && self.log.notes_operands {
+        if by_operands && self.notes_operands {
             self.log.operands[self.log.operated % LOG] = operands;
             self.log.operated += 1;
         }
@@ -493,7 +483,7 @@ impl<O: Observer> Inner<'_, O> {
                 epoch: self.epoch,
                 privilege: self.privilege,
                 rv32: self.rv32,
-                retired: self.log.base,
+                retired: self.base,
             };
             tell(self.obs, &several);
         }

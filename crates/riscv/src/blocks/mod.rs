@@ -48,12 +48,12 @@ impl Machine {
         found.mark(&mut self.bus);
         let key = (pc, page | u64::from(context.fp));
         let start = match self.engine.blocks.get(&key) {
-            Some(&start) => start,
+            Some(&(start, _)) => start,
             None => {
-                let start = self.build_block(pc, page, context.fp);
+                let block = self.build_block(pc, page, context.fp);
                 self.note_code(page);
-                self.engine.blocks.insert(key, start);
-                start
+                self.engine.blocks.insert(key, block);
+                block.0
             }
         };
         let is_translated = self.engine.tier.as_mut().is_some_and(|tier| tier.enter(key, id, &self.bus));

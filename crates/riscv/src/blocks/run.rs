@@ -1,12 +1,25 @@
 //! Running superblocks.
 
-use super::inner::{Entry, Inner, Leave, Log, soon};
-use crate::engine::{CONTEXTS, Context, LONGEST_BLOCK, MicroOp, Pause};
+use super::inner::{Entry, Inner, Leave, soon};
+use crate::engine::{Arena, CONTEXTS, Context, MicroOp, Pause};
 use crate::jump::jump_index;
+use crate::log::{LONGEST_BLOCK, Log};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::{Observer, Pass, Retired, Several};
-use crate::tier::{Exit, LARGEST_REGION, Observed, Registers};
+use crate::tier::{Exit, LARGEST_REGION, Observed, Registers, Reports};
+
+/// What an observer receives of translated code; `None` if it needs the interpreter.
+fn reports<O: Observer>(obs: &mut O) -> Option<Reports> {
+    if let Some(counter) = obs.counter() {
+        return Some(Reports::Counts(counter.sight()));
+    }
+    match (O::RETIRE, O::BLOCKS, O::MEMORY) {
+        (false, true, accesses) => Some(Reports::Runs { accesses, operands: obs.operands() }),
+        (false, false, false) => Some(Reports::Nothing),
+        _ => None,
+    }
+}
 
 impl Machine {
     /// Runs blocks until about `horizon` instructions have retired, or one comes that blocks cannot do. Never
@@ -18,13 +31,11 @@ impl Machine {
             self.engine.precise = precise;
         }
         let limit = horizon.saturating_sub(LONGEST_BLOCK);
-        // Other observers of instructions and accesses need the interpreter.
-        let observed = O::RETIRE || O::BLOCKS || O::MEMORY;
-        let sight = obs.counter().map(|counter| counter.sight());
-        let translates = (!observed || sight.is_some()) && self.engine.tier.is_some();
-        if let Some(tier) = self.engine.tier.as_mut().filter(|_| translates) {
-            tier.show(sight);
+        let reports = reports(obs);
+        if let (Some(tier), Some(reports)) = (&mut self.engine.tier, reports) {
+            tier.translate_for(reports);
         }
+        let translates = reports.is_some() && self.engine.tier.is_some();
         let translated_limit = horizon.checked_sub(LARGEST_REGION as u64).filter(|_| translates);
         // Whether the instruction at `pc` is the interpreter's.
         let mut interpret = false;
@@ -128,20 +139,47 @@ impl Machine {
         limit: u64,
         obs: &mut O,
     ) -> Option<Exit> {
-        let (tier, arena) = (self.engine.tier.as_mut()?, self.engine.arena.as_ref()?);
+        let (tier, arena) = (self.engine.tier.as_mut()?, self.engine.arena.as_mut()?);
         let privilege = self.hart.privilege;
-        tier.run(pc, id, |starts| Registers {
+        let number = tier.at(pc, id)?;
+        let Arena { meta, loads, stores, passes, accesses, operands, .. } = &mut **arena;
+        let mut tell;
+        let observed = match tier.reports {
+            Reports::Nothing => None,
+            Reports::Counts(_) => obs.counter().map(|counter| Observed::Counter { counter, privilege }),
+            Reports::Runs { .. } => {
+                let (epoch, before) = (self.engine.drops, self.hart.retired);
+                let mut retired = before.wrapping_add(count);
+                tell = move |log: &Log<'_>, count| {
+                    obs.several(&Several {
+                        passes: &log.passes[..log.noted],
+                        accesses: &log.accesses[..log.accessed],
+                        operands: &log.operands[..log.operated],
+                        insns: meta,
+                        epoch,
+                        privilege,
+                        rv32: false,
+                        retired,
+                    });
+                    retired = before.wrapping_add(count);
+                };
+                let log = Log { passes, accesses, operands, noted: 0, accessed: 0, operated: 0 };
+                Some(Observed::Runs { log, tell: &mut tell })
+            }
+        };
+        tier.run(number, |starts| Registers {
             x: &mut self.hart.x,
             f: &mut self.hart.f,
             fflags: &mut self.hart.fflags,
             ram: &mut self.bus.ram,
-            loads: &arena.loads[slot],
-            stores: &arena.stores[slot],
+            ram_base: self.bus.ram_base,
+            loads: &loads[slot],
+            stores: &stores[slot],
             starts,
             context: id,
             retired: count,
             limit,
-            observed: obs.counter().map(|counter| Observed { counter, privilege }),
+            observed,
         })
     }
 
@@ -244,9 +282,9 @@ impl Machine {
                 noted: 0,
                 accessed: 0,
                 operated: 0,
-                notes_operands: O::BLOCKS && obs.operands(),
-                base: self.hart.retired.wrapping_add(*count),
             },
+            notes_operands: O::BLOCKS && obs.operands(),
+            base: self.hart.retired.wrapping_add(*count),
             obs,
         };
         inner.run(count)

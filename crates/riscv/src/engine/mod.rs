@@ -9,14 +9,12 @@ use crate::fold::Map;
 use crate::hart::{Hart, status};
 use crate::insn::Insn;
 use crate::jump::{JUMP_ENTRIES, Jump, boxed};
+use crate::log::LOG;
 use crate::map::RAM_BASE;
 use crate::mmu::PAGE;
 use crate::observer::{BlockInsn, Pass, Touch};
 use crate::privilege::Privilege;
 use crate::tier::{TLB_ENTRIES, Tier, Tlb, TlbEntry};
-
-/// The most instructions that one pass through a block can retire.
-pub(crate) const LONGEST_BLOCK: u64 = 96;
 
 /// Ops in the arena. A `u16` can name each, so that no access needs a bounds check.
 pub(crate) const ARENA: usize = 1 << 16;
@@ -81,12 +79,6 @@ pub(crate) struct Arena {
     pub(crate) operands: Box<[[u64; 2]; LOG]>,
 }
 
-/// Runs of instructions, and accesses, that are recorded before they are reported to an observer of blocks: as many
-/// as fit in a processor's first-level cache beside what the guest needs.
-pub(crate) const LOG: usize = 256;
-/// At most this many instructions are recorded until the next jump.
-pub(crate) const LOG_FULL: u64 = LOG as u64 - LONGEST_BLOCK;
-
 impl Arena {
     pub(crate) fn new() -> Self {
         Arena {
@@ -143,8 +135,8 @@ pub(crate) struct Engine {
     pub(crate) arena: Option<Box<Arena>>,
     /// Where the next block goes; 0 stays unused.
     pub(crate) used: usize,
-    /// Blocks by virtual address, and physical page with floating-point state.
-    pub(crate) blocks: Map<(u64, u64), u16>,
+    /// Where blocks begin and end, by virtual address, and physical page with floating-point state.
+    pub(crate) blocks: Map<(u64, u64), (u16, u16)>,
     pub(crate) contexts: [Option<(Context, u32)>; CONTEXTS],
     pub(crate) next_context: u32,
     pub(crate) victim: usize,
@@ -193,6 +185,9 @@ impl Engine {
         self.used = 1;
         self.drops += 1;
         self.blocks.clear();
+        if let Some(tier) = &mut self.tier {
+            tier.move_places();
+        }
         if let Some(arena) = &mut self.arena {
             arena.links.fill(0);
         }

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 use tollgate_riscv::BlockInsn;
-use tollgate_riscv::tier::{Kind, Passed, View};
+use tollgate_riscv::tier::{Kind, Passed, Reports, View};
 
 use super::Emitter;
 use crate::state::{Probe, State, report_code};
@@ -23,7 +23,7 @@ impl Emitter<'_> {
 
     /// The instruction retires: its fetch is counted, and reported if it is not quiet.
     pub(super) fn fetched(&mut self, BlockInsn { pc, insn, page, .. }: &BlockInsn) {
-        let Some(sight) = self.sight else { return };
+        let Reports::Counts(sight) = self.reports else { return };
         if sight.bytes {
             self.counts.add(offset_of!(Passed, fetched_bytes), insn.len.into());
         }
@@ -58,7 +58,7 @@ impl Emitter<'_> {
 
     /// An access of the instruction that retires is counted, and reported if it is not quiet; `place` is its index of RAM.
     pub(super) fn accessed(&mut self, kind: Kind, size: u64, va: Value, place: Value) {
-        let Some(sight) = self.sight else { return };
+        let Reports::Counts(sight) = self.reports else { return self.note_access(kind, va, place) };
         let is_store = kind == Kind::Store;
         let [count, bytes] = match is_store {
             true => [offset_of!(Passed, stores), offset_of!(Passed, stored_bytes)],
