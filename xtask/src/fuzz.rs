@@ -10,12 +10,13 @@ use std::time::SystemTime;
 use tollgate_testkit::workspace;
 
 /// The tests that run for a given time: crate and test.
-const TIMED: [(&str, &str); 8] = [
+const TIMED: [(&str, &str); 9] = [
     ("riscv", "qemu"),
     ("riscv", "engines"),
     ("riscv", "hostile"),
     ("translate", "equal"),
     ("translate", "counting"),
+    ("translate", "runs"),
     ("microvm", "table"),
     ("report", "html_hostile"),
     ("report", "any_run"),
@@ -65,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_time_is_divided_among_the_timed_tests() {
-        let command = command(Path::new("/"), 200, 7);
+        let command = command(Path::new("/"), 225, 7);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
         assert_eq!(seconds.and_then(|(_, value)| value), Some("25".as_ref()));
     }
