@@ -205,7 +205,6 @@ fn forgetful(queue: u32) -> Core {
         [memory]
         latency = 12
         fetch-fill = 2
-        line-words = 2
         write-back-compare = 8"
     );
     Core::from_toml(&core).unwrap()

@@ -62,7 +62,7 @@ impl Block {
     pub(super) fn new(model: &mut Model, dependent: bool, several: &Several, pass: &Pass) -> Self {
         let insns = several.insns(pass);
         let (mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut operated, mut stores, mut meets) = (Vec::new(), 0, Vec::new());
+        let (mut operated, mut stores) = (Vec::new(), 0);
         let mut ways = Ways::default();
         let shift = model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (op, place) in insns.iter().zip(pass.start()..) {
@@ -76,7 +76,6 @@ impl Block {
                 }
             }
             if let Some((size, store)) = op.insn.op.access() {
-                meets.extend(model.line_beside(pa + u64::from(op.insn.len)));
                 memory.push(Place { at: i, size, store, load: (memory.len() as u16 - stores) as u8 });
                 stores += u16::from(store);
             } else if op.insn.op.by_operands() {
@@ -95,16 +94,12 @@ impl Block {
             model.find_end(physical(last) + u64::from(last.insn.len), &mut ways);
         }
         model.found_ways(&jumps, insns.len(), &mut ways);
-        let ahead = insns.last().and_then(|last| {
-            let sequential = physical(last) + u64::from(last.insn.len);
-            model.line_behind(sequential, &last.insn).map(|pa| model.memory.instruction_line(pa))
-        });
         // Blocks do not go from page to page.
         let page = insns.first().map_or(0, |first| several.outside(first.pc));
         let loads = memory.len() as u16 - stores;
         let fits = jumps.len() <= MOST_PREDICTIONS && (loads <= Overlaps::MOST || !model.memory.compares());
         Block {
-            lines: Lines::new(lines, page).with_meets(meets, ahead),
+            lines: Lines::new(lines, page),
             len: insns.len() as u16,
             loads,
             stores,

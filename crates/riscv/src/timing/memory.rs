@@ -299,7 +299,7 @@ impl Memory {
         self.itlb.is_some() && self.translating(privilege)
     }
 
-    /// Touches the lines of a block, if all are there and the one ahead; false, and nothing has changed, if not.
+    /// Touches the lines of a block, if all are there; false, and nothing has changed, if not.
     #[inline(always)]
     pub(super) fn fetch_block(&mut self, lines: &mut Lines, walks: bool) -> bool {
         if self.fetch_is_settled(lines, walks) {
@@ -315,7 +315,7 @@ impl Memory {
             && let Some(cache) = &self.l1i
         {
             let shift = cache.geometry().line_shift();
-            if !lines.all.iter().chain(&lines.ahead).all(|line| cache.contains(line << shift)) {
+            if !lines.all.iter().all(|line| cache.contains(line << shift)) {
                 return false;
             }
             lines.verified = self.fills;
@@ -342,15 +342,6 @@ impl Memory {
         lines.settled = settled;
         self.last_line = lines.last;
         true
-    }
-
-    /// Whether a line that accesses of a block may meet may be missing when the front end comes to it: all are in one page, and do not
-    /// displace each other if the page has room.
-    pub(super) fn may_meet(&self, lines: &Lines) -> bool {
-        let Some(cache) = &self.l1i else { return false };
-        let shape = cache.geometry();
-        let is_small = u64::from(shape.sets()) * u64::from(shape.line()) < 4096;
-        lines.meets.iter().any(|line| is_small || !cache.contains(line << shape.line_shift()))
     }
 
     /// Whether accesses of blocks may be looked up in a translation buffer: in M-mode, those that MPRV translates.
@@ -635,10 +626,6 @@ impl Memory {
 pub(super) struct Lines {
     /// In the order of fetching.
     all: Vec<u64>,
-    /// Those to which the front end may come while an access of the block is under way.
-    meets: Vec<u64>,
-    /// The one of these that is behind all, and must be there, too.
-    ahead: Option<u64>,
     last: u64,
     /// An address in their page.
     page: u64,
@@ -654,20 +641,6 @@ impl Lines {
     /// In the order of fetching; all are in the page of this virtual address.
     pub(super) fn new(all: Vec<u64>, page: u64) -> Self {
         let last = all.last().copied().unwrap_or(NO_LINE);
-        Lines {
-            all,
-            meets: Vec::new(),
-            ahead: None,
-            last,
-            page,
-            verified: u64::MAX,
-            settled: Self::UNSETTLED,
-        }
-    }
-
-    /// The same with the lines that accesses may meet; `ahead` is behind all, where the front end may come to it.
-    pub(super) fn with_meets(self, mut meets: Vec<u64>, ahead: Option<u64>) -> Self {
-        meets.dedup();
-        Lines { ahead: ahead.filter(|line| meets.contains(line)), meets, ..self }
+        Lines { all, last, page, verified: u64::MAX, settled: Self::UNSETTLED }
     }
 }

@@ -37,8 +37,6 @@ pub(super) struct Pipe {
     pub(super) fill: Option<Fill>,
     /// Cycles at its end in which the cache cannot be read.
     pub(super) takes: i64,
-    /// Cycles after which the front end asks again for a line, or 0.
-    pub(super) line_step: i64,
     pub(super) late_miss: bool,
     pub(super) every_writer: bool,
     /// What holds all stages, in a core where they wait together.
@@ -90,7 +88,6 @@ impl Pipe {
             queue: Queue::new(core.branch.fetch_queue),
             fill: None,
             takes: core.memory.fetch_fill.into(),
-            line_step: core.memory.fetch_miss_step.into(),
             late_miss: core.pipeline.late_miss,
             every_writer: core.pipeline.every_writer,
             rigid: core.pipeline.rigid.then(Rigid::default),
@@ -205,6 +202,41 @@ impl Pipe {
             _ => self.write + 1,
         };
         self.set_redirect(at + i64::from(penalty), cause, flush);
+    }
+
+    /// When the next words would be in IF, the one with this number of them.
+    pub(super) fn fetches(&self, words: u32, number: u32) -> i64 {
+        let next = self.queue.as_ref().map_or(self.decode, |queue| queue.next(words));
+        self.redirect.map_or(next, |r| next.max(r.at)) + i64::from(number)
+    }
+
+    /// When the word behind the last one is seen in ID although there was no space to request it, if so.
+    pub(super) fn is_full(&self) -> Option<i64> {
+        let queue = self.queue.as_ref().filter(|queue| self.redirect.is_none() && queue.is_full())?;
+        Some(queue.fetch() + 2)
+    }
+
+    /// The line that is being filled.
+    #[inline(always)]
+    pub(super) fn filling(&self) -> Option<u64> {
+        self.fill.map(|fill| fill.line)
+    }
+
+    /// Whether a fetch then has to wait for a line that is being filled.
+    pub(super) fn fills(&self, line: u64, fetch: i64) -> bool {
+        self.fill.is_some_and(|fill| fill.line == line && fetch + 1 < fill.there)
+    }
+
+    /// When a miss of a word that is in IF then can be sent, if that is before the fetch is redirected behind its `last`
+    /// word: the cache fills one line at a time.
+    pub(super) fn can_fill(&self, fetch: i64, last: i64) -> Option<i64> {
+        let from = self.fill.map_or(fetch + 1, |fill| (fetch + 1).max(fill.there - 1));
+        (from <= last + 1).then_some(from)
+    }
+
+    /// A line is filled that is not waited for.
+    pub(super) fn fill(&mut self, line: u64, from: i64, miss: u32) {
+        self.fill = Some(Fill { line, there: from + i64::from(miss), takes: self.takes });
     }
 
     /// Whether the next access may find the tags taken.
@@ -370,8 +402,8 @@ impl Pipe {
                 refetch += i64::from(cost);
                 let_in!(cause);
             } else if cost > 0 && cause == Cause::IMiss && self.queue.is_some() {
-                let found = costs.line_missed.or(early.map(|at| at + 1)).unwrap_or(fetched);
-                fetched = self.finds_line(fetched, found, found + i64::from(cost));
+                let found = early.map_or(fetched, |at| at + 1);
+                fetched = fetched.max(found + i64::from(cost));
                 let_in!(cause);
             } else if cost > 0 {
                 fetched += i64::from(cost);
@@ -440,9 +472,7 @@ impl Pipe {
                     let_in!(Cause::Structural);
                 }
             }
-            let refused = (costs.refused, Cause::Structural);
-            for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss), refused]
-            {
+            for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss)] {
                 if cost > 0 {
                     replays += i64::from(cost);
                     let_in!(cause);
@@ -477,11 +507,6 @@ impl Pipe {
                 if reads && let Some(more) = self.waiting.load(execute, costs.overlap, costs.behind) {
                     replays += replay + more;
                     let_in!(Cause::LoadUse);
-                }
-                if replays > 0 && costs.crosses {
-                    // Its first half is there, and the second comes a cycle later.
-                    replays += 1;
-                    let_in!(Cause::Structural);
                 }
                 if writes && !costs.device {
                     let execute =

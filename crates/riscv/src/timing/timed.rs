@@ -6,7 +6,6 @@ use super::core::{Core, CoreError};
 use super::csr;
 use super::keys::Kind;
 use super::ledger::{Cause, Causes, Ledger};
-use super::line_port::{Ahead, LinePort};
 use super::memory::{Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage, stalls};
 use super::phases::Phases;
@@ -65,9 +64,6 @@ pub(super) struct Model {
     pub(super) ahead: Option<Beyond>,
     /// Whether there is code that it may run on to.
     pub(super) runs_on: bool,
-    /// The port that the lines of both caches share, and a line that is later because of another one.
-    pub(super) line_port: Option<LinePort>,
-    pub(super) line_ahead: Option<Ahead>,
     pub(super) landings: Landings,
     pub(super) works: Works,
     pub(super) ledger: Ledger,
@@ -100,8 +96,6 @@ impl Model {
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
             beyond: core.branch.wrong_path.then(Beyond::new),
             runs_on: false,
-            line_port: LinePort::new(&core.memory, core.pipeline.replay),
-            line_ahead: None,
             landings: Landings::default(),
             ahead: (core.branch.fetch_queue > 0).then(Beyond::new),
             works: Works::new(),
@@ -201,7 +195,9 @@ impl Model {
             [step.pa, last].iter().any(|&pa| self.memory.instruction_line(pa) == line)
         });
         let mut fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
-        let line_missed = if fetch.miss > 0 { self.line_missed(step, &mut fetch) } else { None };
+        if fetch.miss > 0 && !self.pipe.fresh {
+            fetch.miss += self.core.memory.fetch_miss_in_sequence;
+        }
         let (mut data, mut overlap) = (Waits::default(), 0);
         for access in accesses {
             let waits = self.memory.data(access, step.privilege);
@@ -224,8 +220,6 @@ impl Model {
         let mut costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
-            line_missed,
-            crosses: step.crosses(),
             filling,
             second,
             at_hand,
@@ -240,7 +234,6 @@ impl Model {
             again,
             ..Costs::default()
         };
-        self.share_port(step, &work.shape, &mut costs);
         self.stray_from_load(step, &work.shape, &mut costs);
         if let Some(beyond) = &mut self.beyond {
             beyond.note(step.pa, step.insn);
@@ -317,7 +310,6 @@ impl Model {
                     self.emptied = Some(self.pipe.entered()[0] - 1 + i64::from(s.fence_i));
                 }
                 Op::FenceI => {
-                    self.line_ahead = None;
                     self.memory.flush_instructions();
                     self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
                 }
@@ -443,7 +435,6 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     /// next finds a cold core.
     pub fn make_cold(&mut self) {
         self.model.memory.flush_all();
-        self.model.line_ahead = None;
         self.model.predict.forget(&self.model.core);
         if let Some(board) = &mut self.model.board {
             board.forget();

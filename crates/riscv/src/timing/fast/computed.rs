@@ -57,13 +57,11 @@ impl<const PIPE: bool> Fast<PIPE> {
             let number = self.block(several, &part);
             if self.model.pipe.filling().is_some() {
                 self.plainly(number, several, &part, accesses, operands);
-            } else if self.model.memory.fetch_block(&mut self.blocks[number].lines, walks.0) {
-                let overlaps = self.access_data::<false>(number, several, accesses, walks.1);
-                self.look_up::<false>(number, overlaps, several, &part, operands);
-            } else if self.model.lines_meet(&self.blocks[number].lines) {
-                self.plainly(number, several, &part, accesses, operands);
             } else {
-                let overlaps = self.access_in_order(number, several, &part, accesses);
+                let overlaps = match self.model.memory.fetch_block(&mut self.blocks[number].lines, walks.0) {
+                    true => self.access_data::<false>(number, several, accesses, walks.1),
+                    false => self.access_in_order(number, several, &part, accesses),
+                };
                 self.look_up::<false>(number, overlaps, several, &part, operands);
             }
             start = part.end();
@@ -154,6 +152,9 @@ impl<const PIPE: bool> Fast<PIPE> {
             while let Some(&(at, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0 & !FETCH) == i) {
                 if at & FETCH != 0 {
                     (costs.fetch_walk, costs.fetch_miss) = (waits.walk, waits.miss);
+                    if waits.miss > 0 && !self.model.pipe.fresh {
+                        costs.fetch_miss += self.model.core.memory.fetch_miss_in_sequence;
+                    }
                 } else {
                     (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
                     (costs.execute, costs.soils) = (waits.execute, waits.soils);
@@ -179,7 +180,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             let taken = pass.taken() && place + 1 == pass.end();
             let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
             let shape = self.model.works.of(insn, &self.model.core).shape;
-            costs.crosses = step.crosses();
             self.model.stray_from_load(&step, &shape, &mut costs);
             let passed = self.model.pipe.pass(&shape, &costs);
             for (sum, c) in charges.iter_mut().zip(passed.causes()) {
