@@ -1,0 +1,159 @@
+//! Single translations, run by hand.
+
+#[path = "../../riscv/tests/common/mod.rs"]
+mod common;
+
+use common::Asm;
+use common::random::BASE;
+use tollgate_riscv::Op;
+use tollgate_riscv::tier::{Exit, Region, Registers, Reports, Run, STARTS, Start, Translator};
+use tollgate_translate::Translations;
+
+/// A region of instructions one after another.
+fn straight(entry: u64, asm: &Asm) -> Region {
+    let insn = |(place, word): (usize, &[u8])| {
+        let word = u32::from_le_bytes(word.try_into().unwrap());
+        let insn = tollgate_riscv::Decoder::new("rv64imac".parse().unwrap()).decode(word).unwrap();
+        tollgate_riscv::BlockInsn { pc: entry + place as u64 * 4, insn, word, page: 1 }
+    };
+    let insns = asm.0.chunks(4).enumerate().map(insn).collect();
+    let (runs, reports) = (vec![Run { place: 0, insns }], Reports::Nothing);
+    Region { entry, runs, target_mask: 1, rounding: None, misaligned: false, ram_base: BASE, reports }
+}
+
+#[test]
+fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit() {
+    let mut translations = Translations::new().unwrap();
+    let mut asm = Asm::default();
+    asm.op(Op::Addi, 10, 10, 0, 1);
+    let first = translations.translate(&straight(0x1000, &asm)).unwrap();
+    let second = translations.translate(&straight(0x1004, &asm)).unwrap();
+    let good = Start { pc: 0x1004, context: 3, number: second.into() };
+    let cases = [
+        ("all is right", good, 6, 2),
+        ("the limit is exceeded", good, 5, 1),
+        ("another context", Start { context: 4, ..good }, 6, 1),
+        ("another address", Start { pc: 0x1004 + 2 * STARTS as u64, ..good }, 6, 1),
+        // Whatever the table contains, nothing but a translation is called.
+        ("no translation", Start { number: 2, ..good }, 6, 1),
+        ("no number of one", Start { number: u32::MAX, ..good }, 6, 1),
+    ];
+    for (what, start, limit, expected) in cases {
+        let mut starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
+        starts[(0x1004 >> 1) % STARTS] = start;
+        let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; 256];
+        let mut x = [0; 256];
+        let registers = Registers {
+            x: &mut x,
+            f: &mut [0; 256],
+            fflags: &mut 0,
+            ram: &mut [0; 8],
+            ram_base: BASE,
+            loads: &table,
+            stores: &table,
+            starts: &starts,
+            context: 3,
+            retired: 5,
+            limit,
+            observed: None,
+        };
+        let exit = translations.run(first, registers);
+        let end = Exit { pc: 0x1000 + expected * 4, retired: 5 + expected, interpret: false };
+        assert_eq!((exit, x[10]), (Some(end), expected), "{what}");
+    }
+}
+
+#[test]
+fn misaligned_accesses_are_done_in_one_page_where_the_machine_does_them() {
+    // (unprivileged specification, 2.6: otherwise they trap, which is the interpreter's, as is what is in two pages)
+    let mut asm = Asm::default();
+    asm.op(Op::Sd, 0, 10, 11, 0).op(Op::Lwu, 12, 10, 0, 2);
+    let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
+    // Where the store begins, and how many instructions are done if misaligned accesses are, or else.
+    let cases =
+        [(0, 2, 1), (1, 2, 0), (2, 2, 0), (4, 2, 0), (8, 2, 1), (4087, 2, 0), (4088, 2, 1), (4089, 0, 0)];
+    for misaligned in [true, false] {
+        let mut translations = Translations::new().unwrap();
+        let region = Region { misaligned, ..straight(0x1000, &asm) };
+        let number = translations.translate(&region).unwrap();
+        for (at, done, otherwise) in cases {
+            let expected = if misaligned { done } else { otherwise };
+            let mut x = [0; 256];
+            (x[10], x[11]) = (at, 0x8877_6655_4433_2211);
+            let mut ram = vec![0; 8192];
+            // Page 0 and no other.
+            let mut table = [tollgate_riscv::tier::TlbEntry { tag: 1 << 11, addend: 0 }; 256];
+            table[0].tag = 0;
+            let registers = Registers {
+                x: &mut x,
+                f: &mut [0; 256],
+                fflags: &mut 0,
+                ram: &mut ram,
+                ram_base: BASE,
+                loads: &table,
+                stores: &table,
+                starts: &starts,
+                context: 0,
+                retired: 0,
+                limit: 100,
+                observed: None,
+            };
+            let exit = translations.run(number, registers).unwrap();
+            let end = Exit { pc: 0x1000 + 4 * expected, retired: expected, interpret: expected < 2 };
+            assert_eq!(exit, end, "at {at}, misaligned: {misaligned}");
+            let stored = (1..=8).map(|n| n * 0x11).collect::<Vec<u8>>();
+            let place = at as usize..at as usize + 8;
+            assert_eq!(ram[place] == stored, expected > 0, "at {at}");
+            assert_eq!(x[12], if expected == 2 { 0x6655_4433 } else { 0 }, "at {at}");
+        }
+    }
+}
+
+#[test]
+fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
+    let mut asm = Asm::default();
+    asm.op(Op::Sd, 0, 10, 11, 0).op(Op::Ld, 12, 10, 0, 0);
+    let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
+    let mut translations = Translations::new().unwrap();
+    let number = translations.translate(&straight(0x1000, &asm)).unwrap();
+    for (addend, is_inside) in [
+        (0, true),
+        (4096 - 8, true),
+        (4096 - 7, false),
+        (4096, false),
+        (u64::MAX, false),
+        (u64::MAX - 7, false),
+        (1 << 63, false),
+    ] {
+        let mut x = [0; 256];
+        (x[10], x[11]) = (0, 77);
+        let mut ram = vec![0; 4096];
+        let entry = tollgate_riscv::tier::TlbEntry { tag: 0, addend };
+        let table = [entry; 256];
+        let exit = translations.run(
+            number,
+            Registers {
+                x: &mut x,
+                f: &mut [0; 256],
+                fflags: &mut 0,
+                ram: &mut ram,
+                ram_base: BASE,
+                loads: &table,
+                stores: &table,
+                starts: &starts,
+                context: 0,
+                retired: 5,
+                limit: 100,
+                observed: None,
+            },
+        );
+        let expected = if is_inside {
+            Exit { pc: 0x1008, retired: 7, interpret: false }
+        } else {
+            Exit { pc: 0x1000, retired: 5, interpret: true }
+        };
+        assert_eq!(exit, Some(expected), "{addend:#x}");
+        assert_eq!(ram.iter().any(|&byte| byte != 0), is_inside, "{addend:#x}");
+        assert_eq!(x[12], if is_inside { 77 } else { 0 });
+    }
+}
