@@ -1,7 +1,7 @@
 //! A second tier for hot code: what a translator to host code receives and promises.
 //!
 //! The block engine samples itself: every so many instructions, the block that comes next counts one more. A block that was
-//! met [`HOT`] times is the entry of a [`Region`], which a [`Translator`] may translate. From then on the engine runs the
+//! met [`HOT`] times, or more often for some observers, is the entry of a [`Region`], which a [`Translator`] may translate. From then on the engine runs the
 //! translation when execution arrives at the entry in a context in which it may run.
 //!
 //! A region depends on the bytes of one physical page and its virtual address, like a block. After everything that drops blocks,
@@ -151,8 +151,6 @@ pub struct Registers<'a> {
     pub fflags: &'a mut u8,
     /// RAM.
     pub ram: &'a mut [u8],
-    /// Its physical address.
-    pub ram_base: u64,
     /// Where loads may go.
     pub loads: &'a Tlb,
     /// Where stores may go.

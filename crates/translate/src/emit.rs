@@ -16,7 +16,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{Region, Reports, Run, STARTS, Start};
+use tollgate_riscv::tier::{LOG, ROOM, Region, Reports, Run, STARTS, Start};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
 use crate::notes::{Left, Notes};
@@ -72,7 +72,7 @@ fn variables(insn: &Insn) -> ([u8; 3], u8) {
     }
 }
 
-/// Writes the function of a region; `None` if its entry is not in it. `reporter` is the code of [`reporter`](reporter::reporter).
+/// Writes the function of a region; `None` if its entry is not in it, or a run is longer than a log has room for. `reporter` is the code of [`reporter`](reporter::reporter).
 pub(crate) fn region(
     region: &Region,
     function: &mut Function,
@@ -84,6 +84,11 @@ pub(crate) fn region(
     let first_pc = |run: &Run| run.insns.first().map(|insn| insn.pc);
     let begins: BTreeSet<u64> = region.runs.iter().filter_map(first_pc).collect();
     if !begins.contains(&region.entry) {
+        return None;
+    }
+    // A log has room for so much behind a look whether it is full.
+    let longest = region.runs.iter().map(|run| run.insns.len()).max().unwrap_or(0);
+    if matches!(region.reports, Reports::Runs { .. }) && longest > LOG - ROOM as usize {
         return None;
     }
     function.signature = signature(target);
@@ -252,9 +257,9 @@ impl Emitter<'_> {
         self.set_field(offset_of!(State, pc), pc);
         let out = self.builder.create_block();
         self.builder.set_cold_block(out);
-        let soon = self.field(offset_of!(State, soon));
-        let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, soon);
-        self.on_unless(is_over, out);
+        self.check(retired, |emitter| {
+            emitter.builder.ins().jump(out, &[]);
+        });
         let half = self.builder.ins().ushr_imm_s(pc, 1);
         let place = self.builder.ins().band_imm_s(half, STARTS as i64 - 1);
         let offset = self.builder.ins().ishl_imm_s(place, i64::from(size_of::<Start>().trailing_zeros()));
@@ -404,6 +409,19 @@ impl Emitter<'_> {
         self.go_on(to, to <= from || self.notes_runs());
     }
 
+    /// Leaves if more instructions than the limit have retired. Before that, reports what the log has no more room for.
+    fn check(&mut self, retired: Value, leave: impl FnOnce(&mut Self)) {
+        let soon = self.field(offset_of!(State, soon));
+        let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, soon);
+        let [pausing, on] = self.unless_any(&[is_over]);
+        self.builder.switch_to_block(pausing);
+        if self.notes_runs() {
+            self.tell(retired, on);
+        }
+        leave(self);
+        self.builder.switch_to_block(on);
+    }
+
     /// Goes on at `to`; if it was not further on, checks the limit.
     fn go_on(&mut self, to: u64, checks: bool) {
         let Some(&block) = self.blocks.get(&to) else {
@@ -413,16 +431,10 @@ impl Emitter<'_> {
         self.settle();
         let retired = self.count();
         if checks {
-            let soon = self.field(offset_of!(State, soon));
-            let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, soon);
-            let [pausing, on] = self.unless_any(&[is_over]);
-            self.builder.switch_to_block(pausing);
-            if self.notes_runs() {
-                self.tell(retired, on);
-            }
-            let pc = self.constant(to);
-            self.leave_noted(pc, false);
-            self.builder.switch_to_block(on);
+            self.check(retired, |emitter| {
+                let pc = emitter.constant(to);
+                emitter.leave_noted(pc, false);
+            });
         }
         self.builder.def_var(self.retired, retired);
         self.builder.ins().jump(block, &[]);

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! `emit.rs` says what each instruction becomes. A region is one function, in which guest registers are variables;
-//! it writes them back where it is left. What it does not translate (floating point, atomics, system instructions) it leaves
+//! it writes them back where it is left. What it does not translate (atomics, system instructions) it leaves
 //! before, so that the interpreter does it: every result is the interpreter's, to the instruction.
 //!
 //! A guest cannot make a translation read or write outside of RAM: each access compares its index with the length of RAM, whatever
@@ -30,7 +30,7 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
 use state::{Cursors, Probe, State};
-use tollgate_riscv::tier::{Exit, Observed, Passed, ROOM, Region, Registers, Translator};
+use tollgate_riscv::tier::{Exit, Observed, Passed, ROOM, Region, Registers, Reports, Translator};
 
 /// Bytes of host code after which no more is translated, until all of it is dropped.
 pub const MOST_CODE: usize = 32 << 20;
@@ -58,6 +58,8 @@ pub struct Translations {
     /// The code of [`reporter::reporter`].
     reporter: u64,
     codes: Vec<*const u8>,
+    /// Whether some of it writes to a log.
+    notes_runs: bool,
     bytes: usize,
 }
 
@@ -75,6 +77,7 @@ impl Translations {
             caller: None,
             reporter: 0,
             codes: Vec::new(),
+            notes_runs: false,
             bytes: 0,
         })
     }
@@ -135,6 +138,7 @@ impl Translator for Translations {
         let number = u16::try_from(self.codes.len()).ok()?;
         let code = self.define(region)?;
         self.codes.push(code);
+        self.notes_runs |= matches!(region.reports, Reports::Runs { .. });
         Some(number)
     }
 
@@ -142,6 +146,9 @@ impl Translator for Translations {
         let (caller, &code) = (self.caller?, self.codes.get(usize::from(number))?);
         let [fetches, data] = Probe::of(registers.observed.as_ref());
         let tells = matches!(registers.observed, Some(Observed::Runs { .. }));
+        if self.notes_runs && !tells {
+            return None;
+        }
         let mut state = State {
             x: registers.x.as_mut_ptr(),
             f: registers.f.as_mut_ptr(),
@@ -155,20 +162,24 @@ impl Translator for Translations {
             codes: self.codes.as_ptr(),
             count: self.codes.len() as u64,
             retired: registers.retired,
-            soon: if tells { registers.limit.min(registers.retired + ROOM) } else { registers.limit },
+            soon: if tells {
+                registers.limit.min(registers.retired.saturating_add(ROOM))
+            } else {
+                registers.limit
+            },
             limit: registers.limit,
             pc: 0,
             interpret: 0,
             fetches,
             data,
             passed: Passed::default(),
-            cursors: Cursors::new(registers.observed.as_mut(), registers.ram_base),
+            cursors: Cursors::new(registers.observed.as_mut()),
             observed: registers.observed,
         };
         // Each pointer is valid for its whole array while `registers` is borrowed. Translations index registers by
         // constants below 32, tables by less than their length, codes by less than `count`, and RAM by less than `ram_bytes`.
         // They write to each part of a log no more entries than instructions retire. No run is longer than what is behind `ROOM` in a
-        // log, and each begins with a look whether `soon` is exceeded.
+        // log (`emit::region`), and each begins with a look whether `soon` is exceeded.
         caller(&raw mut state, code);
         *registers.fflags = state.fflags as u8;
         match &mut state.observed {
@@ -187,6 +198,7 @@ impl Translator for Translations {
 
     fn clear(&mut self) {
         self.codes.clear();
+        self.notes_runs = false;
         self.caller = None;
         self.bytes = 0;
         let Some(old) = self.module.take() else { return };

@@ -39,16 +39,13 @@ pub(crate) struct Cursors {
     pub(crate) passes: *mut Pass,
     pub(crate) accesses: *mut Touch,
     pub(crate) operands: *mut [u64; 2],
-    /// Twice the physical address of RAM.
-    pub(crate) twice_ram: u64,
 }
 
 impl Cursors {
     /// Those of an empty log, if the observer has one.
-    pub(crate) fn new(observed: Option<&mut Observed<'_>>, ram_base: u64) -> Self {
+    pub(crate) fn new(observed: Option<&mut Observed<'_>>) -> Self {
         let null = std::ptr::null_mut();
-        let mut cursors =
-            Cursors { passes: null, accesses: null.cast(), operands: null.cast(), twice_ram: ram_base << 1 };
+        let mut cursors = Cursors { passes: null, accesses: null.cast(), operands: null.cast() };
         if let Some(Observed::Runs { log, .. }) = observed {
             cursors.reset(log);
         }
@@ -80,7 +77,7 @@ impl State<'_> {
             tell(log, self.retired);
         }
         self.cursors.reset(log);
-        self.soon = self.limit.min(self.retired + ROOM);
+        self.soon = self.limit.min(self.retired.saturating_add(ROOM));
     }
 
     /// Reports an access to an observer that counts.

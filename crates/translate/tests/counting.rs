@@ -2,66 +2,22 @@
 
 #[path = "../../riscv/tests/common/mod.rs"]
 mod common;
+mod translated;
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
 use tollgate_riscv::cache::{Cache, Policy, WritePolicy};
-use tollgate_riscv::tier::{
-    Counter, Exit, Kind, Passed, Quiet, Region, Registers, Reported, Sight, Translator, View,
-};
+use tollgate_riscv::tier::{Counter, Kind, Passed, Quiet, Reported, Sight, View};
 use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Timed};
-use tollgate_riscv::{
-    Access, Config, Elf, Isa, Machine, MachineKind, Observer, Op, Privilege, Retired, Stop,
-};
-use tollgate_translate::Translations;
+use tollgate_riscv::{Access, Config, Elf, Isa, Machine, Observer, Op, Privilege, Retired, Stop};
+use translated::translate;
 
 const ISA: &str = "rv64gc";
 
-/// Counts on the way to the translator.
-struct Counted(Translations, Rc<Cell<u64>>);
-
-impl Translator for Counted {
-    fn translate(&mut self, region: &Region) -> Option<u16> {
-        self.0.translate(region)
-    }
-
-    fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
-        let before = registers.retired;
-        let exit = self.0.run(number, registers)?;
-        self.1.set(self.1.get() + exit.retired - before);
-        Some(exit)
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.is_full()
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-}
-
 fn machine(image: &[u8]) -> Machine {
-    let config = Config {
-        isa: ISA.parse().unwrap(),
-        machine: MachineKind::Virt,
-        ram_bytes: 1 << 20,
-        misaligned: true,
-        ..Config::default()
-    };
-    let mut machine = Machine::new(config).unwrap();
-    machine.write_memory(BASE, image).unwrap();
-    machine
-}
-
-/// Has a machine translate, with samples this often; yields how many instructions retire in translations.
-fn translate(machine: &mut Machine, every: u64) -> Rc<Cell<u64>> {
-    let retired = Rc::default();
-    machine.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&retired))), every);
-    retired
+    translated::machine(ISA, image)
 }
 
 /// A core with these caches and translation buffers, each `sets:ways:line` and a number of entries.
@@ -121,9 +77,9 @@ fn misses_are_those_of_the_plain_model_after_any_number_of_instructions() {
                 }
             }
             assert!(
-                translated.get() > fast.instret() / 8,
+                translated.retired.get() > fast.instret() / 8,
                 "{} of {}, {what}",
-                translated.get(),
+                translated.retired.get(),
                 fast.instret()
             );
         }
@@ -144,7 +100,7 @@ fn programs_of_the_bench_miss_as_often_as_they_do_interpreted() {
             let translated = if translates { translate(&mut machine, 1_000) } else { Rc::default() };
             let mut counting = Fast::<false>::new(&core).unwrap();
             machine.run(3_000_000, &mut counting);
-            (counting.counts(), translated.get())
+            (counting.counts(), translated.retired.get())
         };
         let ((expected, _), (counts, translated)) = (run(false), run(true));
         assert_eq!(counts, expected);
@@ -253,7 +209,7 @@ fn rounds(write: WritePolicy) -> Lines {
     let before = (image.len() as u64 - 9 * 4) / 4;
     let steps = before + ROUNDS * 8 + 1;
     assert_eq!(machine.run(steps, &mut lines), Stop::Budget);
-    assert!(translated.get() > ROUNDS * 7, "{}", translated.get());
+    assert!(translated.retired.get() > ROUNDS * 7, "{}", translated.retired.get());
     assert_eq!(lines.passed.instructions, steps);
     assert_eq!(lines.passed.fetched_bytes, steps * 4);
     lines
@@ -357,7 +313,7 @@ fn fetches_from_another_page_and_of_a_second_line_are_reported() {
         let mut fetches = Fetches { cache, page: BASE >> 12, pages: 0 };
         machine.run(ROUNDS * 6 + 20, &mut fetches);
         assert_eq!(machine.x(9), 0);
-        assert!(translated.get() > ROUNDS * 5, "{}", translated.get());
+        assert!(translated.retired.get() > ROUNDS * 5, "{}", translated.retired.get());
         assert_eq!(fetches.pages, 2 * ROUNDS, "{geometry}");
         assert_eq!(fetches.cache.counts().misses(), misses, "{geometry}");
     }

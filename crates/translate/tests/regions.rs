@@ -6,7 +6,9 @@ mod common;
 use common::Asm;
 use common::random::BASE;
 use tollgate_riscv::Op;
-use tollgate_riscv::tier::{Exit, Region, Registers, Reports, Run, STARTS, Start, Translator};
+use tollgate_riscv::tier::{
+    Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, Tlb, Translator,
+};
 use tollgate_translate::Translations;
 
 /// A region of instructions one after another.
@@ -19,6 +21,31 @@ fn straight(entry: u64, asm: &Asm) -> Region {
     let insns = asm.0.chunks(4).enumerate().map(insn).collect();
     let (runs, reports) = (vec![Run { place: 0, insns }], Reports::Nothing);
     Region { entry, runs, target_mask: 1, rounding: None, misaligned: false, ram_base: BASE, reports }
+}
+
+/// Five instructions had retired, and the context is 3.
+fn run(
+    (translations, number): (&mut Translations, u16),
+    x: &mut [u64; 256],
+    ram: &mut [u8],
+    table: &Tlb,
+    starts: &Starts,
+    limit: u64,
+) -> Option<Exit> {
+    let registers = Registers {
+        x,
+        f: &mut [0; 256],
+        fflags: &mut 0,
+        ram,
+        loads: table,
+        stores: table,
+        starts,
+        context: 3,
+        retired: 5,
+        limit,
+        observed: None,
+    };
+    translations.run(number, registers)
 }
 
 #[test]
@@ -43,21 +70,7 @@ fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit(
         starts[(0x1004 >> 1) % STARTS] = start;
         let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; 256];
         let mut x = [0; 256];
-        let registers = Registers {
-            x: &mut x,
-            f: &mut [0; 256],
-            fflags: &mut 0,
-            ram: &mut [0; 8],
-            ram_base: BASE,
-            loads: &table,
-            stores: &table,
-            starts: &starts,
-            context: 3,
-            retired: 5,
-            limit,
-            observed: None,
-        };
-        let exit = translations.run(first, registers);
+        let exit = run((&mut translations, first), &mut x, &mut [0; 8], &table, &starts, limit);
         let end = Exit { pc: 0x1000 + expected * 4, retired: 5 + expected, interpret: false };
         assert_eq!((exit, x[10]), (Some(end), expected), "{what}");
     }
@@ -84,22 +97,8 @@ fn misaligned_accesses_are_done_in_one_page_where_the_machine_does_them() {
             // Page 0 and no other.
             let mut table = [tollgate_riscv::tier::TlbEntry { tag: 1 << 11, addend: 0 }; 256];
             table[0].tag = 0;
-            let registers = Registers {
-                x: &mut x,
-                f: &mut [0; 256],
-                fflags: &mut 0,
-                ram: &mut ram,
-                ram_base: BASE,
-                loads: &table,
-                stores: &table,
-                starts: &starts,
-                context: 0,
-                retired: 0,
-                limit: 100,
-                observed: None,
-            };
-            let exit = translations.run(number, registers).unwrap();
-            let end = Exit { pc: 0x1000 + 4 * expected, retired: expected, interpret: expected < 2 };
+            let exit = run((&mut translations, number), &mut x, &mut ram, &table, &starts, 100).unwrap();
+            let end = Exit { pc: 0x1000 + 4 * expected, retired: 5 + expected, interpret: expected < 2 };
             assert_eq!(exit, end, "at {at}, misaligned: {misaligned}");
             let stored = (1..=8).map(|n| n * 0x11).collect::<Vec<u8>>();
             let place = at as usize..at as usize + 8;
@@ -130,23 +129,7 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
         let mut ram = vec![0; 4096];
         let entry = tollgate_riscv::tier::TlbEntry { tag: 0, addend };
         let table = [entry; 256];
-        let exit = translations.run(
-            number,
-            Registers {
-                x: &mut x,
-                f: &mut [0; 256],
-                fflags: &mut 0,
-                ram: &mut ram,
-                ram_base: BASE,
-                loads: &table,
-                stores: &table,
-                starts: &starts,
-                context: 0,
-                retired: 5,
-                limit: 100,
-                observed: None,
-            },
-        );
+        let exit = run((&mut translations, number), &mut x, &mut ram, &table, &starts, 100);
         let expected = if is_inside {
             Exit { pc: 0x1008, retired: 7, interpret: false }
         } else {
@@ -156,4 +139,22 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
         assert_eq!(ram.iter().any(|&byte| byte != 0), is_inside, "{addend:#x}");
         assert_eq!(x[12], if is_inside { 77 } else { 0 });
     }
+}
+
+/// Translations that write a log, run without one, or with runs for which a log has no room, would write elsewhere.
+#[test]
+fn translations_that_write_a_log_need_one_with_room_for_each_run() {
+    let mut asm = Asm::default();
+    for _ in 0..LOG as u64 - ROOM {
+        asm.op(Op::Addi, 10, 10, 0, 1);
+    }
+    let reports = Reports::Runs { accesses: true, operands: true };
+    let mut translations = Translations::new().unwrap();
+    let number = translations.translate(&Region { reports, ..straight(0x1000, &asm) }).unwrap();
+    let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
+    let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; 256];
+    let exit = run((&mut translations, number), &mut [0; 256], &mut [0; 8], &table, &starts, 1_000);
+    assert_eq!(exit, None);
+    asm.op(Op::Addi, 10, 10, 0, 1);
+    assert_eq!(translations.translate(&Region { reports, ..straight(0x1000, &asm) }), None);
 }

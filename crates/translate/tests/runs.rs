@@ -2,63 +2,18 @@
 
 #[path = "../../riscv/tests/common/mod.rs"]
 mod common;
+mod translated;
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
-use tollgate_riscv::tier::{Exit, Region, Registers, Reports, Translator};
 use tollgate_riscv::timing::{Core, Fast};
-use tollgate_riscv::{
-    Access, Class, Config, Machine, MachineKind, Observer, Op, Retired, Several, Stop, Trap, Walk,
-};
-use tollgate_translate::Translations;
-
-/// Counts on the way to the translator.
-struct Counted(Translations, Rc<Cell<u64>>);
-
-impl Translator for Counted {
-    fn translate(&mut self, region: &Region) -> Option<u16> {
-        assert!(matches!(region.reports, Reports::Runs { .. }));
-        self.0.translate(region)
-    }
-
-    fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
-        let before = registers.retired;
-        let exit = self.0.run(number, registers)?;
-        self.1.set(self.1.get() + exit.retired - before);
-        Some(exit)
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.is_full()
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-}
+use tollgate_riscv::{Access, Class, Machine, Observer, Op, Retired, Several, Stop, Trap, Walk};
+use translated::translate;
 
 fn machine(image: &[u8]) -> Machine {
-    let config = Config {
-        isa: "rv64gc_zba_zbb_zbs".parse().unwrap(),
-        machine: MachineKind::Virt,
-        ram_bytes: 1 << 20,
-        misaligned: true,
-        ..Config::default()
-    };
-    let mut machine = Machine::new(config).unwrap();
-    machine.write_memory(BASE, image).unwrap();
-    machine
-}
-
-/// Has a machine translate, with samples this often; yields how many instructions retire in translations.
-fn translate(machine: &mut Machine, every: u64) -> Rc<Cell<u64>> {
-    let retired = Rc::default();
-    machine.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&retired))), every);
-    retired
+    translated::machine("rv64gc_zba_zbb_zbs", image)
 }
 
 /// Everything that there is to see, in a form that does not depend on where one run ends and the next begins.
@@ -151,7 +106,7 @@ fn runs_accesses_and_operands_are_those_of_the_interpreter() {
                     break;
                 }
             }
-            let (translated, retired) = (translated.get(), fast.instret());
+            let (translated, retired) = (translated.retired.get(), fast.instret());
             assert!(translated > retired / 8, "{translated} of {retired}, {what}");
         }
     }
@@ -181,7 +136,7 @@ fn cycles_and_ledger_are_those_of_interpreted_code() {
                     break;
                 }
             }
-            assert!(translated.get() > fast.instret() / 8, "{what}");
+            assert!(translated.retired.get() > fast.instret() / 8, "{what}");
         }
     }
 }
@@ -189,7 +144,7 @@ fn cycles_and_ledger_are_those_of_interpreted_code() {
 /// A loop of 1,000 instructions, which is in several blocks, and fills the log more than once in a round: the observer receives all of it without a return to the
 /// engine.
 #[test]
-fn a_full_log_is_told_on_the_way() {
+fn a_full_log_is_reported_on_the_way() {
     let mut asm = Asm::default();
     asm.li(9, 1_000);
     let top = asm.0.len() as i64;
@@ -209,5 +164,6 @@ fn a_full_log_is_told_on_the_way() {
     assert_eq!(machine.run(all, &mut seen), Stop::Budget);
     assert_eq!((seen.retired.len() as u64, seen.accesses.len()), (all, 499_000));
     assert_eq!(machine.x(10), 499_000);
-    assert!(translated.get() > 900_000, "{}", translated.get());
+    assert!(translated.retired.get() > 900_000, "{}", translated.retired.get());
+    assert!(translated.entered.get() < 1_000, "{}", translated.entered.get());
 }

@@ -87,7 +87,7 @@ impl Machine {
     /// Builds the block at `pc`, whose page is at the physical address `page`; yields where it begins and ends.
     pub(super) fn build_block(&mut self, pc: u64, page: u64, fp: u8) -> (u16, u16) {
         if self.engine.used + LONGEST_BLOCK as usize + 2 > ARENA {
-            // The arena is full. Contexts keep their TLBs, and translations stay, but every jump entry and link is void.
+            // The arena is full. Contexts keep their TLBs, and translations without places stay, but every jump entry and link is void.
             let contexts = self.engine.contexts;
             self.engine.drop_blocks();
             if let Some(arena) = &mut self.engine.arena {

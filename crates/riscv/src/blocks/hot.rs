@@ -83,11 +83,7 @@ impl Machine {
                     _ => {}
                 }
             }
-            if let Some(BlockInsn { pc, insn, .. }) = insns.last() {
-                let is_jump = insn.row().class == Class::Jump;
-                let on = if is_jump { insn.imm as u64 } else { u64::from(insn.len) };
-                open.push(pc.wrapping_add(on));
-            }
+            open.extend(places.last().filter(|end| end.page == 0).map(|end| end.pc));
             runs.push(Run { place: start, insns });
         }
         runs
@@ -137,11 +133,8 @@ fn straight(insns: &BTreeMap<u64, BlockInsn>, entry: u64) -> Vec<Run> {
     for BlockInsn { pc, insn, .. } in insns.values() {
         let next = pc.wrapping_add(u64::from(insn.len));
         let target = pc.wrapping_add(insn.imm as u64);
-        match insn.row().class {
-            Class::Branch => leaders.extend([target, next]),
-            Class::Jump if insn.rd == 0 => leaders.extend([target]),
-            Class::Jump => leaders.extend([target, next]),
-            _ => {}
+        if matches!(insn.row().class, Class::Branch | Class::Jump) {
+            leaders.extend([target, next]);
         }
     }
     let run = |&leader: &u64| {
@@ -150,8 +143,7 @@ fn straight(insns: &BTreeMap<u64, BlockInsn>, entry: u64) -> Vec<Run> {
         while let Some(here) = insns.get(&at) {
             insns_of.push(*here);
             at = at.wrapping_add(u64::from(here.insn.len));
-            let jumps = matches!(here.insn.row().class, Class::Branch | Class::Jump | Class::JumpReg);
-            if jumps || leaders.contains(&at) {
+            if leaders.contains(&at) {
                 break;
             }
         }

@@ -172,7 +172,6 @@ impl Machine {
             f: &mut self.hart.f,
             fflags: &mut self.hart.fflags,
             ram: &mut self.bus.ram,
-            ram_base: self.bus.ram_base,
             loads: &loads[slot],
             stores: &stores[slot],
             starts,

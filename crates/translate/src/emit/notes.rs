@@ -31,9 +31,8 @@ impl Emitter<'_> {
             return;
         }
         let twice = self.builder.ins().ishl_imm_s(place, 1);
-        let base = self.field(offset_of!(State, cursors.twice_ram));
+        let base = self.constant(self.ram_base << 1 | u64::from(kind == Kind::Store));
         let at = self.builder.ins().iadd(base, twice);
-        let at = self.plus(at, i64::from(kind == Kind::Store));
         let entries = self.notes.accesses;
         self.notes.accesses =
             self.entry(offset_of!(State, cursors.accesses), entries, Touch::LAYOUT, [va, at]);
