@@ -321,28 +321,6 @@ fn a_second_level_answers_before_memory() {
     );
 }
 
-/// rtl: Rocket, cache.long_code.
-#[test]
-fn a_miss_in_sequence_is_noticed_later_than_one_behind_a_jump() {
-    let core = "base = 'ripes-5stage'\n[l1i]\ngeometry = '4:1:64'\n[memory]\nlatency = 20\nfetch-miss = 18";
-    let core = Core::from_toml(core).unwrap();
-    let key: Key = |c| c.memory.fetch_miss_in_sequence = 1;
-    // Two lines one after the other.
-    let run = bare(17, |a| {
-        for _ in 0..17 {
-            a.op(X, 6, 0, 0, 1);
-        }
-    });
-    charged(&core, Cause::IMiss, &run, &[("not", |_| (), 38 + 38), ("in sequence", key, 38 + 39)]);
-    let run = bare(2, |a| {
-        a.op(Op::Jal, 0, 0, 0, 64);
-        for _ in 0..17 {
-            a.op(X, 6, 0, 0, 1);
-        }
-    });
-    charged(&core, Cause::IMiss, &run, &[("not", |_| (), 38 + 38), ("behind a jump", key, 38 + 38)]);
-}
-
 /// rtl: device.load and device.store_then_work of Rocket and of CVA6.
 #[test]
 fn a_device_is_waited_for_unless_it_is_posted() {

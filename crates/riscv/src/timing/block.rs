@@ -1,6 +1,7 @@
 //! A run of instructions that the fast path knows.
 
 use super::access::{Overlaps, Place};
+use super::lines_ahead::Beside;
 use super::memory::Lines;
 use super::operands::Dependence;
 use super::predict::Turn;
@@ -24,6 +25,8 @@ pub(super) struct Block {
     pub(super) memory: Vec<Place>,
     pub(super) loads: u16,
     pub(super) stores: u16,
+    /// Where the front end may miss the next line during one of these.
+    pub(super) beside: Vec<Beside>,
     /// Those whose operands are reported, in order, and what those change; none in a core without such operations.
     pub(super) operated: Vec<(u8, Option<Dependence>)>,
     /// Those that may jump: which, and where they went, unless that is an indirect jump.
@@ -62,7 +65,7 @@ impl Block {
     pub(super) fn new(model: &mut Model, dependent: bool, several: &Several, pass: &Pass) -> Self {
         let insns = several.insns(pass);
         let (mut lines, mut memory, mut jumps) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut operated, mut stores) = (Vec::new(), 0);
+        let (mut operated, mut stores, mut beside) = (Vec::new(), 0, Vec::new());
         let mut ways = Ways::default();
         let shift = model.memory.l1i.as_ref().map(|c| c.geometry().line_shift());
         for (op, place) in insns.iter().zip(pass.start()..) {
@@ -76,6 +79,7 @@ impl Block {
                 }
             }
             if let Some((size, store)) = op.insn.op.access() {
+                beside.extend(model.beside(i, several.outside(op.pc), pa, op.insn.len));
                 memory.push(Place { at: i, size, store, load: (memory.len() as u16 - stores) as u8 });
                 stores += u16::from(store);
             } else if op.insn.op.by_operands() {
@@ -94,16 +98,18 @@ impl Block {
             model.find_end(physical(last) + u64::from(last.insn.len), &mut ways);
         }
         model.found_ways(&jumps, insns.len(), &mut ways);
+        let ahead = beside.iter().map(|beside: &Beside| model.memory.instruction_line(beside.next));
         // Blocks do not go from page to page.
         let page = insns.first().map_or(0, |first| several.outside(first.pc));
         let loads = memory.len() as u16 - stores;
         let fits = jumps.len() <= MOST_PREDICTIONS && (loads <= Overlaps::MOST || !model.memory.compares());
         Block {
-            lines: Lines::new(lines, page),
+            lines: Lines::new(lines, page).with_ahead(ahead),
             len: insns.len() as u16,
             loads,
             stores,
             memory,
+            beside,
             operated,
             memoized: match model.board.is_none() && fits {
                 true => several.privilege as u8,

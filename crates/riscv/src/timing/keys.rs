@@ -380,11 +380,20 @@ pub struct Memory {
     pub miss: u32,
     /// Cycles of a miss in the instruction cache, in addition to what the next level takes.
     pub fetch_miss: u32,
-    /// Further cycles of a miss of an instruction that is not the first behind a jump, a trap or a flush: the front end
-    /// notices it when the fetch behind it is under way.
-    pub fetch_miss_in_sequence: u32,
+    /// Cycles after which a front end with a queue asks again for a line that it missed: from when it missed the line, or, if it
+    /// goes on there in sequence, from when the instruction before is in MEM and the queue is empty. 0 where it finds the
+    /// line at once.
+    pub fetch_miss_step: u32,
     /// Cycles at the end of a miss of the instruction cache in which it takes the line and no other one can be read.
     pub fetch_fill: u32,
+    /// Words of a line that comes over a port that the caches share, one word a cycle and one line behind the other: the order
+    /// is that in which the port has the requests, and of two misses in a cycle the fetch's is first. For a core that replays
+    /// and has a queue of fetched words; 0 for a port each.
+    pub line_words: u32,
+    /// Cycles from a miss of the first data cache to its request on that port.
+    pub request: u32,
+    /// The same of the instruction cache, which a hub makes longer that asks the data cache for the line before.
+    pub fetch_request: u32,
     /// Cycles by which a miss in the first data cache is later if it evicts a changed line, without a buffer for it.
     pub write_back: u32,
     /// The same of a miss of the page table walker, if it differs.

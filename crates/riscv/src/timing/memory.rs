@@ -48,16 +48,18 @@ pub(super) struct Waits {
     pub(super) execute: i32,
     /// Whether it is the first store to a line of the first data cache that was clean, where that takes the tags.
     pub(super) soils: bool,
+    /// Whether the front end misses the next line, if it comes there before the access is in WB.
+    pub(super) beside: bool,
 }
 
 impl Waits {
     /// These of an instruction with that number as one number, which is not 0; `None` when they do not fit.
     pub(super) fn code(self, at: u8) -> Option<u64> {
-        let Waits { walk, miss, execute, soils } = self;
+        let Waits { walk, miss, execute, soils, beside } = self;
         let execute = i16::try_from(execute).ok()?.cast_unsigned();
         let fits = walk < 1 << 16 && miss < 1 << 20;
-        let codes =
-            u64::from(soils) << 63 | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
+        let bits = u64::from(soils) << 63 | u64::from(beside) << 62;
+        let codes = bits | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
         fits.then_some((u64::from(at) + 1) << 52 | codes)
     }
 }
@@ -258,6 +260,13 @@ impl Memory {
         self.l1i.as_ref().map_or(pa >> 12, |cache| pa >> cache.geometry().line_shift())
     }
 
+    /// Whether an instruction has a line's first byte.
+    #[inline(always)]
+    pub(super) fn enters_line(&self, pa: u64, len: u8) -> bool {
+        let bytes = self.instruction_line_bytes();
+        pa & (bytes - 1) == 0 || (pa & (bytes - 1)) + u64::from(len) > bytes
+    }
+
     /// The bytes of a line of the instruction cache; without one, of a page.
     #[inline(always)]
     pub(super) fn instruction_line_bytes(&self) -> u64 {
@@ -299,7 +308,7 @@ impl Memory {
         self.itlb.is_some() && self.translating(privilege)
     }
 
-    /// Touches the lines of a block, if all are there; false, and nothing has changed, if not.
+    /// Touches the lines of a block, if all are there and those ahead; false, and nothing has changed, if not.
     #[inline(always)]
     pub(super) fn fetch_block(&mut self, lines: &mut Lines, walks: bool) -> bool {
         if self.fetch_is_settled(lines, walks) {
@@ -315,7 +324,8 @@ impl Memory {
             && let Some(cache) = &self.l1i
         {
             let shift = cache.geometry().line_shift();
-            if !lines.all.iter().all(|line| cache.contains(line << shift)) {
+            let there = |lines: &[u64]| lines.iter().all(|line| cache.contains(line << shift));
+            if !there(&lines.all) || !there(&lines.ahead) {
                 return false;
             }
             lines.verified = self.fills;
@@ -626,6 +636,8 @@ impl Memory {
 pub(super) struct Lines {
     /// In the order of fetching.
     all: Vec<u64>,
+    /// Those beyond the block that must be there, too: the front end may come to them while an access of it is under way.
+    ahead: Vec<u64>,
     last: u64,
     /// An address in their page.
     page: u64,
@@ -641,6 +653,13 @@ impl Lines {
     /// In the order of fetching; all are in the page of this virtual address.
     pub(super) fn new(all: Vec<u64>, page: u64) -> Self {
         let last = all.last().copied().unwrap_or(NO_LINE);
-        Lines { all, last, page, verified: u64::MAX, settled: Self::UNSETTLED }
+        Lines { all, ahead: Vec::new(), last, page, verified: u64::MAX, settled: Self::UNSETTLED }
+    }
+
+    /// The same with lines that the front end may miss while an access is under way.
+    pub(super) fn with_ahead(mut self, lines: impl Iterator<Item = u64>) -> Self {
+        self.ahead = lines.filter(|line| !self.all.contains(line)).collect();
+        self.ahead.dedup();
+        self
     }
 }

@@ -16,6 +16,7 @@
 //! `WB' + 1`, whatever the state: each stage of the one before begins later than its own stage before.)
 
 use super::float::FloatUnit;
+use super::line_port::Ahead;
 use super::passage::Flush;
 use super::port::Port;
 use super::replay::Waiting;
@@ -37,6 +38,8 @@ pub(super) struct Pipe {
     pub(super) fill: Option<Fill>,
     /// Cycles at its end in which the cache cannot be read.
     pub(super) takes: i64,
+    /// Cycles after which the front end asks again for a line, or 0.
+    pub(super) line_step: i64,
     pub(super) late_miss: bool,
     pub(super) every_writer: bool,
     /// What holds all stages, in a core where they wait together.
@@ -51,6 +54,8 @@ pub(super) struct Pipe {
     pub(super) redirect: Option<Redirect>,
     /// Whether the next fetch is not in sequence.
     pub(super) fresh: bool,
+    /// The next line, if the front end missed it before an access. Only a fetch in sequence comes to it.
+    pub(super) line_ahead: Option<Ahead>,
     /// From when each register can be used by an instruction in EX, and why not before.
     pub(super) ready: [(i64, Cause); REGISTERS],
     /// When the iterative unit writes its result, and which register.
@@ -88,6 +93,7 @@ impl Pipe {
             queue: Queue::new(core.branch.fetch_queue),
             fill: None,
             takes: core.memory.fetch_fill.into(),
+            line_step: core.memory.fetch_miss_step.into(),
             late_miss: core.pipeline.late_miss,
             every_writer: core.pipeline.every_writer,
             rigid: core.pipeline.rigid.then(Rigid::default),
@@ -98,6 +104,7 @@ impl Pipe {
             last_write: i64::MIN / 2,
             redirect: None,
             fresh: true,
+            line_ahead: None,
             ready: [(i64::MIN / 2, Cause::Issue); REGISTERS],
             unit: None,
             replay: (core.pipeline.replay > 0).then_some(core.pipeline.replay.into()),
@@ -204,41 +211,6 @@ impl Pipe {
         self.set_redirect(at + i64::from(penalty), cause, flush);
     }
 
-    /// When the next words would be in IF, the one with this number of them.
-    pub(super) fn fetches(&self, words: u32, number: u32) -> i64 {
-        let next = self.queue.as_ref().map_or(self.decode, |queue| queue.next(words));
-        self.redirect.map_or(next, |r| next.max(r.at)) + i64::from(number)
-    }
-
-    /// When the word behind the last one is seen in ID although there was no space to request it, if so.
-    pub(super) fn is_full(&self) -> Option<i64> {
-        let queue = self.queue.as_ref().filter(|queue| self.redirect.is_none() && queue.is_full())?;
-        Some(queue.fetch() + 2)
-    }
-
-    /// The line that is being filled.
-    #[inline(always)]
-    pub(super) fn filling(&self) -> Option<u64> {
-        self.fill.map(|fill| fill.line)
-    }
-
-    /// Whether a fetch then has to wait for a line that is being filled.
-    pub(super) fn fills(&self, line: u64, fetch: i64) -> bool {
-        self.fill.is_some_and(|fill| fill.line == line && fetch + 1 < fill.there)
-    }
-
-    /// When a miss of a word that is in IF then can be sent, if that is before the fetch is redirected behind its `last`
-    /// word: the cache fills one line at a time.
-    pub(super) fn can_fill(&self, fetch: i64, last: i64) -> Option<i64> {
-        let from = self.fill.map_or(fetch + 1, |fill| (fetch + 1).max(fill.there - 1));
-        (from <= last + 1).then_some(from)
-    }
-
-    /// A line is filled that is not waited for.
-    pub(super) fn fill(&mut self, line: u64, from: i64, miss: u32) {
-        self.fill = Some(Fill { line, there: from + i64::from(miss), takes: self.takes });
-    }
-
     /// Whether the next access may find the tags taken.
     pub(super) fn is_soiled(&self) -> bool {
         self.soiled + TAG_UPDATE > self.execute
@@ -301,8 +273,14 @@ impl Pipe {
         }
     }
 
-    fn set_redirect(&mut self, at: i64, cause: Cause, flush: Flush) {
+    /// The next fetch is not in sequence.
+    pub(super) fn leave_sequence(&mut self) {
         self.fresh = true;
+        self.line_ahead = None;
+    }
+
+    fn set_redirect(&mut self, at: i64, cause: Cause, flush: Flush) {
+        self.leave_sequence();
         // Of two redirects (an interrupt after a branch, for example) the later one applies.
         if self.redirect.is_none_or(|r| r.at < at) {
             self.redirect = Some(Redirect { at, cause, flush });
@@ -402,8 +380,8 @@ impl Pipe {
                 refetch += i64::from(cost);
                 let_in!(cause);
             } else if cost > 0 && cause == Cause::IMiss && self.queue.is_some() {
-                let found = early.map_or(fetched, |at| at + 1);
-                fetched = fetched.max(found + i64::from(cost));
+                let found = costs.line_missed.or(early.map(|at| at + 1)).unwrap_or(fetched);
+                fetched = self.finds_line(fetched, found, found + i64::from(cost));
                 let_in!(cause);
             } else if cost > 0 {
                 fetched += i64::from(cost);
@@ -472,7 +450,9 @@ impl Pipe {
                     let_in!(Cause::Structural);
                 }
             }
-            for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss)] {
+            let refused = (costs.refused, Cause::Structural);
+            for (cost, cause) in [(costs.data_walk, Cause::TlbWalk), (costs.data_miss, Cause::DMiss), refused]
+            {
                 if cost > 0 {
                     replays += i64::from(cost);
                     let_in!(cause);
@@ -507,6 +487,11 @@ impl Pipe {
                 if reads && let Some(more) = self.waiting.load(execute, costs.overlap, costs.behind) {
                     replays += replay + more;
                     let_in!(Cause::LoadUse);
+                }
+                if replays > 0 && costs.crosses {
+                    // Its first half is there, and the second comes a cycle later.
+                    replays += 1;
+                    let_in!(Cause::Structural);
                 }
                 if writes && !costs.device {
                     let execute =

@@ -228,7 +228,7 @@ impl Model {
     }
 
     /// More bytes than a fetch can be ahead.
-    fn far(&self) -> u64 {
+    pub(super) fn far(&self) -> u64 {
         4 * (u64::from(self.core.branch.fetch_queue) + 2)
     }
 

@@ -310,6 +310,10 @@ pub(super) struct Costs {
     pub(super) second: u32,
     /// Whether an earlier fetch has brought it.
     pub(super) at_hand: bool,
+    /// When the front end missed its line, if that was long before.
+    pub(super) line_missed: Option<i64>,
+    /// Whether it begins in the word before its last.
+    pub(super) crosses: bool,
     /// Cycles in EX that its operands add, or remove.
     pub(super) execute: i32,
     /// Further cycles in EX, because it is a branch that was mispredicted.
@@ -318,6 +322,8 @@ pub(super) struct Costs {
     pub(super) data_walk: u32,
     /// Cycles of misses of its data.
     pub(super) data_miss: u32,
+    /// Cycles until it is back because the data cache did not take it.
+    pub(super) refused: u32,
     /// Whether it is the first store to a clean line, where that takes the tags.
     pub(super) soils: bool,
     /// With which of the latest stores a load overlaps: the lowest bit is for the latest.

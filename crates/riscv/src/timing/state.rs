@@ -2,6 +2,7 @@
 
 use super::Cause;
 use super::float::FloatUnit;
+use super::line_port::Ahead;
 use super::pipe::{FLAGS_BEHIND_STORES, Pipe, REGISTERS};
 use super::replay::Waiting;
 use super::slot::{Pending, Redirect};
@@ -18,6 +19,7 @@ pub(super) struct Key {
     last_write: i64,
     redirect: Option<Redirect>,
     fresh: bool,
+    line_ahead: Option<Ahead>,
     pending: Vec<Pending>,
     unit: Option<(i64, u8)>,
     waiting: Waiting,
@@ -54,6 +56,7 @@ impl Pipe {
                 .filter(|r| r.at > self.queue.as_ref().map_or(self.decode, Queue::fetch))
                 .map(|r| Redirect { at: r.at - w, ..r }),
             fresh: self.fresh,
+            line_ahead: self.line_ahead.map(|ahead| Ahead { missed: ahead.missed - w, ..ahead }),
             pending,
             // A unit that was done before has no effect.
             unit: self.unit.filter(|&(at, _)| at + 1 > self.execute.min(w)).map(|(at, r)| (at - w, r)),
@@ -82,6 +85,7 @@ impl Pipe {
         self.last_write = key.last_write + write;
         self.redirect = key.redirect.map(|r| Redirect { at: r.at + write, ..r });
         self.fresh = key.fresh;
+        self.line_ahead = key.line_ahead.map(|ahead| Ahead { missed: ahead.missed + write, ..ahead });
         self.ready = [(i64::MIN / 2, Cause::Issue); REGISTERS];
         for p in &key.pending {
             self.ready[usize::from(p.register)] = (p.at + write, p.cause);

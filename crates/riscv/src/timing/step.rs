@@ -33,6 +33,11 @@ impl<'a> Step<'a> {
         }
     }
 
+    /// Whether it begins in one word of four bytes and ends in the next.
+    pub(super) fn crosses(&self) -> bool {
+        self.insn.len == 4 && self.pc & 2 != 0
+    }
+
     /// The last instruction of a run, without its operands.
     pub(super) fn last(several: &'a Several, pass: &Pass) -> Self {
         let place = pass.end().saturating_sub(1);

@@ -6,6 +6,7 @@ use super::core::{Core, CoreError};
 use super::csr;
 use super::keys::Kind;
 use super::ledger::{Cause, Causes, Ledger};
+use super::line_port::LinePort;
 use super::memory::{Memory, MemoryCounts, Waits};
 use super::passage::{Flush, Passage, Sink, Stage, stalls};
 use super::phases::Phases;
@@ -64,6 +65,8 @@ pub(super) struct Model {
     pub(super) ahead: Option<Beyond>,
     /// Whether there is code that it may run on to.
     pub(super) runs_on: bool,
+    /// The port that the lines of both caches share.
+    pub(super) line_port: Option<LinePort>,
     pub(super) landings: Landings,
     pub(super) works: Works,
     pub(super) ledger: Ledger,
@@ -96,6 +99,7 @@ impl Model {
             board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
             beyond: core.branch.wrong_path.then(Beyond::new),
             runs_on: false,
+            line_port: LinePort::new(&core.memory, core.pipeline.replay),
             landings: Landings::default(),
             ahead: (core.branch.fetch_queue > 0).then(Beyond::new),
             works: Works::new(),
@@ -195,9 +199,7 @@ impl Model {
             [step.pa, last].iter().any(|&pa| self.memory.instruction_line(pa) == line)
         });
         let mut fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
-        if fetch.miss > 0 && !self.pipe.fresh {
-            fetch.miss += self.core.memory.fetch_miss_in_sequence;
-        }
+        let line_missed = self.line_missed(step, &mut fetch.miss);
         let (mut data, mut overlap) = (Waits::default(), 0);
         for access in accesses {
             let waits = self.memory.data(access, step.privilege);
@@ -220,6 +222,8 @@ impl Model {
         let mut costs = Costs {
             fetch_walk: fetch.walk,
             fetch_miss: fetch.miss,
+            line_missed,
+            crosses: step.crosses(),
             filling,
             second,
             at_hand,
@@ -234,6 +238,9 @@ impl Model {
             again,
             ..Costs::default()
         };
+        if self.shares_port(&work.shape, &costs) && self.misses_behind(step) {
+            self.share_port(step, &work.shape, &mut costs);
+        }
         self.stray_from_load(step, &work.shape, &mut costs);
         if let Some(beyond) = &mut self.beyond {
             beyond.note(step.pa, step.insn);
@@ -343,7 +350,7 @@ impl Model {
                 self.run_on_from_jump(step);
             }
         } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
-            self.pipe.fresh = true;
+            self.pipe.leave_sequence();
         }
     }
 }
@@ -435,6 +442,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
     /// next finds a cold core.
     pub fn make_cold(&mut self) {
         self.model.memory.flush_all();
+        self.model.pipe.line_ahead = None;
         self.model.predict.forget(&self.model.core);
         if let Some(board) = &mut self.model.board {
             board.forget();

@@ -57,11 +57,11 @@ impl<const PIPE: bool> Fast<PIPE> {
             let number = self.block(several, &part);
             if self.model.pipe.filling().is_some() {
                 self.plainly(number, several, &part, accesses, operands);
+            } else if self.model.memory.fetch_block(&mut self.blocks[number].lines, walks.0) {
+                let overlaps = self.access_data::<false>(number, several, accesses, walks.1);
+                self.look_up::<false>(number, overlaps, several, &part, operands);
             } else {
-                let overlaps = match self.model.memory.fetch_block(&mut self.blocks[number].lines, walks.0) {
-                    true => self.access_data::<false>(number, several, accesses, walks.1),
-                    false => self.access_in_order(number, several, &part, accesses),
-                };
+                let overlaps = self.access_in_order(number, several, &part, accesses);
                 self.look_up::<false>(number, overlaps, several, &part, operands);
             }
             start = part.end();
@@ -77,10 +77,12 @@ impl<const PIPE: bool> Fast<PIPE> {
         accesses: &mut slice::Iter<Touch>,
     ) -> Overlaps {
         self.misses.clear();
-        let memory = &mut self.model.memory;
-        let mut places = self.blocks[number].memory.iter().peekable();
+        let block = &self.blocks[number];
+        let mut places = block.memory.iter().peekable();
+        let mut besides = block.beside.iter().peekable();
         let mut overlaps = Overlaps::NONE;
         for (op, at) in several.insns(pass).iter().zip(0..) {
+            let memory = &mut self.model.memory;
             let waits = memory.fetch(several.outside(op.pc), physical(op), op.insn.len, several.privilege);
             if waits != Waits::default() {
                 self.misses.push((at | FETCH, waits));
@@ -89,7 +91,9 @@ impl<const PIPE: bool> Fast<PIPE> {
                 && let Some(touch) = accesses.next()
             {
                 memory.compare(place, touch, &mut overlaps);
-                let waits = memory.wait_in_block(&place.data(several, touch), several.privilege);
+                let mut waits = memory.wait_in_block(&place.data(several, touch), several.privilege);
+                let beside = besides.next_if(|beside| beside.at == at);
+                waits.beside = beside.is_some_and(|beside| self.model.misses_beside(beside));
                 if waits != Waits::default() {
                     self.misses.push((at, waits));
                 }
@@ -149,15 +153,14 @@ impl<const PIPE: bool> Fast<PIPE> {
             let (pc, next_pc) = (several.outside(op.pc), several.next_pc(pass, place));
             let (second, at_hand) = self.model.second_fetches(pc, op.insn.len);
             let mut costs = Costs { second, at_hand, ..Costs::default() };
+            let mut beside = false;
             while let Some(&(at, waits)) = self.misses.get(miss).filter(|m| usize::from(m.0 & !FETCH) == i) {
                 if at & FETCH != 0 {
                     (costs.fetch_walk, costs.fetch_miss) = (waits.walk, waits.miss);
-                    if waits.miss > 0 && !self.model.pipe.fresh {
-                        costs.fetch_miss += self.model.core.memory.fetch_miss_in_sequence;
-                    }
                 } else {
                     (costs.data_walk, costs.data_miss) = (waits.walk, waits.miss);
                     (costs.execute, costs.soils) = (waits.execute, waits.soils);
+                    beside = waits.beside;
                 }
                 miss += 1;
             }
@@ -180,6 +183,11 @@ impl<const PIPE: bool> Fast<PIPE> {
             let taken = pass.taken() && place + 1 == pass.end();
             let step = Step { pc, pa: physical(op), next_pc, insn, privilege, phase, operands, taken };
             let shape = self.model.works.of(insn, &self.model.core).shape;
+            costs.crosses = step.crosses();
+            costs.line_missed = self.model.line_missed(&step, &mut costs.fetch_miss);
+            if beside && self.model.shares_port(&shape, &costs) {
+                self.model.share_port(&step, &shape, &mut costs);
+            }
             self.model.stray_from_load(&step, &shape, &mut costs);
             let passed = self.model.pipe.pass(&shape, &costs);
             for (sum, c) in charges.iter_mut().zip(passed.causes()) {
