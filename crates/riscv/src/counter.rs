@@ -4,6 +4,11 @@
 //! access to the page that was translated last does not either. Such accesses are *quiet*. A translation counts all accesses,
 //! and reports those that are not quiet. So an observer of any number of caches needs two lines of a table here: what it
 //! has to see ([`Sight`]), and what is quiet at the moment ([`Quiet`]).
+//!
+//! Most accesses that are not quiet make their line quiet, and nothing else. A translation enters such a line in the table itself,
+//! and notes the access. It reports many of them at once.
+
+use std::cell::Cell;
 
 use crate::privilege::Privilege;
 
@@ -13,10 +18,14 @@ pub trait Counter {
     fn sight(&self) -> Sight;
 
     /// Which fetches are quiet in a mode. Only a fetch changes it.
-    fn quiet_fetches(&self, privilege: Privilege) -> Quiet<'_>;
+    fn quiet_fetches(&mut self, privilege: Privilege) -> Quiet<'_>;
 
     /// Which loads and stores are quiet in a mode.
-    fn quiet_data(&self, privilege: Privilege) -> Quiet<'_>;
+    fn quiet_data(&mut self, privilege: Privilege) -> Quiet<'_>;
+
+    /// Loads and stores whose lines were not quiet, and are now ([`LineView::fills`]), in the form of [`Quiet::lines`]: 3 is added for a
+    /// store, 1 for a load. [`count`](Self::count) will count them. They come before everything that is reported later.
+    fn report_noted(&mut self, noted: &[u64]);
 
     /// An access that [`count`](Self::count) will count: each one that is not quiet, in order, and perhaps some that are. Of one
     /// instruction, the fetch comes first.
@@ -40,10 +49,22 @@ pub struct Sight {
 /// What an observer has to see of some accesses; nothing by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// The size of a cache's line as a power of two: accesses to lines that are not quiet.
-    pub line_shift: Option<u32>,
+    /// Accesses to lines of a cache that are not quiet.
+    pub lines: Option<LineView>,
     /// Accesses to pages that are not quiet.
     pub pages: bool,
+}
+
+/// What is seen of the lines of a cache ([`Cache::line_view`](crate::cache::Cache::line_view)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineView {
+    /// The size of a line as a power of two.
+    pub shift: u32,
+    /// The length of [`Quiet::lines`], a power of two.
+    pub count: u32,
+    /// Whether each access makes its line quiet, and stores make it quiet to stores: in caches that write back and allocate. Then loads
+    /// and stores that would be reported for no other reason are noted ([`Counter::report_noted`]).
+    pub fills: bool,
 }
 
 /// Which accesses are quiet: those to both a quiet line and the quiet page, as far as a [`View`] has them.
@@ -51,7 +72,7 @@ pub struct View {
 pub struct Quiet<'a> {
     /// One entry for all lines whose numbers have the same lowest bits; a power of two of them. It is the number of a line, times 4, plus 1 if
     /// accesses to it are quiet, plus 2 if stores are as well.
-    pub lines: &'a [u64],
+    pub lines: &'a [Cell<u64>],
     /// The bits of a virtual address that are those of its page.
     pub page_mask: u64,
     /// What they are in the quiet page.

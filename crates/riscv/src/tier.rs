@@ -11,7 +11,7 @@
 //! Translations are made for what an observer receives ([`Reports`]): a [`Counter`] accesses that are not quiet, an observer of
 //! blocks runs of instructions, as from the interpreter. Observers of single instructions do without translations.
 
-pub use crate::counter::{Counter, Kind, Passed, Quiet, Reported, Sight, View};
+pub use crate::counter::{Counter, Kind, LineView, Passed, Quiet, Reported, Sight, View};
 pub use crate::log::{LOG, Log, ROOM};
 
 use std::collections::HashMap;

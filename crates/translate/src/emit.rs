@@ -16,7 +16,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{LOG, ROOM, Region, Reports, Run, STARTS, Start};
+use tollgate_riscv::tier::{LOG, LineView, ROOM, Region, Reports, Run, STARTS, Start};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
 use crate::notes::{Left, Notes};
@@ -72,7 +72,8 @@ fn variables(insn: &Insn) -> ([u8; 3], u8) {
     }
 }
 
-/// Writes the function of a region; `None` if its entry is not in it, or a run is longer than a log has room for. `reporter` is the code of [`reporter`](reporter::reporter).
+/// Writes the function of a region; `None` if its entry is not in it, a run is longer than a log has room for, or there cannot be a
+/// cache of lines as they are to be seen. `reporter` is the code of [`reporter`](reporter::reporter).
 pub(crate) fn region(
     region: &Region,
     function: &mut Function,
@@ -90,6 +91,15 @@ pub(crate) fn region(
     let longest = region.runs.iter().map(|run| run.insns.len()).max().unwrap_or(0);
     if matches!(region.reports, Reports::Runs { .. }) && longest > LOG - ROOM as usize {
         return None;
+    }
+    if let Reports::Counts(sight) = region.reports {
+        let is_cache = |LineView { shift, count, .. }| {
+            // (No place in a table is further away than an offset can be.)
+            (2..64).contains(&shift) && u32::is_power_of_two(count) && count < 1 << 28
+        };
+        if ![sight.fetches, sight.data].into_iter().filter_map(|view| view.lines).all(is_cache) {
+            return None;
+        }
     }
     function.signature = signature(target);
     let mut builder = FunctionBuilder::new(function, context);

@@ -29,7 +29,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
-use state::{Cursors, Probe, State};
+use state::{Cursors, Loud, State};
 use tollgate_riscv::tier::{Exit, Observed, Passed, ROOM, Region, Registers, Reports, Translator};
 
 /// Bytes of host code after which no more is translated, until all of it is dropped.
@@ -41,7 +41,7 @@ pub const MOST_CODE: usize = 32 << 20;
 pub struct Unavailable(String);
 
 /// Calls the code of a translation.
-type Caller = extern "C" fn(*mut State<'_>, *const u8);
+type Caller = extern "C" fn(*mut State<'_, '_>, *const u8);
 
 /// The bytes of the pages that hold one function: each has pages of its own, since a page that is executable is never written.
 const fn pages(size: usize) -> usize {
@@ -60,6 +60,7 @@ pub struct Translations {
     codes: Vec<*const u8>,
     /// Whether some of it writes to a log.
     notes_runs: bool,
+    loud: Loud,
     bytes: usize,
 }
 
@@ -78,6 +79,7 @@ impl Translations {
             reporter: 0,
             codes: Vec::new(),
             notes_runs: false,
+            loud: Loud::default(),
             bytes: 0,
         })
     }
@@ -139,12 +141,16 @@ impl Translator for Translations {
         let code = self.define(region)?;
         self.codes.push(code);
         self.notes_runs |= matches!(region.reports, Reports::Runs { .. });
+        if let Reports::Counts(sight) = &region.reports {
+            self.loud.need(sight);
+        }
         Some(number)
     }
 
     fn run(&mut self, number: u16, mut registers: Registers<'_>) -> Option<Exit> {
         let (caller, &code) = (self.caller?, self.codes.get(usize::from(number))?);
-        let [fetches, data] = Probe::of(registers.observed.as_ref());
+        let [fetches, data] = self.loud.probes(registers.observed.as_mut());
+        let noted = self.loud.room();
         let tells = matches!(registers.observed, Some(Observed::Runs { .. }));
         if self.notes_runs && !tells {
             return None;
@@ -174,14 +180,19 @@ impl Translator for Translations {
             data,
             passed: Passed::default(),
             cursors: Cursors::new(registers.observed.as_mut()),
+            noted: noted.start,
+            noted_end: noted.end,
+            loud: &mut self.loud,
             observed: registers.observed,
         };
         // Each pointer is valid for its whole array while `registers` is borrowed. Translations index registers by
         // constants below 32, tables by less than their length, codes by less than `count`, and RAM by less than `ram_bytes`.
         // They write to each part of a log no more entries than instructions retire. No run is longer than what is behind `ROOM` in a
-        // log (`emit::region`), and each begins with a look whether `soon` is exceeded.
+        // log (`emit::region`), and each begins with a look whether `soon` is exceeded. They index tables of lines by less than
+        // the length that `Loud::need` has made sure of, and look for room behind each line that they note.
         caller(&raw mut state, code);
         *registers.fflags = state.fflags as u8;
+        state.report_noted();
         match &mut state.observed {
             Some(Observed::Counter { counter, .. }) => {
                 let instructions = state.retired - registers.retired;
@@ -199,6 +210,7 @@ impl Translator for Translations {
     fn clear(&mut self) {
         self.codes.clear();
         self.notes_runs = false;
+        self.loud = Loud::default();
         self.caller = None;
         self.bytes = 0;
         let Some(old) = self.module.take() else { return };

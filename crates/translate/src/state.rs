@@ -1,11 +1,15 @@
 //! The layout that translated code and its caller share.
 
-use tollgate_riscv::tier::{self, Kind, LOG, Log, Observed, Passed, Quiet, ROOM, Reported, Start, TlbEntry};
+use std::cell::Cell;
+
+use tollgate_riscv::tier::{
+    self, Kind, LOG, Log, Observed, Passed, Quiet, ROOM, Reported, Sight, Start, TlbEntry,
+};
 use tollgate_riscv::{INSTRUCTIONS, Op, Pass, Touch};
 
 /// What a translation shares with its caller.
 #[repr(C)]
-pub(crate) struct State<'a> {
+pub(crate) struct State<'a, 'b> {
     pub(crate) x: *mut u64,
     pub(crate) f: *mut u64,
     pub(crate) fflags: u64,
@@ -29,8 +33,60 @@ pub(crate) struct State<'a> {
     pub(crate) data: Probe,
     pub(crate) passed: Passed,
     pub(crate) cursors: Cursors,
+    /// Where the next loud line is noted, and where there is no more room for one.
+    pub(crate) noted: *mut u64,
+    pub(crate) noted_end: *const u64,
     /// Not for translations.
+    pub(crate) loud: &'b mut Loud,
     pub(crate) observed: Option<Observed<'a>>,
+}
+
+/// What translations for observers that count need besides the observer.
+#[derive(Default)]
+pub(crate) struct Loud {
+    /// In place of the tables of an observer that has shorter ones than those that code was translated for: of fetches, and of data.
+    tables: [Vec<u64>; 2],
+    /// Loud lines that were not reported yet.
+    noted: Vec<u64>,
+}
+
+/// How many of them there is room for.
+const NOTED: usize = 128;
+
+impl Loud {
+    /// Makes room for what code needs of which [`Sight`] this is a part.
+    pub(crate) fn need(&mut self, sight: &Sight) {
+        for (table, view) in self.tables.iter_mut().zip([sight.fetches, sight.data]) {
+            let count = view.lines.map_or(1, |lines| lines.count as usize);
+            table.resize(table.len().max(count), 0);
+        }
+        self.noted.resize(NOTED, 0);
+    }
+
+    /// Where lines are noted.
+    pub(crate) fn room(&mut self) -> std::ops::Range<*mut u64> {
+        self.noted.as_mut_ptr_range()
+    }
+
+    /// What is quiet of fetches, and what of data.
+    fn probe(&mut self, kind: usize, quiet: Quiet<'_>) -> Probe {
+        let Quiet { lines, page_mask, page } = quiet;
+        let table = &mut self.tables[kind];
+        let lines =
+            if lines.len() < table.len() { Cell::from_mut(&mut **table).as_slice_of_cells() } else { lines };
+        Probe { lines: lines.as_ptr().cast(), page_mask, page }
+    }
+
+    /// What is quiet of fetches and of data.
+    pub(crate) fn probes(&mut self, observed: Option<&mut Observed<'_>>) -> [Probe; 2] {
+        match observed {
+            Some(Observed::Counter { counter, privilege }) => {
+                let fetches = self.probe(0, counter.quiet_fetches(*privilege));
+                [fetches, self.probe(1, counter.quiet_data(*privilege))]
+            }
+            _ => [0, 1].map(|kind| self.probe(kind, Quiet::default())),
+        }
+    }
 }
 
 /// Where translations write next to a [`Log`].
@@ -68,7 +124,7 @@ impl Cursors {
     }
 }
 
-impl State<'_> {
+impl State<'_, '_> {
     /// Tells an observer of runs what has retired, and empties the log.
     pub(crate) fn tell(&mut self) {
         let Some(Observed::Runs { log, tell }) = &mut self.observed else { return };
@@ -78,6 +134,19 @@ impl State<'_> {
         }
         self.cursors.reset(log);
         self.soon = self.limit.min(self.retired.saturating_add(ROOM));
+    }
+
+    /// Reports what was noted to an observer that counts.
+    pub(crate) fn report_noted(&mut self) {
+        let room = self.loud.room();
+        let noted = (self.noted as usize).wrapping_sub(room.start as usize) / size_of::<u64>();
+        self.noted = room.start;
+        if let (Some(noted @ [_, ..]), Some(Observed::Counter { counter, privilege })) =
+            (self.loud.noted.get(..noted), &mut self.observed)
+        {
+            counter.report_noted(noted);
+            self.data = self.loud.probe(1, counter.quiet_data(*privilege));
+        }
     }
 
     /// Reports an access to an observer that counts.
@@ -91,9 +160,9 @@ impl State<'_> {
         counter.report(&Reported { kind, va, pa, size: what as u8, privilege: *privilege });
         // (A load or store does not change which fetches are quiet.)
         if kind == Kind::Fetch {
-            self.fetches = Probe::new(counter.quiet_fetches(*privilege));
+            self.fetches = self.loud.probe(0, counter.quiet_fetches(*privilege));
         }
-        self.data = Probe::new(counter.quiet_data(*privilege));
+        self.data = self.loud.probe(1, counter.quiet_data(*privilege));
     }
 }
 
@@ -102,39 +171,17 @@ impl State<'_> {
 pub(crate) struct Probe {
     // (No two fields that a quiet has side by side: they would be copied together, and wait for each other's stores.)
     pub(crate) page_mask: u64,
+    /// At least as many as translations index.
     pub(crate) lines: *const u64,
     pub(crate) page: u64,
-    /// The index of the last line in the table: one less than a power of two, and within the table.
-    pub(crate) last: u64,
 }
 
-/// A table in which no line is quiet.
-static LOUD: [u64; 1] = [0];
-
-impl Probe {
-    /// What a translation needs of it.
-    #[inline]
-    pub(crate) fn new(quiet: Quiet<'_>) -> Self {
-        let Quiet { lines, page_mask, page } = quiet;
-        let lines = if lines.is_empty() { &LOUD } else { lines };
-        Probe { lines: lines.as_ptr(), last: (1 << lines.len().ilog2()) - 1, page_mask, page }
-    }
-
-    /// What is quiet of fetches and of data.
-    pub(crate) fn of(observed: Option<&Observed<'_>>) -> [Self; 2] {
-        match observed {
-            Some(Observed::Counter { counter, privilege }) => {
-                [counter.quiet_fetches(*privilege), counter.quiet_data(*privilege)].map(Probe::new)
-            }
-            _ => [Quiet::default(); 2].map(Probe::new),
-        }
-    }
-}
-
-/// What there is for the observer: an access, of which `what` is [`report_code`], or the log of one that receives runs.
-pub(crate) extern "C" fn report(state: &mut State<'_>, what: u64, va: u64, pa: u64) {
+/// What there is for the observer: an access, of which `what` is [`report_code`], and what was noted before it, or the log of one
+/// that receives runs.
+pub(crate) extern "C" fn report(state: &mut State<'_, '_>, what: u64, va: u64, pa: u64) {
+    state.report_noted();
     match state.observed {
-        Some(Observed::Counter { .. }) => state.report(what, va, pa),
+        Some(Observed::Counter { .. }) if what != 0 => state.report(what, va, pa),
         _ => state.tell(),
     }
 }
@@ -145,7 +192,7 @@ pub(crate) fn report_code(kind: Kind, size: u64) -> u64 {
 }
 
 /// Does a floating-point instruction for a translation; `what` is its op and rounding mode.
-pub(crate) extern "C" fn float(state: &mut State<'_>, what: u64, a: u64, b: u64, c: u64) -> u64 {
+pub(crate) extern "C" fn float(state: &mut State<'_, '_>, what: u64, a: u64, b: u64, c: u64) -> u64 {
     let [_, _, _, _, _, rounding, high, low] = what.to_be_bytes();
     let Some(row) = INSTRUCTIONS.get(usize::from(u16::from_be_bytes([high, low]))) else { return 0 };
     let mut flags = state.fflags as u8;

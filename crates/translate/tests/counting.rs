@@ -124,16 +124,23 @@ impl Lines {
 
 impl Counter for Lines {
     fn sight(&self) -> Sight {
-        let line_shift = Some(self.cache.geometry().line().trailing_zeros());
-        Sight { data: View { line_shift, pages: false }, bytes: true, ..Sight::default() }
+        let lines = Some(self.cache.line_view());
+        Sight { data: View { lines, pages: false }, bytes: true, ..Sight::default() }
     }
 
-    fn quiet_fetches(&self, _: Privilege) -> Quiet<'_> {
+    fn quiet_fetches(&mut self, _: Privilege) -> Quiet<'_> {
         Quiet::default()
     }
 
-    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
+    fn quiet_data(&mut self, _: Privilege) -> Quiet<'_> {
         Quiet { lines: self.cache.quiet(), ..Quiet::default() }
+    }
+
+    fn report_noted(&mut self, noted: &[u64]) {
+        for &noted in noted {
+            self.cache.access_noted(noted);
+            self.reported.push(if noted & 2 == 0 { Kind::Load } else { Kind::Store });
+        }
     }
 
     fn report(&mut self, access: &Reported) {
@@ -257,17 +264,19 @@ impl Fetches {
 
 impl Counter for Fetches {
     fn sight(&self) -> Sight {
-        let line_shift = Some(self.cache.geometry().line().trailing_zeros());
-        Sight { fetches: View { line_shift, pages: true }, ..Sight::default() }
+        let lines = Some(self.cache.line_view());
+        Sight { fetches: View { lines, pages: true }, ..Sight::default() }
     }
 
-    fn quiet_fetches(&self, _: Privilege) -> Quiet<'_> {
+    fn quiet_fetches(&mut self, _: Privilege) -> Quiet<'_> {
         Quiet { lines: self.cache.quiet(), page_mask: !0xfff, page: self.page << 12 }
     }
 
-    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
+    fn quiet_data(&mut self, _: Privilege) -> Quiet<'_> {
         Quiet::default()
     }
+
+    fn report_noted(&mut self, _: &[u64]) {}
 
     fn report(&mut self, access: &Reported) {
         assert_eq!(access.kind, Kind::Fetch);

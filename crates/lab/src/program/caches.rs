@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tollgate_riscv::cache::{Cache, CacheError, Geometry, Policy, WritePolicy};
+use tollgate_riscv::cache::{Cache, CacheError, Geometry, Outcome, Policy, WritePolicy};
 use tollgate_riscv::tier::{Counter, Kind, Passed, Quiet, Reported, Sight, View};
 use tollgate_riscv::{Access, AccessKind, Observer, Privilege, Retired, Trap};
 
@@ -32,10 +32,15 @@ impl Level {
         Ok(Self { name, cache, read: 0, written: 0 })
     }
 
-    /// An access; what it needs of the next cache: the line written back, and the line brought in.
+    /// An access.
     fn access(&mut self, address: u64, bytes: u64, store: bool) -> [Option<(u64, bool)>; 2] {
         *if store { &mut self.written } else { &mut self.read } += bytes;
         let outcome = self.cache.access(address, store);
+        self.needs(address, outcome)
+    }
+
+    /// What an access needs of the next cache: the line written back, and the line brought in.
+    fn needs(&self, address: u64, outcome: Outcome) -> [Option<(u64, bool)>; 2] {
         let dirty = outcome.evicted.filter(|line| line.dirty).map(|line| (line.address, true));
         let line = u64::from(self.cache.geometry().line());
         [dirty, (!outcome.hit).then_some((address & !(line - 1), false))]
@@ -94,12 +99,14 @@ impl Caches {
 
     fn access(first: &mut Option<Level>, l2: &mut Option<Level>, address: u64, bytes: u64, store: bool) {
         let Some(first) = first else { return };
-        let line = u64::from(first.cache.geometry().line());
         let needed = first.access(address, bytes, store);
-        if let Some(l2) = l2 {
-            for (address, store) in needed.into_iter().flatten() {
-                l2.access(address, line, store);
-            }
+        Self::next(l2, needed, first.cache.geometry().line());
+    }
+
+    fn next(l2: &mut Option<Level>, needed: [Option<(u64, bool)>; 2], line: u32) {
+        let Some(l2) = l2 else { return };
+        for (address, store) in needed.into_iter().flatten() {
+            l2.access(address, line.into(), store);
         }
     }
 }
@@ -147,18 +154,27 @@ impl Observer for Caches {
 impl Counter for Caches {
     fn sight(&self) -> Sight {
         let view = |level: &Option<Level>| View {
-            line_shift: level.as_ref().map(|level| level.cache.geometry().line().trailing_zeros()),
+            lines: level.as_ref().map(|level| level.cache.line_view()),
             pages: false,
         };
         Sight { fetches: view(&self.ic), data: view(&self.dc), bytes: true }
     }
 
-    fn quiet_fetches(&self, _: Privilege) -> Quiet<'_> {
-        Quiet { lines: self.ic.as_ref().map_or(&[], |level| level.cache.quiet()), ..Quiet::default() }
+    fn quiet_fetches(&mut self, _: Privilege) -> Quiet<'_> {
+        Quiet { lines: self.ic.as_mut().map_or(&[], |level| level.cache.quiet()), ..Quiet::default() }
     }
 
-    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
-        Quiet { lines: self.dc.as_ref().map_or(&[], |level| level.cache.quiet()), ..Quiet::default() }
+    fn quiet_data(&mut self, _: Privilege) -> Quiet<'_> {
+        Quiet { lines: self.dc.as_mut().map_or(&[], |level| level.cache.quiet()), ..Quiet::default() }
+    }
+
+    fn report_noted(&mut self, noted: &[u64]) {
+        let Some(first) = &mut self.dc else { return };
+        for &noted in noted {
+            let address = noted >> 2 << first.cache.geometry().line_shift();
+            let outcome = first.cache.access_noted(noted);
+            Self::next(&mut self.l2, first.needs(address, outcome), first.cache.geometry().line());
+        }
     }
 
     fn report(&mut self, access: &Reported) {

@@ -1,7 +1,10 @@
 //! The model of one cache.
 
+use std::cell::Cell;
+
 use super::geometry::{CacheError, Geometry};
 use super::policy::{Choices, Policy, Register, Register16, WritePolicy};
+use crate::counter::LineView;
 use crate::observer::Touch;
 
 /// A place is the number of its line, shifted, with these two bits; an empty one is zero.
@@ -114,7 +117,7 @@ pub struct Cache {
     set_mask: u64,
     shift: u32,
     /// For each set a copy of the place of its line that was accessed last: to access it again changes nothing but its
-    /// dirty bit, in any policy. That bit is in the place itself only after [`settle`](Self::settle). 0 when there is none.
+    /// dirty bit, in any policy. 0 when there is none.
     latest: Vec<u64>,
     /// In which way each of those is.
     latest_ways: Vec<u32>,
@@ -204,7 +207,13 @@ impl Cache {
     /// the line has the address `line * geometry.line()`.
     #[inline(always)]
     pub fn access_line(&mut self, line: u64, store: bool) -> Outcome {
-        match self.look_for(line, store) {
+        let found = self.look_for(line, store);
+        self.outcome(found)
+    }
+
+    #[inline(always)]
+    fn outcome(&self, found: Found) -> Outcome {
+        match found {
             Found::Hit | Found::Soiled => HIT,
             Found::NotFilled => Outcome { hit: false, filled: false, evicted: None },
             Found::Filled(old) => Outcome { hit: false, filled: true, evicted: self.content(old) },
@@ -220,17 +229,31 @@ impl Cache {
         let set = (line & self.set_mask) as usize;
         match self.latest.get_mut(set) {
             Some(latest) if *latest & !DIRTY == wanted => {
-                if store && self.write.back {
-                    let clean = *latest == wanted;
-                    *latest |= DIRTY;
-                    return if clean { Found::Soiled } else { Found::Hit };
-                } else if store {
+                if store && !self.write.back {
                     self.counts.writes_through += 1;
+                } else if store && *latest == wanted {
+                    *latest |= DIRTY;
+                    self.places[set * self.ways + self.latest_ways[set] as usize] |= DIRTY;
+                    return Found::Soiled;
                 }
                 Found::Hit
             }
             _ => self.find(wanted, set, store),
         }
+    }
+
+    /// The rest of an access that has been written to [`quiet`](Self::quiet) already, in the same form. It is not counted among
+    /// reads and writes.
+    #[inline(always)]
+    pub(crate) fn look_for_noted(&mut self, noted: u64) -> Found {
+        let set = (noted >> LINE_SHIFT & self.set_mask) as usize;
+        self.find(noted & !DIRTY, set, noted & DIRTY != 0)
+    }
+
+    /// The same with a larger result.
+    pub fn access_noted(&mut self, noted: u64) -> Outcome {
+        let found = self.look_for_noted(noted);
+        self.outcome(found)
     }
 
     /// Whether an access finds the line that the last one in that set found, and a store a dirty one, so that nothing changes.
@@ -253,7 +276,8 @@ impl Cache {
         let mut found = touches.len();
         for (i, touch) in touches.iter().enumerate() {
             let line = touch.pa() >> shift;
-            let latest = sets.get_mut((line & set_mask) as usize);
+            let set = (line & set_mask) as usize;
+            let latest = sets.get_mut(set);
             let Some(latest) = latest.filter(|latest| **latest & !DIRTY == line << LINE_SHIFT | VALID) else {
                 found = i;
                 break;
@@ -262,8 +286,13 @@ impl Cache {
                 found = i;
                 break;
             }
-            *latest |= u64::from(touch.store()) * DIRTY;
-            stores += u64::from(touch.store());
+            if touch.store() {
+                stores += 1;
+                if *latest & DIRTY == 0 {
+                    *latest |= DIRTY;
+                    self.places[set * self.ways + self.latest_ways[set] as usize] |= DIRTY;
+                }
+            }
         }
         self.count_hits(found as u64 - stores, stores);
         found
@@ -271,8 +300,14 @@ impl Cache {
 
     /// For each set, which accesses change nothing but counts, in the form of [`Quiet::lines`](crate::tier::Quiet::lines): those
     /// to the line that was accessed last, and stores to it if it is dirty.
-    pub fn quiet(&self) -> &[u64] {
-        &self.latest
+    pub fn quiet(&mut self) -> &[Cell<u64>] {
+        Cell::from_mut(&mut *self.latest).as_slice_of_cells()
+    }
+
+    /// What is seen of its lines.
+    pub fn line_view(&self) -> LineView {
+        let WritePolicy { back, allocate } = self.write;
+        LineView { shift: self.shift, count: self.geometry.sets(), fills: back && allocate }
     }
 
     /// Counts reads and writes that are hits, and change nothing else.
@@ -291,7 +326,6 @@ impl Cache {
     /// The rest of an access.
     #[inline(never)]
     fn find(&mut self, wanted: u64, set: usize, store: bool) -> Found {
-        self.settle(set);
         if store && !self.write.back {
             self.counts.writes_through += 1;
         }
@@ -373,15 +407,6 @@ impl Cache {
         Found::Filled(old)
     }
 
-    /// Brings the places of a set up to date.
-    #[inline(always)]
-    fn settle(&mut self, set: usize) {
-        let latest = self.latest[set];
-        if latest != 0 {
-            self.places[set * self.ways + self.latest_ways[set] as usize] = latest;
-        }
-    }
-
     /// The first address of a dirty line that was in a place.
     #[inline(always)]
     pub(crate) fn dirty(&self, place: u64) -> Option<u64> {
@@ -410,18 +435,13 @@ impl Cache {
 
     /// The lines that are in it, set by set.
     pub fn content_lines(&self) -> impl Iterator<Item = Evicted> {
-        let sets = self.places.chunks(self.ways).zip(&self.latest);
-        let places = sets.flat_map(|(set, &latest)| {
-            set.iter().map(move |&place| if place | DIRTY == latest { latest } else { place })
-        });
-        places.filter_map(|place| self.content(place))
+        self.places.iter().filter_map(|&place| self.content(place))
     }
 
     /// Removes the line of an address. A dirty one is counted as written back.
     pub fn invalidate(&mut self, address: u64) -> Option<Evicted> {
         let line = address >> self.shift;
         let number = (line & self.set_mask) as usize;
-        self.settle(number);
         let wanted = line << LINE_SHIFT | VALID;
         let set = &mut self.places[number * self.ways..][..self.ways];
         let way = set.iter().position(|place| place & !DIRTY == wanted)?;

@@ -449,22 +449,46 @@ impl Memory {
 
     /// What a count of all this has to see of fetches and data; `None` if quiet accesses are not all that there is to skip.
     pub(super) fn sight(&self) -> Option<Sight> {
-        let line = |cache: &Option<Cache>| cache.as_ref().map(|cache| cache.geometry().line_shift());
-        let view = |cache, tlb: &Option<Tlb>| View { line_shift: line(cache), pages: tlb.is_some() };
-        let (fetches, data) = (view(&self.l1i, &self.itlb), view(&self.l1d, &self.dtlb));
+        let view = |cache: &Option<Cache>, tlb: &Option<Tlb>| View {
+            lines: cache.as_ref().map(Cache::line_view),
+            pages: tlb.is_some(),
+        };
+        let (fetches, mut data) = (view(&self.l1i, &self.itlb), view(&self.l1d, &self.dtlb));
+        // The second level has to see which of its own shorter lines is accessed.
+        if let (Some(lines), Some(l2)) = (&mut data.lines, &self.l2) {
+            lines.fills &= l2.geometry().line_shift() >= lines.shift;
+        }
         (self.quick || self.l1d.is_none()).then_some(Sight { fetches, data, bytes: false })
     }
 
     /// Which fetches change nothing but counts.
-    pub(super) fn quiet_fetches(&self, privilege: Privilege) -> Quiet<'_> {
+    pub(super) fn quiet_fetches(&mut self, privilege: Privilege) -> Quiet<'_> {
         let Latest { page, mask } = if self.fetch_walks(privilege) { self.latest_fetch } else { Latest::ALL };
-        Quiet { lines: self.l1i.as_ref().map_or(&[], Cache::quiet), page_mask: mask, page }
+        Quiet { lines: self.l1i.as_mut().map_or(&[], Cache::quiet), page_mask: mask, page }
     }
 
     /// Which loads and stores change nothing but counts.
-    pub(super) fn quiet_data(&self) -> Quiet<'_> {
+    pub(super) fn quiet_data(&mut self) -> Quiet<'_> {
         let Latest { page, mask } = if self.data_walks() { self.latest_data } else { Latest::ALL };
-        Quiet { lines: self.l1d.as_ref().map_or(&[], Cache::quiet), page_mask: mask, page }
+        Quiet { lines: self.l1d.as_mut().map_or(&[], Cache::quiet), page_mask: mask, page }
+    }
+
+    /// Accesses to RAM, each in the page that was translated last, that [`count_hits`](Self::count_hits) will count: what
+    /// [`Cache::quiet`] has in advance.
+    pub(super) fn report_noted(&mut self, noted: &[u64]) {
+        let Some(cache) = &mut self.l1d else { return };
+        let before = cache.counts().writebacks;
+        let shift = cache.geometry().line_shift();
+        for &noted in noted {
+            let found = cache.look_for_noted(noted);
+            if let (Found::Filled(old), Some(l2)) = (found, &mut self.l2) {
+                if let Some(address) = cache.dirty(old) {
+                    l2.access(address, true);
+                }
+                l2.access(noted >> 2 << shift, noted & 2 != 0);
+            }
+        }
+        self.counts.write_backs += cache.counts().writebacks - before;
     }
 
     /// An access that [`count_hits`](Self::count_hits) will count, if it is to data.

@@ -9,12 +9,16 @@ impl<const PIPE: bool> Counter for Fast<PIPE> {
         self.model.memory.sight().unwrap_or_default()
     }
 
-    fn quiet_fetches(&self, privilege: Privilege) -> Quiet<'_> {
+    fn quiet_fetches(&mut self, privilege: Privilege) -> Quiet<'_> {
         self.model.memory.quiet_fetches(privilege)
     }
 
-    fn quiet_data(&self, _: Privilege) -> Quiet<'_> {
+    fn quiet_data(&mut self, _: Privilege) -> Quiet<'_> {
         self.model.memory.quiet_data()
+    }
+
+    fn report_noted(&mut self, noted: &[u64]) {
+        self.model.memory.report_noted(noted);
     }
 
     fn report(&mut self, access: &Reported) {

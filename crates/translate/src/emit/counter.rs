@@ -6,10 +6,24 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 use tollgate_riscv::BlockInsn;
-use tollgate_riscv::tier::{Kind, Passed, Reports, View};
+use tollgate_riscv::tier::{Kind, LineView, Passed, Reports, View};
 
 use super::Emitter;
 use crate::state::{Probe, State, report_code};
+
+/// The bytes of an entry of [`Quiet::lines`](tollgate_riscv::tier::Quiet::lines).
+const ENTRY: i32 = size_of::<u64>() as i32;
+
+/// A line that was looked up.
+#[derive(Clone, Copy)]
+struct Line {
+    /// Whether the access is not quiet.
+    is_loud: Value,
+    /// Its place in the table.
+    at: Value,
+    /// What is there if all accesses to it are quiet.
+    quiet: Value,
+}
 
 impl Emitter<'_> {
     /// Stores what the block in hand has counted.
@@ -28,15 +42,20 @@ impl Emitter<'_> {
             self.counts.add(offset_of!(Passed, fetched_bytes), insn.len.into());
         }
         let pa = u64::from(*page) << 12 | pc & 0xfff;
-        let shift = sight.fetches.line_shift;
-        let [first, last] = [pa, pa + u64::from(insn.len) - 1].map(|byte| byte >> shift.unwrap_or(12));
+        let lines = sight.fetches.lines;
+        let shift = lines.map_or(12, |lines| lines.shift);
+        let [first, last] = [pa, pa + u64::from(insn.len) - 1].map(|byte| byte >> shift);
         let before = self.counts.line.replace(first);
         let mut loud = Vec::new();
-        if shift.is_some() {
+        if let Some(LineView { count, .. }) = lines {
             let lines = [(before != Some(first)).then_some(first), (last != first).then_some(last)];
             for line in lines.into_iter().flatten() {
-                let [line, wanted] = [line, line << 2].map(|value| self.constant(value));
-                loud.push(self.is_loud_line(offset_of!(State, fetches), line, wanted, false));
+                let table = self.field(offset_of!(State, fetches.lines));
+                let place = (line & u64::from(count - 1)) as i32 * ENTRY;
+                let entry = self.builder.ins().load(I64, MemFlagsData::trusted(), table, place);
+                // (No store makes a line of instructions quiet.)
+                let wanted = self.constant(line << 2 | 1);
+                loud.push(self.builder.ins().icmp(IntCC::NotEqual, entry, wanted));
             }
         }
         if sight.fetches.pages && std::mem::take(&mut self.counts.probes_page) {
@@ -46,7 +65,7 @@ impl Emitter<'_> {
         if loud.is_empty() {
             return;
         }
-        if last != first && shift.is_some() {
+        if last != first && lines.is_some() {
             // (Some observers see the first byte of an instruction and no other.)
             self.counts.line = Some(u64::MAX);
         }
@@ -68,31 +87,58 @@ impl Emitter<'_> {
         if sight.bytes {
             self.counts.add(bytes, size);
         }
-        let View { line_shift, pages } = sight.data;
+        let View { lines, pages } = sight.data;
         let mut loud = Vec::new();
-        let pa = self.plus(place, self.ram_base as i64);
-        if let Some(shift) = line_shift {
-            let line = self.builder.ins().ushr_imm_s(pa, i64::from(shift));
-            let wanted = self.builder.ins().ishl_imm_s(line, 2);
-            loud.push(self.is_loud_line(offset_of!(State, data), line, wanted, is_store));
-        }
         if pages {
             loud.push(self.is_loud_page(offset_of!(State, data), va));
         }
-        self.rarely(&loud, |emitter| emitter.report(kind, size, va, pa));
+        let line = lines.map(|lines| (self.line(lines, place, is_store), lines.fills));
+        loud.extend(line.filter(|(_, fills)| !fills).map(|(line, _)| line.is_loud));
+        self.rarely(&loud, |emitter| {
+            let pa = emitter.plus(place, emitter.ram_base as i64);
+            emitter.report(kind, size, va, pa);
+        });
+        if let Some((line, true)) = line {
+            self.rarely(&[line.is_loud], |emitter| emitter.note_line(&line, is_store));
+        }
     }
 
-    /// Whether accesses to a line are not quiet; `wanted` is its number times 4.
-    fn is_loud_line(&mut self, probe: usize, line: Value, wanted: Value, is_store: bool) -> Value {
-        let last = self.field(probe + offset_of!(Probe, last));
-        let place = self.builder.ins().band(line, last);
-        let offset = self.builder.ins().ishl_imm_s(place, 3);
-        let lines = self.field(probe + offset_of!(Probe, lines));
-        let entry = self.builder.ins().iadd(lines, offset);
-        let entry = self.builder.ins().load(I64, MemFlagsData::trusted(), entry, 0);
+    /// Looks up the line of an access; `place` is its index of RAM.
+    fn line(&mut self, LineView { shift, count, .. }: LineView, place: Value, is_store: bool) -> Line {
+        let last = i64::from(count) - 1;
+        // Where RAM begins as a table does, indices of RAM have the same places in it as their addresses.
+        let is_aligned = self.ram_base & (u64::from(count) << shift) - 1 == 0;
+        let rest = if is_aligned { self.ram_base } else { 0 };
+        let address = self.plus(place, (self.ram_base - rest) as i64);
+        let line = self.builder.ins().ushr_imm_s(address, i64::from(shift));
+        let line = self.builder.ins().band_imm_s(line, last);
+        let offset = self.builder.ins().ishl_imm_s(line, i64::from(ENTRY.trailing_zeros()));
+        let table = self.field(offset_of!(State, data.lines));
+        let at = self.builder.ins().iadd(table, offset);
+        let entry = self.builder.ins().load(I64, MemFlagsData::trusted(), at, 0);
         let entry = if is_store { entry } else { self.builder.ins().bor_imm_s(entry, 2) };
-        let wanted = self.plus(wanted, 3);
-        self.builder.ins().icmp(IntCC::NotEqual, entry, wanted)
+        let quiet = self.builder.ins().ushr_imm_s(address, i64::from(shift - 2));
+        let quiet = self.builder.ins().bor_imm_s(quiet, 3);
+        let quiet = self.plus(quiet, (rest >> (shift - 2)) as i64);
+        let is_loud = self.builder.ins().icmp(IntCC::NotEqual, entry, quiet);
+        Line { is_loud, at, quiet }
+    }
+
+    /// Makes a line quiet, and notes that for the observer.
+    fn note_line(&mut self, line: &Line, is_store: bool) {
+        let trusted = MemFlagsData::trusted();
+        let entry = if is_store { line.quiet } else { self.plus(line.quiet, -2) };
+        self.builder.ins().store(trusted, entry, line.at, 0);
+        let noted = self.field(offset_of!(State, noted));
+        self.builder.ins().store(trusted, entry, noted, 0);
+        let noted = self.plus(noted, ENTRY.into());
+        self.set_field(offset_of!(State, noted), noted);
+        let end = self.field(offset_of!(State, noted_end));
+        let is_full = self.builder.ins().icmp(IntCC::Equal, noted, end);
+        self.rarely(&[is_full], |emitter| {
+            let nothing = emitter.constant(0);
+            emitter.call_reporter([nothing; 3]);
+        });
     }
 
     /// Whether accesses to a page are not quiet.
@@ -104,7 +150,13 @@ impl Emitter<'_> {
     }
 
     fn report(&mut self, kind: Kind, size: u64, va: Value, pa: Value) {
-        let [what, reporter] = [report_code(kind, size), self.reporter].map(|value| self.constant(value));
+        let what = self.constant(report_code(kind, size));
+        self.call_reporter([what, va, pa]);
+    }
+
+    /// Reports an access, or, if nothing else is given than 0, what was noted.
+    pub(super) fn call_reporter(&mut self, [what, va, pa]: [Value; 3]) {
+        let reporter = self.constant(self.reporter);
         self.builder.ins().call_indirect(self.report, reporter, &[self.state, what, va, pa]);
     }
 }

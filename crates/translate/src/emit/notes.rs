@@ -93,8 +93,8 @@ impl Emitter<'_> {
     /// Tells the observer what so many retired instructions were, and goes on if the limit is not exceeded.
     pub(super) fn tell(&mut self, retired: Value, on: Block) {
         self.set_field(offset_of!(State, retired), retired);
-        let [nothing, reporter] = [0, self.reporter].map(|value| self.constant(value));
-        self.builder.ins().call_indirect(self.report, reporter, &[self.state, nothing, nothing, nothing]);
+        let nothing = self.constant(0);
+        self.call_reporter([nothing; 3]);
         let limit = self.field(offset_of!(State, limit));
         let goes_on = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, retired, limit);
         let leaving = self.builder.create_block();
