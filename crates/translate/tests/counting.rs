@@ -47,6 +47,13 @@ fn cores() -> Vec<Core> {
     cores.push(core("lru", [Some("8:1:4"), Some("8:1:8")], [0, 2]));
     cores.push(core("lru", [None, Some("4:1:32")], [2, 0]));
     cores.push(core("lru", [Some("4:1:32"), None], [0, 2]));
+    // A second level with shorter lines than the first, and none.
+    let shape = |line: &str| {
+        format!("name = 'counted'\nl1d = {{ geometry = '4:2:64' }}\ndtlb = {{ entries = 1 }}\n{line}")
+    };
+    cores.extend(["l2 = { geometry = '8:2:32' }", ""].map(|line| Core::from_toml(&shape(line)).unwrap()));
+    let bypassed = "name = 'counted'\nl1d = { geometry = '4:2:16', no-write-allocate = true }";
+    cores.push(Core::from_toml(bypassed).unwrap());
     cores
 }
 

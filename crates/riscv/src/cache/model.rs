@@ -246,8 +246,11 @@ impl Cache {
     /// reads and writes.
     #[inline(always)]
     pub(crate) fn look_for_noted(&mut self, noted: u64) -> Found {
-        let set = (noted >> LINE_SHIFT & self.set_mask) as usize;
-        self.find(noted & !DIRTY, set, noted & DIRTY != 0)
+        let (set, wanted) = ((noted >> LINE_SHIFT & self.set_mask) as usize, noted & !DIRTY);
+        match self.order {
+            Order::Lru => self.find_and_move(wanted, set, noted != wanted, noted & DIRTY),
+            _ => self.find(wanted, set, noted != wanted),
+        }
     }
 
     /// The same with a larger result.
@@ -330,73 +333,79 @@ impl Cache {
             self.counts.writes_through += 1;
         }
         let dirt = if store && self.write.back { DIRTY } else { 0 };
+        if matches!(self.order, Order::Lru) && (!store || self.write.allocate) {
+            return self.find_and_move(wanted, set, store, dirt);
+        }
         let (number, set) = (set, &mut self.places[set * self.ways..][..self.ways]);
         let latest = &mut self.latest[number];
         let latest_way = &mut self.latest_ways[number];
-        let old = match &mut self.order {
-            Order::Lru if !store || self.write.allocate => {
-                // The line comes first, and each of the others takes the place of the one before, until its old
-                // place: in one pass, since most accesses that get here miss.
-                let mut leaving = wanted | dirt;
-                for (way, place) in set.iter_mut().enumerate() {
-                    leaving = std::mem::replace(place, leaving);
-                    if leaving & !DIRTY == wanted {
-                        set[0] |= leaving & DIRTY;
-                        *latest = set[0];
-                        self.changes += u64::from(way > 0);
-                        return if dirt > leaving & DIRTY { Found::Soiled } else { Found::Hit };
-                    }
+        if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
+            let clean = set[way] & DIRTY == 0;
+            set[way] |= dirt;
+            (*latest, *latest_way) = (set[way], way as u32);
+            match &mut self.order {
+                Order::Lru => {
+                    self.changes += u64::from(way > 0);
+                    move_to_front(&mut set[..=way]);
+                    *latest_way = 0;
                 }
-                *latest = set[0];
-                leaving
+                Order::Fifo | Order::Random(_) | Order::Lfsr(_) | Order::Lfsr16(_) => {}
+                Order::Plru(trees) => {
+                    let before = trees[number];
+                    point_away(&mut trees[number], way, self.ways);
+                    self.changes += u64::from(trees[number] != before);
+                }
             }
-            order => {
-                if let Some(way) = set.iter().position(|place| place & !DIRTY == wanted) {
-                    let clean = set[way] & DIRTY == 0;
-                    set[way] |= dirt;
-                    (*latest, *latest_way) = (set[way], way as u32);
-                    match order {
-                        Order::Lru => {
-                            self.changes += u64::from(way > 0);
-                            move_to_front(&mut set[..=way]);
-                            *latest_way = 0;
-                        }
-                        Order::Fifo | Order::Random(_) | Order::Lfsr(_) | Order::Lfsr16(_) => {}
-                        Order::Plru(trees) => {
-                            let before = trees[number];
-                            point_away(&mut trees[number], way, self.ways);
-                            self.changes += u64::from(trees[number] != before);
-                        }
-                    }
-                    return if dirt > 0 && clean { Found::Soiled } else { Found::Hit };
-                }
-                if store && !self.write.allocate {
-                    self.counts.write_misses += 1;
-                    return Found::NotFilled;
-                }
-                let empty = match self.empty {
-                    0 => None,
-                    _ => set.iter().position(|&place| place == 0),
-                };
-                let way = match order {
-                    Order::Lru | Order::Fifo => {
-                        move_to_front(set);
-                        0
-                    }
-                    Order::Plru(trees) => {
-                        let tree = &mut trees[number];
-                        let way = empty.unwrap_or_else(|| pointed_at(*tree, self.ways));
-                        point_away(tree, way, self.ways);
-                        way
-                    }
-                    Order::Random(choices) => empty.unwrap_or_else(|| choices.below(self.ways)),
-                    Order::Lfsr(register) => empty.unwrap_or_else(|| register.next(self.ways)),
-                    Order::Lfsr16(register) => register.next(self.ways),
-                };
-                (*latest, *latest_way) = (wanted | dirt, way as u32);
-                std::mem::replace(&mut set[way], *latest)
-            }
+            return if dirt > 0 && clean { Found::Soiled } else { Found::Hit };
+        }
+        if store && !self.write.allocate {
+            self.counts.write_misses += 1;
+            return Found::NotFilled;
+        }
+        let empty = match self.empty {
+            0 => None,
+            _ => set.iter().position(|&place| place == 0),
         };
+        let way = match &mut self.order {
+            Order::Lru | Order::Fifo => {
+                move_to_front(set);
+                0
+            }
+            Order::Plru(trees) => {
+                let tree = &mut trees[number];
+                let way = empty.unwrap_or_else(|| pointed_at(*tree, self.ways));
+                point_away(tree, way, self.ways);
+                way
+            }
+            Order::Random(choices) => empty.unwrap_or_else(|| choices.below(self.ways)),
+            Order::Lfsr(register) => empty.unwrap_or_else(|| register.next(self.ways)),
+            Order::Lfsr16(register) => register.next(self.ways),
+        };
+        (*latest, *latest_way) = (wanted | dirt, way as u32);
+        let old = std::mem::replace(&mut set[way], *latest);
+        self.fill(old, store)
+    }
+
+    /// The same in an order of use, if the line is brought in.
+    #[inline(always)]
+    fn find_and_move(&mut self, wanted: u64, number: usize, store: bool, dirt: u64) -> Found {
+        let set = &mut self.places[number * self.ways..][..self.ways];
+        // (With a constant number of ways there is no loop.)
+        let (way, old) = match <&mut [u64; 4]>::try_from(&mut *set) {
+            Ok(set) => put_first(set, wanted, dirt),
+            Err(_) => put_first(set, wanted, dirt),
+        };
+        self.latest[number] = set[0];
+        if let Some(way) = way {
+            self.changes += u64::from(way > 0);
+            return if dirt > old & DIRTY { Found::Soiled } else { Found::Hit };
+        }
+        self.fill(old, store)
+    }
+
+    /// Counts a line that was brought in, and yields what was in its place.
+    #[inline(always)]
+    fn fill(&mut self, old: u64, store: bool) -> Found {
         self.counts.write_misses += u64::from(store);
         self.counts.read_misses += u64::from(!store);
         self.counts.fills += 1;
@@ -480,6 +489,21 @@ impl Cache {
         self.counts.writebacks += dirty;
         (lines, dirty)
     }
+}
+
+/// Puts a line first; each of the others takes the place of the one before, until its old place: in one pass, since most accesses
+/// that need it miss. Yields in which way it was, and what was there, or, if it was in none, what was last.
+#[inline(always)]
+fn put_first(set: &mut [u64], wanted: u64, dirt: u64) -> (Option<usize>, u64) {
+    let mut leaving = wanted | dirt;
+    for (way, place) in set.iter_mut().enumerate() {
+        leaving = std::mem::replace(place, leaving);
+        if leaving & !DIRTY == wanted {
+            set[0] |= leaving & DIRTY;
+            return (Some(way), leaving);
+        }
+    }
+    (None, leaving)
 }
 
 /// Moves the last element to the front. (The library's rotation is optimized for long slices.)
