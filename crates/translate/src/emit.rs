@@ -149,6 +149,7 @@ pub(crate) fn region(
         ram_base: region.ram_base,
         reports: region.reports,
         counts: Counts::default(),
+        lines: BTreeMap::new(),
         notes: Notes::default(),
         reporter,
         report: builder.import_signature(reporter::signature()),
@@ -161,6 +162,7 @@ pub(crate) fn region(
         passed: 0,
         builder,
     };
+    emitter.find_lines(region);
     emitter.enter(region.entry);
     for run in &region.runs {
         emitter.run(run, region.entry);
@@ -189,6 +191,8 @@ struct Emitter<'a> {
     /// What the observer receives.
     reports: Reports,
     counts: Counts,
+    /// The line of instructions that was fetched from last wherever a run begins, if there is only one.
+    lines: BTreeMap<u64, Option<u64>>,
     notes: Notes,
     /// The code of [`reporter`](reporter::reporter), and its signature.
     reporter: u64,
@@ -214,7 +218,7 @@ impl Emitter<'_> {
         self.builder.switch_to_block(self.blocks[pc]);
         self.passed = 0;
         self.unsettled.clear();
-        self.counts.begin(*pc == entry);
+        self.counts.begin(*pc == entry, self.lines.get(pc).copied().flatten());
         self.begin_notes(run);
         let following = run.insns.iter().skip(1).map(|insn| Some(insn.pc)).chain([None]);
         for (here, following) in run.insns.iter().zip(following) {

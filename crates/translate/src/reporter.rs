@@ -62,9 +62,10 @@ impl Counts {
         }
     }
 
-    /// Begins another block, which may be the one in which the region is entered.
-    pub(crate) fn begin(&mut self, is_entry: bool) {
-        *self = Self { probes_page: is_entry, ..Self::default() };
+    /// Begins another block, which may be the one in which the region is entered. The fetch before was from this line, if that is
+    /// known.
+    pub(crate) fn begin(&mut self, is_entry: bool, line: Option<u64>) {
+        *self = Self { line, probes_page: is_entry, ..Self::default() };
     }
 
     /// They are stored.

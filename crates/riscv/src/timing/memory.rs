@@ -77,6 +77,8 @@ pub(super) struct Memory {
     tables: Option<Cache>,
     latencies: Latencies,
     satp: u64,
+    /// Whether addresses were ever translated.
+    translates: bool,
     /// What translations are found by in a buffer, besides the page: nothing where address spaces have no identifiers.
     space: u64,
     spaces: bool,
@@ -119,6 +121,7 @@ impl Memory {
             tables: core.memory.tables()?,
             latencies: core.memory,
             satp: 0,
+            translates: false,
             space: 0,
             spaces: core.system.asid_bits != Some(0),
             latest_fetch: Latest::NONE,
@@ -146,6 +149,7 @@ impl Memory {
 
     pub(super) fn set_satp(&mut self, satp: u64) {
         self.satp = satp;
+        self.translates |= satp >> 31 != 0;
         self.space = if self.spaces { satp } else { 0 };
         self.note_latest();
     }
@@ -451,7 +455,7 @@ impl Memory {
     pub(super) fn sight(&self) -> Option<Sight> {
         let view = |cache: &Option<Cache>, tlb: &Option<Tlb>| View {
             lines: cache.as_ref().map(Cache::line_view),
-            pages: tlb.is_some(),
+            pages: self.translates && tlb.is_some(),
         };
         let (fetches, mut data) = (view(&self.l1i, &self.itlb), view(&self.l1d, &self.dtlb));
         // The second level has to see which of its own shorter lines is accessed.

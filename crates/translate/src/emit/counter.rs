@@ -1,12 +1,13 @@
 //! What observers that count need of an instruction: counts, and probes that find out whether its accesses are quiet.
 
+use std::collections::BTreeMap;
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
-use tollgate_riscv::BlockInsn;
-use tollgate_riscv::tier::{Kind, LineView, Passed, Reports, View};
+use tollgate_riscv::tier::{Kind, LineView, Passed, Region, Reports, View};
+use tollgate_riscv::{BlockInsn, Class};
 
 use super::Emitter;
 use crate::state::{Probe, State, report_code};
@@ -15,7 +16,6 @@ use crate::state::{Probe, State, report_code};
 const ENTRY: i32 = size_of::<u64>() as i32;
 
 /// A line that was looked up.
-#[derive(Clone, Copy)]
 struct Line {
     /// Whether the access is not quiet.
     is_loud: Value,
@@ -25,7 +25,48 @@ struct Line {
     quiet: Value,
 }
 
+/// The physical address of an instruction.
+fn address(BlockInsn { pc, page, .. }: &BlockInsn) -> u64 {
+    u64::from(*page) << 12 | pc & 0xfff
+}
+
+/// The lines of the first and of the last byte of an instruction; without a cache, pages.
+fn lines(here: &BlockInsn, view: View) -> [u64; 2] {
+    let shift = view.lines.map_or(12, |lines| lines.shift);
+    [0, u64::from(here.insn.len) - 1].map(|byte| address(here) + byte >> shift)
+}
+
+/// The line that was fetched from last behind an instruction.
+fn line_after(here: &BlockInsn, view: View) -> u64 {
+    let [first, last] = lines(here, view);
+    // (Some observers see the first byte of an instruction and no other.)
+    if first == last { first } else { u64::MAX }
+}
+
 impl Emitter<'_> {
+    /// Finds out from which line the fetch before each run was: from that of each instruction that leads there.
+    pub(super) fn find_lines(&mut self, region: &Region) {
+        let Reports::Counts(sight) = self.reports else { return };
+        let mut lines = BTreeMap::from([(region.entry, None)]);
+        for run in &region.runs {
+            for (here, following) in run.insns.iter().zip((1..).map(|place| run.insns.get(place))) {
+                let BlockInsn { pc, insn, .. } = here;
+                let line = Some(line_after(here, sight.fetches));
+                let (target, next) = (pc.wrapping_add(insn.imm as u64), pc.wrapping_add(insn.len.into()));
+                let class = insn.row().class;
+                let to = matches!(class, Class::Branch | Class::Jump).then_some(target);
+                let on = (following.is_none() && class != Class::Jump).then_some(next);
+                let returns =
+                    (class == Class::JumpReg).then_some(&self.returns).into_iter().flatten().copied();
+                for begin in to.into_iter().chain(on).chain(returns) {
+                    let before = lines.entry(begin).or_insert(line);
+                    *before = before.filter(|_| *before == line);
+                }
+            }
+        }
+        self.lines = lines;
+    }
+
     /// Stores what the block in hand has counted.
     pub(super) fn store_counts(&mut self) {
         for (offset, count) in self.counts.unsettled.clone() {
@@ -36,18 +77,17 @@ impl Emitter<'_> {
     }
 
     /// The instruction retires: its fetch is counted, and reported if it is not quiet.
-    pub(super) fn fetched(&mut self, BlockInsn { pc, insn, page, .. }: &BlockInsn) {
+    pub(super) fn fetched(&mut self, here: &BlockInsn) {
+        let BlockInsn { pc, insn, .. } = here;
         let Reports::Counts(sight) = self.reports else { return };
         if sight.bytes {
             self.counts.add(offset_of!(Passed, fetched_bytes), insn.len.into());
         }
-        let pa = u64::from(*page) << 12 | pc & 0xfff;
-        let lines = sight.fetches.lines;
-        let shift = lines.map_or(12, |lines| lines.shift);
-        let [first, last] = [pa, pa + u64::from(insn.len) - 1].map(|byte| byte >> shift);
-        let before = self.counts.line.replace(first);
+        let view = sight.fetches.lines;
+        let [first, last] = lines(here, sight.fetches);
+        let before = self.counts.line.replace(line_after(here, sight.fetches));
         let mut loud = Vec::new();
-        if let Some(LineView { count, .. }) = lines {
+        if let Some(LineView { count, .. }) = view {
             let lines = [(before != Some(first)).then_some(first), (last != first).then_some(last)];
             for line in lines.into_iter().flatten() {
                 let table = self.field(offset_of!(State, fetches.lines));
@@ -65,12 +105,8 @@ impl Emitter<'_> {
         if loud.is_empty() {
             return;
         }
-        if last != first && lines.is_some() {
-            // (Some observers see the first byte of an instruction and no other.)
-            self.counts.line = Some(u64::MAX);
-        }
         self.rarely(&loud, |emitter| {
-            let [va, pa] = [*pc, pa].map(|address| emitter.constant(address));
+            let [va, pa] = [*pc, address(here)].map(|address| emitter.constant(address));
             emitter.report(Kind::Fetch, u64::from(insn.len), va, pa);
         });
     }
@@ -92,13 +128,15 @@ impl Emitter<'_> {
         if pages {
             loud.push(self.is_loud_page(offset_of!(State, data), va));
         }
-        let line = lines.map(|lines| (self.line(lines, place, is_store), lines.fills));
-        loud.extend(line.filter(|(_, fills)| !fills).map(|(line, _)| line.is_loud));
+        let (noted, reported) = (lines.filter(|lines| lines.fills), lines.filter(|lines| !lines.fills));
+        loud.extend(reported.map(|lines| self.line(lines, place, is_store).is_loud));
         self.rarely(&loud, |emitter| {
             let pa = emitter.plus(place, emitter.ram_base as i64);
             emitter.report(kind, size, va, pa);
         });
-        if let Some((line, true)) = line {
+        // (After a report, tables may be elsewhere.)
+        if let Some(lines) = noted {
+            let line = self.line(lines, place, is_store);
             self.rarely(&[line.is_loud], |emitter| emitter.note_line(&line, is_store));
         }
     }
