@@ -334,3 +334,144 @@ fn fetches_from_another_page_and_of_a_second_line_are_reported() {
         assert_eq!(fetches.cache.counts().misses(), misses, "{geometry}");
     }
 }
+
+/// Every access that is not to the line and the page of the one before, in a cache of one line.
+struct Sequence {
+    cache: Cache,
+    page: u64,
+    lines: Vec<u64>,
+    /// How many of them were noted.
+    noted: u64,
+}
+
+impl Sequence {
+    fn new() -> Self {
+        let cache = Cache::new("1:1:64".parse().unwrap(), Policy::Lru, WritePolicy::default()).unwrap();
+        Sequence { cache, page: 1, lines: Vec::new(), noted: 0 }
+    }
+
+    fn access(&mut self, va: u64, pa: u64, store: bool) {
+        let hit = self.cache.access(pa, store).hit;
+        if !hit || self.page != va >> 12 {
+            self.lines.push(pa >> 6);
+        }
+        self.page = va >> 12;
+    }
+}
+
+impl Counter for Sequence {
+    fn sight(&self) -> Sight {
+        let lines = Some(self.cache.line_view());
+        Sight { data: View { lines, pages: true }, ..Sight::default() }
+    }
+
+    fn quiet_fetches(&mut self, _: Privilege) -> Quiet<'_> {
+        Quiet::default()
+    }
+
+    fn quiet_data(&mut self, _: Privilege) -> Quiet<'_> {
+        Quiet { lines: self.cache.quiet(), page_mask: !0xfff, page: self.page << 12 }
+    }
+
+    fn report_noted(&mut self, noted: &[u64]) {
+        self.noted += noted.len() as u64;
+        for &noted in noted {
+            if !self.cache.access_noted(noted).hit {
+                self.lines.push(noted >> 2);
+            }
+        }
+    }
+
+    fn report(&mut self, access: &Reported) {
+        self.access(access.va, access.pa, access.kind == Kind::Store);
+    }
+
+    fn count(&mut self, _: &Passed) {}
+}
+
+impl Observer for Sequence {
+    const RETIRE: bool = true;
+    const MEMORY: bool = true;
+
+    fn counter(&mut self) -> Option<&mut dyn Counter> {
+        Some(self)
+    }
+
+    fn access(&mut self, access: &Access) {
+        Sequence::access(self, access.va, access.pa, access.store);
+    }
+}
+
+/// Loads and stores of some lines of two pages, in rounds.
+fn rounds_of(accesses: &[(Op, i64)]) -> Vec<u8> {
+    let mut asm = Asm::default();
+    asm.op(Op::Auipc, 8, 0, 0, 0x2000).li(9, ROUNDS as i32);
+    let top = asm.0.len() as i64;
+    for &(op, offset) in accesses {
+        // (A displacement has 12 bits.)
+        asm.op(op, if op == Op::Ld { 10 } else { 0 }, 8, 0, offset);
+    }
+    asm.op(Op::Addi, 9, 9, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 9, 0, top - at);
+    asm.op(Op::Jal, 0, 0, 0, 0);
+    asm.0
+}
+
+#[test]
+fn noted_lines_are_reported_in_order_and_before_what_is_reported_later() {
+    // (The first one is in the page before the others.)
+    let accesses =
+        [(Op::Ld, -64), (Op::Ld, 0), (Op::Sd, 128), (Op::Ld, 128), (Op::Sd, 64), (Op::Ld, 0), (Op::Sd, 0)];
+    let image = rounds_of(&accesses);
+    let run = |translates: bool| {
+        let mut machine = machine(&image);
+        let translated = if translates { translate(&mut machine, 100) } else { Rc::default() };
+        let mut sequence = Sequence::new();
+        machine.run(ROUNDS * 9, &mut sequence);
+        (sequence, translated.retired.get())
+    };
+    let ((expected, _), (sequence, translated)) = (run(false), run(true));
+    assert!(translated > ROUNDS * 8, "{translated}");
+    assert!(sequence.noted > ROUNDS, "{}", sequence.noted);
+    assert_eq!(sequence.lines.len() as u64, ROUNDS * 5);
+    assert!(sequence.lines == expected.lines, "in another order");
+    assert_eq!(sequence.cache.counts().writebacks, expected.cache.counts().writebacks);
+}
+
+/// A store that misses brings nothing in: the load behind it finds the line that the one before it found.
+#[test]
+fn stores_that_bypass_a_cache_are_reported() {
+    let image = rounds_of(&[(Op::Ld, 0), (Op::Sd, 256), (Op::Ld, 0), (Op::Ld, 512)]);
+    let mut machine = machine(&image);
+    let translated = translate(&mut machine, 100);
+    let mut lines = Lines::new(WritePolicy { back: true, allocate: false });
+    machine.run(3 + ROUNDS * 6, &mut lines);
+    assert!(translated.retired.get() > ROUNDS * 5, "{}", translated.retired.get());
+    let counts = lines.cache.counts();
+    assert_eq!((counts.read_misses, counts.write_misses), (ROUNDS * 2, ROUNDS));
+}
+
+/// Two ways lead to one place: from its own line, and from one that displaces it.
+#[test]
+fn lines_of_instructions_are_probed_where_ways_from_several_meet() {
+    let mut asm = Asm::default();
+    asm.li(9, ROUNDS as i32).op(Op::Addi, 0, 0, 0, 0).op(Op::Addi, 0, 0, 0, 0);
+    assert_eq!(asm.0.len(), 0x10, "the next line begins");
+    asm.op(Op::Andi, 10, 9, 0, 1).op(Op::Bne, 0, 10, 0, 0x14);
+    asm.op(Op::Addi, 9, 9, 0, -1).op(Op::Bne, 0, 9, 0, -0xc);
+    asm.op(Op::Jal, 0, 0, 0, 0).op(Op::Addi, 0, 0, 0, 0);
+    asm.op(Op::Jal, 0, 0, 0, -0x10);
+    // Translations that begin in several places: where one does is probed in any case.
+    for every in 100..109 {
+        let mut machine = machine(&asm.0);
+        let translated = translate(&mut machine, every);
+        let cache = Cache::new("1:1:16".parse().unwrap(), Policy::Lru, WritePolicy::default()).unwrap();
+        let mut fetches = Fetches { cache, page: BASE >> 12, pages: 0 };
+        machine.run(4 + ROUNDS / 2 * 9 + 1, &mut fetches);
+        assert_eq!((machine.x(9), machine.pc()), (0, BASE + 0x20));
+        assert!(translated.retired.get() > ROUNDS * 4, "{}", translated.retired.get());
+        // Lines 0, 1 and, behind the loop, 2; line 2 and 1 again in every other round.
+        assert_eq!(fetches.cache.counts().misses(), 3 + ROUNDS, "samples every {every}");
+    }
+}
