@@ -71,7 +71,7 @@ pub struct LineView {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet<'a> {
     /// One entry for all lines whose numbers have the same lowest bits; a power of two of them. It is the number of a line, times 4, plus 1 if
-    /// accesses to it are quiet, plus 2 if stores are as well.
+    /// accesses to it are quiet, plus 2 if stores are as well. Translations write what they note.
     pub lines: &'a [Cell<u64>],
     /// The bits of a virtual address that are those of its page.
     pub page_mask: u64,

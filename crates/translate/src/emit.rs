@@ -94,8 +94,11 @@ pub(crate) fn region(
     }
     if let Reports::Counts(sight) = region.reports {
         let is_cache = |LineView { shift, count, .. }| {
-            // (No place in a table is further away than an offset can be.)
-            (2..64).contains(&shift) && u32::is_power_of_two(count) && count < 1 << 28
+            // (No place in a table is further away than an offset can be, and RAM begins with the first one.)
+            (2..32).contains(&shift)
+                && u32::is_power_of_two(count)
+                && count < 1 << 28
+                && region.ram_base.is_multiple_of(u64::from(count) << shift)
         };
         if ![sight.fetches, sight.data].into_iter().filter_map(|view| view.lines).all(is_cache) {
             return None;

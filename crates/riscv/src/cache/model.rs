@@ -242,8 +242,7 @@ impl Cache {
         }
     }
 
-    /// The rest of an access that has been written to [`quiet`](Self::quiet) already, in the same form. It is not counted among
-    /// reads and writes.
+    /// [`access_noted`](Self::access_noted) with a smaller result.
     #[inline(always)]
     pub(crate) fn look_for_noted(&mut self, noted: u64) -> Found {
         let (set, wanted) = ((noted >> LINE_SHIFT & self.set_mask) as usize, noted & !DIRTY);
@@ -253,7 +252,8 @@ impl Cache {
         }
     }
 
-    /// The same with a larger result.
+    /// The rest of an access that translated code noted ([`report_noted`](crate::tier::Counter::report_noted)). It is not counted among
+    /// reads and writes. Only for caches that write back and allocate.
     pub fn access_noted(&mut self, noted: u64) -> Outcome {
         let found = self.look_for_noted(noted);
         self.outcome(found)

@@ -33,7 +33,7 @@ fn address(BlockInsn { pc, page, .. }: &BlockInsn) -> u64 {
 /// The lines of the first and of the last byte of an instruction; without a cache, pages.
 fn lines(here: &BlockInsn, view: View) -> [u64; 2] {
     let shift = view.lines.map_or(12, |lines| lines.shift);
-    [0, u64::from(here.insn.len) - 1].map(|byte| address(here) + byte >> shift)
+    [0, u64::from(here.insn.len) - 1].map(|byte| (address(here) + byte) >> shift)
 }
 
 /// The line that was fetched from last behind an instruction.
@@ -143,21 +143,17 @@ impl Emitter<'_> {
 
     /// Looks up the line of an access; `place` is its index of RAM.
     fn line(&mut self, LineView { shift, count, .. }: LineView, place: Value, is_store: bool) -> Line {
-        let last = i64::from(count) - 1;
-        // Where RAM begins as a table does, indices of RAM have the same places in it as their addresses.
-        let is_aligned = self.ram_base & (u64::from(count) << shift) - 1 == 0;
-        let rest = if is_aligned { self.ram_base } else { 0 };
-        let address = self.plus(place, (self.ram_base - rest) as i64);
-        let line = self.builder.ins().ushr_imm_s(address, i64::from(shift));
-        let line = self.builder.ins().band_imm_s(line, last);
+        // (An index of RAM has the same place in a table as its address: `region` makes sure of it.)
+        let line = self.builder.ins().ushr_imm_s(place, i64::from(shift));
+        let line = self.builder.ins().band_imm_s(line, i64::from(count) - 1);
         let offset = self.builder.ins().ishl_imm_s(line, i64::from(ENTRY.trailing_zeros()));
         let table = self.field(offset_of!(State, data.lines));
         let at = self.builder.ins().iadd(table, offset);
         let entry = self.builder.ins().load(I64, MemFlagsData::trusted(), at, 0);
         let entry = if is_store { entry } else { self.builder.ins().bor_imm_s(entry, 2) };
-        let quiet = self.builder.ins().ushr_imm_s(address, i64::from(shift - 2));
+        let quiet = self.builder.ins().ushr_imm_s(place, i64::from(shift - 2));
         let quiet = self.builder.ins().bor_imm_s(quiet, 3);
-        let quiet = self.plus(quiet, (rest >> (shift - 2)) as i64);
+        let quiet = self.plus(quiet, (self.ram_base >> (shift - 2)) as i64);
         let is_loud = self.builder.ins().icmp(IntCC::NotEqual, entry, quiet);
         Line { is_loud, at, quiet }
     }
