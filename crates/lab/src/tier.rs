@@ -66,7 +66,7 @@ fn translator(machine: &Machine) -> Result<Box<dyn tollgate_riscv::tier::Transla
         return Err(TierError::Isa(config.isa));
     }
     #[cfg(feature = "translate")]
-    return match tollgate_translate::Translations::new() {
+    return match tollgate_translate::Translations::in_background() {
         Ok(translations) => Ok(Box::new(translations)),
         Err(error) => Err(TierError::Host(error.to_string())),
     };

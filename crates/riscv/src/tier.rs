@@ -14,7 +14,7 @@
 pub use crate::counter::{Counter, Kind, LineView, Passed, Quiet, Reported, Sight, View};
 pub use crate::log::{LOG, Log, ROOM};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use crate::alu::sext32;
 use crate::bus::Bus;
@@ -42,6 +42,9 @@ const HOT_WITH_RUNS: u8 = 8;
 /// Instructions that may be translated at once, before samples have to pay: a translator takes as long for one as the engine for
 /// some ten thousand, so code that is spread widely would cost more than it gains. A sample pays for one instruction.
 const ADVANCE: i64 = 2048;
+
+/// Regions that a translator may have begun at once.
+const MOST_BEGUN: usize = 16;
 
 /// Code to translate: instructions of one page that the entry leads to by branches and direct jumps.
 #[derive(Clone, Debug)]
@@ -206,10 +209,36 @@ pub struct Exit {
     pub interpret: bool,
 }
 
+/// What became of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Translation {
+    /// It is not translated.
+    Refused,
+    /// It is translated, and has this number.
+    Ready(u16),
+    /// [`Translator::finished`] will say.
+    Later,
+}
+
+impl Translation {
+    /// Its number, if it is translated.
+    pub fn number(self) -> Option<u16> {
+        match self {
+            Translation::Ready(number) => Some(number),
+            Translation::Refused | Translation::Later => None,
+        }
+    }
+}
+
 /// Makes host code of regions.
 pub trait Translator {
-    /// Translates a region; yields a number for it, or `None` if it does not translate this one.
-    fn translate(&mut self, region: &Region) -> Option<u16>;
+    /// Translates a region, or begins to.
+    fn translate(&mut self, region: Region) -> Translation;
+
+    /// What became of the next region that was begun, in the order of [`translate`](Self::translate), if it is known.
+    fn finished(&mut self) -> Option<Translation> {
+        None
+    }
 
     /// Runs a translation from its entry, and those that it leads to; `None`, with nothing done, if there is none of this number.
     fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit>;
@@ -217,14 +246,13 @@ pub trait Translator {
     /// Whether there is no room for another translation until [`clear`](Self::clear).
     fn is_full(&self) -> bool;
 
-    /// Drops all translations. None of their numbers is run again until [`translate`](Self::translate) yields it anew.
+    /// Drops all translations, and regions that were begun. None of their numbers is run again until it is yielded anew.
     fn clear(&mut self);
 }
 
 /// What is known of a region.
 struct Known {
-    /// Its translation; `None` if the translator refused it.
-    number: Option<u16>,
+    translation: Translation,
     /// The physical addresses and the bits of its instructions.
     code: Vec<(u64, u32)>,
     /// The time of [`Tier::doubts`] at which memory contained this code.
@@ -253,6 +281,10 @@ pub(crate) struct Tier {
     /// How often code may have changed.
     doubts: u64,
     samples: HashMap<(u64, u64), u8>,
+    /// Regions that were begun, in that order.
+    begun: VecDeque<(u64, u64)>,
+    /// One that is translated since it was sampled.
+    ready: Option<(u64, u64)>,
     /// Instructions that may be translated now; negative after a large region.
     credit: i64,
     /// For what observer code is translated.
@@ -270,6 +302,8 @@ impl Tier {
             regions,
             doubts: 0,
             samples,
+            begun: VecDeque::new(),
+            ready: None,
             credit: ADVANCE,
             reports: Reports::Nothing,
         }
@@ -307,6 +341,8 @@ impl Tier {
         self.forget_starts();
         self.regions.clear();
         self.samples.clear();
+        self.begun.clear();
+        self.ready = None;
     }
 
     /// The translation at an address in a context.
@@ -318,7 +354,10 @@ impl Tier {
 
     /// Enters what was translated of a block that may run in a context; false if nothing was.
     pub(crate) fn enter(&mut self, key: (u64, u64), context: u32, bus: &Bus) -> bool {
-        let Some(known) = self.regions.get_mut(&key) else { return false };
+        let Some(known) = self.regions.get_mut(&key).filter(|known| known.translation != Translation::Later)
+        else {
+            return false;
+        };
         if known.checked != self.doubts {
             if !known.is_current(bus) {
                 self.regions.remove(&key);
@@ -326,19 +365,14 @@ impl Tier {
             }
             known.checked = self.doubts;
         }
-        let Some(number) = known.number else { return false };
+        let Some(number) = known.translation.number() else { return false };
         self.starts[place(key.0)] = Start { pc: key.0, context, number: number.into() };
         true
     }
 
     /// Counts a sample of the block with this key when `now` instructions have retired. The first time that the block is hot,
-    /// translates the region that `region` finds. Yields whether there is a translation.
-    pub(crate) fn sample(
-        &mut self,
-        key: (u64, u64),
-        now: u64,
-        region: impl FnOnce() -> Option<Region>,
-    ) -> bool {
+    /// translates the region that `region` finds.
+    pub(crate) fn sample(&mut self, key: (u64, u64), now: u64, region: impl FnOnce() -> Option<Region>) {
         // The previous sample was due `every` instructions before this one, or earlier.
         let passed = 1 + now.saturating_sub(self.due) / self.every.max(1);
         self.credit = self.credit.saturating_add(passed as i64).min(ADVANCE);
@@ -346,15 +380,10 @@ impl Tier {
         let samples = self.samples.entry(key).or_default();
         *samples = samples.saturating_add(1);
         let hot = if matches!(self.reports, Reports::Runs { .. }) { HOT_WITH_RUNS } else { HOT };
-        if *samples < hot {
-            return false;
-        }
-        // (It was compared with memory when its block was found.)
-        if let Some(known) = self.regions.get(&key) {
-            return known.number.is_some();
-        }
-        if self.credit <= 0 {
-            return false;
+        // (What is known was compared with memory when its block was found.)
+        let is_new = *samples >= hot && !self.regions.contains_key(&key);
+        if !is_new || self.credit <= 0 || self.begun.len() >= MOST_BEGUN {
+            return;
         }
         if self.translator.is_full() {
             self.clear();
@@ -363,10 +392,28 @@ impl Tier {
         let page = key.1 & !(PAGE - 1);
         let insns = region.iter().flat_map(Region::insns);
         let code: Vec<_> = insns.map(|insn| (page | insn.pc & (PAGE - 1), insn.word)).collect();
-        self.credit -= code.len() as i64;
-        let number = region.and_then(|region| self.translator.translate(&region));
-        self.regions.insert(key, Known { number, code, checked: self.doubts });
-        number.is_some()
+        let length = code.len() as i64;
+        let translation = region.map_or(Translation::Refused, |region| self.translator.translate(region));
+        self.regions.insert(key, Known { translation, code, checked: self.doubts });
+        if translation == Translation::Later {
+            self.begun.push_back(key);
+        } else {
+            self.credit -= length;
+            self.ready = translation.number().map(|_| key);
+        }
+    }
+
+    /// The key of the next block that has a translation since it was sampled.
+    pub(crate) fn finished(&mut self) -> Option<(u64, u64)> {
+        while self.ready.is_none() && !self.begun.is_empty() {
+            let translation = self.translator.finished()?;
+            let key = self.begun.pop_front()?;
+            if let Some(known) = self.regions.get_mut(&key) {
+                known.translation = translation;
+            }
+            self.ready = translation.number().map(|_| key);
+        }
+        self.ready.take()
     }
 
     /// Runs a translation.

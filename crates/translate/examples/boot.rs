@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tollgate_riscv::tier::{Exit, Region, Registers, SAMPLE, Translator};
+use tollgate_riscv::tier::{Exit, Region, Registers, SAMPLE, Translation, Translator};
 use tollgate_riscv::{Boot, Config, Machine, MachineKind, Op};
 use tollgate_translate::Translations;
 
@@ -41,16 +41,16 @@ struct Seen {
 struct Counted(Translations, Rc<RefCell<Seen>>);
 
 impl Translator for Counted {
-    fn translate(&mut self, region: &Region) -> Option<u16> {
-        let start = cpu_ns();
-        let number = self.0.translate(region);
+    fn translate(&mut self, region: Region) -> Translation {
         let mut seen = self.1.borrow_mut();
-        seen.translating += cpu_ns() - start;
         seen.regions += 1;
-        seen.refused += u64::from(number.is_none());
         seen.insns += region.insns().count() as u64;
         seen.ops.extend(region.insns().map(|insn| (insn.pc, insn.insn.op)));
-        number
+        let start = cpu_ns();
+        let translation = self.0.translate(region);
+        seen.translating += cpu_ns() - start;
+        seen.refused += u64::from(translation == Translation::Refused);
+        translation
     }
 
     fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {

@@ -18,19 +18,25 @@
 //! the table of pages contains. Memory for code is writable until the code is whole, and executable afterwards, never both; it
 //! is bounded by [`MOST_CODE`].
 
+mod compile;
 mod emit;
 mod notes;
 mod reporter;
 mod state;
 
-use cranelift_codegen::Context;
-use cranelift_codegen::isa::OwnedTargetIsa;
+use std::thread;
+
+use compile::{Beside, Compiled, Compiler};
+use cranelift_codegen::ir::{Function, Signature};
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Module, default_libcall_names};
+use cranelift_module::{FuncId, Module, default_libcall_names};
 use state::{Cursors, Loud, State};
-use tollgate_riscv::tier::{Exit, Observed, Passed, ROOM, Region, Registers, Reports, Translator};
+use tollgate_riscv::tier::{
+    Exit, Observed, Passed, ROOM, Region, Registers, Reports, Translation, Translator,
+};
 
 /// Bytes of host code after which no more is translated, until all of it is dropped.
 pub const MOST_CODE: usize = 32 << 20;
@@ -51,9 +57,11 @@ const fn pages(size: usize) -> usize {
 /// Translated regions. Host code is generated from the first region on; until then there is nothing but this.
 pub struct Translations {
     isa: OwnedTargetIsa,
+    compiler: Compiler,
+    /// Whether code is compiled on a thread of its own, where no observer needs a processor; the thread, once there is one.
+    background: bool,
+    beside: Option<Beside>,
     module: Option<JITModule>,
-    context: Context,
-    builder: FunctionBuilderContext,
     caller: Option<Caller>,
     /// The code of [`reporter::reporter`].
     reporter: u64,
@@ -65,16 +73,18 @@ pub struct Translations {
 }
 
 impl Translations {
-    /// An empty collection.
+    /// An empty collection. It translates at once, while the machine waits.
     ///
     /// # Errors
     /// A host whose instructions Cranelift does not generate.
     pub fn new() -> Result<Self, Unavailable> {
+        let isa = isa()?;
         Ok(Self {
-            isa: isa()?,
-            context: Context::new(),
+            compiler: Compiler::new(isa.clone()),
+            isa,
+            background: false,
+            beside: None,
             module: None,
-            builder: FunctionBuilderContext::new(),
             caller: None,
             reporter: 0,
             codes: Vec::new(),
@@ -84,37 +94,82 @@ impl Translations {
         })
     }
 
-    /// Translates a region; yields its code.
-    fn define(&mut self, region: &Region) -> Option<*const u8> {
+    /// The same on a thread of its own, while the machine interprets on, if this process has a second processor. A machine whose
+    /// observer receives runs of instructions waits nevertheless: that may be on the second processor itself.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn in_background() -> Result<Self, Unavailable> {
+        let background = thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+        let mut translations = Self::new()?;
+        translations.background = background;
+        Ok(translations)
+    }
+
+    /// The module, with the functions that every region needs.
+    fn module(&mut self) -> Option<&mut JITModule> {
         if self.module.is_none() {
             let builder = JITBuilder::with_isa(self.isa.clone(), default_libcall_names());
             self.module = Some(JITModule::new(builder));
-            let target = self.isa.frontend_config();
-            emit::caller(&mut self.context.func, &mut self.builder, target);
-            let code = self.finish()?;
+            let code = self.define(emit::caller)?;
             // SAFETY: the code was generated with the signature of `Caller` (`emit::caller`), is whole and executable, and lives
             // until `clear`, which drops the pointer first.
             self.caller = Some(unsafe { std::mem::transmute::<*const u8, Caller>(code) });
-            reporter::reporter(&mut self.context.func, &mut self.builder, target);
-            self.reporter = self.finish()? as u64;
+            self.reporter = self.define(reporter::reporter)? as u64;
         }
-        emit::region(region, &mut self.context.func, &mut self.builder, &*self.isa, self.reporter)?;
-        self.finish()
+        self.module.as_mut()
     }
 
-    /// Makes the function in the context executable.
-    fn finish(&mut self) -> Option<*const u8> {
-        let module = self.module.as_mut()?;
-        let signature = self.context.func.signature.clone();
-        let id = module.declare_anonymous_function(&signature).ok()?;
-        let defined = module.define_function(id, &mut self.context);
-        let size = self.context.compiled_code().map_or(0, |code| code.code_buffer().len());
-        module.clear_context(&mut self.context);
-        defined.ok()?;
-        self.bytes += pages(size);
-        module.finalize_definitions().ok()?;
-        Some(module.get_finalized_function(id))
+    /// Makes a function that `write` writes.
+    fn define(
+        &mut self,
+        write: impl FnOnce(&mut Function, &mut FunctionBuilderContext, TargetFrontendConfig),
+    ) -> Option<*const u8> {
+        let id = declare(self.module.as_mut()?)?;
+        let compiled = self.compiler.compile(id, |function, builder, isa| {
+            write(function, builder, isa.frontend_config());
+            Some(())
+        })?;
+        self.finish(&compiled)
     }
+
+    /// Makes code executable.
+    fn finish(&mut self, code: &Compiled) -> Option<*const u8> {
+        let module = self.module.as_mut()?;
+        module.define_function_bytes(code.id, code.alignment, &code.bytes, &code.relocations).ok()?;
+        self.bytes += pages(code.bytes.len());
+        module.finalize_definitions().ok()?;
+        Some(module.get_finalized_function(code.id))
+    }
+
+    /// What became of a region.
+    fn translation(&mut self, compiled: Option<&Compiled>) -> Translation {
+        let number = u16::try_from(self.codes.len()).ok();
+        let Some((number, code)) = number.zip(compiled.and_then(|code| self.finish(code))) else {
+            return Translation::Refused;
+        };
+        self.codes.push(code);
+        Translation::Ready(number)
+    }
+
+    /// The thread for a region, if it may be compiled there.
+    fn beside(&mut self, reports: Reports) -> Option<&mut Beside> {
+        if !self.background || matches!(reports, Reports::Runs { .. }) {
+            return None;
+        }
+        if self.beside.is_none() {
+            self.beside = Beside::new(self.isa.clone());
+            // Where no thread starts, none is asked for again.
+            self.background = self.beside.is_some();
+        }
+        self.beside.as_mut()
+    }
+}
+
+/// A function of a module that any thread may compile. (Its signature is for callers in the module, and there are none.)
+fn declare(module: &mut JITModule) -> Option<FuncId> {
+    let call = module.target_config().default_call_conv;
+    module.declare_anonymous_function(&Signature::new(call)).ok()
 }
 
 fn isa() -> Result<OwnedTargetIsa, Unavailable> {
@@ -133,18 +188,29 @@ fn isa() -> Result<OwnedTargetIsa, Unavailable> {
 }
 
 impl Translator for Translations {
-    fn translate(&mut self, region: &Region) -> Option<u16> {
+    fn translate(&mut self, mut region: Region) -> Translation {
         if self.is_full() {
-            return None;
+            return Translation::Refused;
         }
-        let number = u16::try_from(self.codes.len()).ok()?;
-        let code = self.define(region)?;
-        self.codes.push(code);
-        self.notes_runs |= matches!(region.reports, Reports::Runs { .. });
-        if let Reports::Counts(sight) = &region.reports {
+        let Some(id) = self.module().and_then(declare) else { return Translation::Refused };
+        let (reporter, reports) = (self.reporter, region.reports);
+        if let Reports::Counts(sight) = &reports {
             self.loud.need(sight);
         }
-        Some(number)
+        if let Some(beside) = self.beside(reports) {
+            match beside.begin(id, region, reporter) {
+                Ok(()) => return Translation::Later,
+                Err(back) => region = back,
+            }
+        }
+        self.notes_runs |= matches!(reports, Reports::Runs { .. });
+        let compiled = self.compiler.region(id, &region, reporter);
+        self.translation(compiled.as_ref())
+    }
+
+    fn finished(&mut self) -> Option<Translation> {
+        let compiled = self.beside.as_mut()?.finished()?;
+        Some(self.translation(compiled.as_ref()))
     }
 
     fn run(&mut self, number: u16, mut registers: Registers<'_>) -> Option<Exit> {
@@ -208,6 +274,8 @@ impl Translator for Translations {
     }
 
     fn clear(&mut self) {
+        // What the thread was given is of no use.
+        self.beside = None;
         self.codes.clear();
         self.notes_runs = false;
         self.loud = Loud::default();

@@ -4,13 +4,13 @@
 mod common;
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, Write};
 use std::rc::Rc;
 
 use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
-use tollgate_riscv::tier::{Exit, Region, Registers, Translator};
+use tollgate_riscv::tier::{Exit, Region, Registers, Translation, Translator};
 use tollgate_riscv::{
     Class, Config, Format, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, Op, Operands, Row, Stop,
 };
@@ -27,6 +27,8 @@ struct Seen {
     regions: Vec<HashSet<Op>>,
     /// Where regions begin.
     entries: Vec<u64>,
+    /// Where those begin that were begun and are not finished, and what is in them.
+    begun: VecDeque<(u64, HashSet<Op>)>,
     ran: HashSet<Op>,
     retired: u64,
     /// How often the engine entered translated code.
@@ -36,18 +38,36 @@ struct Seen {
     room: Option<usize>,
 }
 
+impl Seen {
+    /// What became of the next region that was begun.
+    fn know(&mut self, translation: Translation) {
+        let (entry, ops) = self.begun.pop_front().unwrap();
+        if let Some(number) = translation.number() {
+            assert_eq!(self.regions.len(), usize::from(number));
+            self.regions.push(ops);
+            self.entries.push(entry);
+        }
+    }
+}
+
 /// Counts on the way to the translator.
 struct Counted(Translations, Rc<RefCell<Seen>>);
 
 impl Translator for Counted {
-    fn translate(&mut self, region: &Region) -> Option<u16> {
-        let number = self.0.translate(region)?;
+    fn translate(&mut self, region: Region) -> Translation {
         let ops = region.insns().map(|insn| insn.insn.op).collect();
-        let mut seen = self.1.borrow_mut();
-        assert_eq!(seen.regions.len(), usize::from(number));
-        seen.regions.push(ops);
-        seen.entries.push(region.entry);
-        Some(number)
+        self.1.borrow_mut().begun.push_back((region.entry, ops));
+        let translation = self.0.translate(region);
+        if translation != Translation::Later {
+            self.1.borrow_mut().know(translation);
+        }
+        translation
+    }
+
+    fn finished(&mut self) -> Option<Translation> {
+        let translation = self.0.finished()?;
+        self.1.borrow_mut().know(translation);
+        Some(translation)
     }
 
     fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit> {
@@ -70,6 +90,7 @@ impl Translator for Counted {
         let mut seen = self.1.borrow_mut();
         seen.cleared += 1;
         seen.regions.clear();
+        seen.begun.clear();
         self.0.clear();
     }
 }
@@ -86,9 +107,18 @@ fn machine(isa: Isa, image: &[u8]) -> Machine {
 
 /// A machine that samples its blocks this often.
 fn translating(isa: Isa, image: &[u8], every: u64) -> (Machine, Rc<RefCell<Seen>>) {
+    translating_by(Translations::new().unwrap(), isa, image, every)
+}
+
+fn translating_by(
+    translations: Translations,
+    isa: Isa,
+    image: &[u8],
+    every: u64,
+) -> (Machine, Rc<RefCell<Seen>>) {
     let mut machine = machine(isa, image);
     let seen = Rc::default();
-    machine.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&seen))), every);
+    machine.set_translator(Box::new(Counted(translations, Rc::clone(&seen))), every);
     (machine, seen)
 }
 
@@ -384,6 +414,45 @@ fn translations_without_room_are_dropped_for_new_ones() {
     assert!(state(&fast) == state(&reference), "{} and {}", fast.instret(), reference.instret());
     let seen = seen.borrow();
     assert!(seen.cleared > 5 && seen.retired > 500, "{} times, {}", seen.cleared, seen.retired);
+}
+
+#[test]
+fn when_translations_are_made_in_the_background_changes_nothing() {
+    let mut rng = Rng(12);
+    let isa: Isa = "rv64gc_zba_zbb_zbs".parse().unwrap();
+    let (mut retired, mut cleared, mut programs) = (0, 0, 0);
+    // How far the other thread has come is not in our hands; that it comes at all is.
+    while retired < 20_000 || cleared < 2 {
+        programs += 1;
+        assert!(programs < 1_000, "{retired} instructions in translations, dropped {cleared} times");
+        let image = random_loop(&mut rng, 2_000);
+        let mut reference = machine(isa, &image);
+        let translations = Translations::in_background().unwrap();
+        let (mut fast, seen) = translating_by(translations, isa, &image, 1 + rng.below(20));
+        seen.borrow_mut().room = [None, Some(2)][programs % 2];
+        for _ in 0..4 {
+            let budget = 1 + rng.below(150_000);
+            assert_eq!(fast.run(budget, &mut ()), reference.run_reference(budget, &mut ()));
+            assert!(state(&fast) == state(&reference), "program {programs}");
+        }
+        retired += seen.borrow().retired;
+        cleared += seen.borrow().cleared;
+    }
+}
+
+#[test]
+fn misaligned_accesses_to_pages_without_others_are_done_in_translations() {
+    // Linux measures them so when it starts.
+    let mut asm = Asm::default();
+    asm.op(Op::Auipc, 8, 0, 0, DATA).op(Op::Auipc, 12, 0, 0, DATA + 0x1000).li(9, 10_000);
+    let top = asm.0.len() as i64;
+    asm.op(Op::Sd, 0, 8, 9, 1).op(Op::Ld, 10, 8, 0, 1).op(Op::Lh, 11, 12, 0, 3).op(Op::Addi, 9, 9, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 9, 0, top - at);
+    finish(&mut asm);
+    let (stop, seen) = compare(&asm.0, &mut Rng(13), 60_000, "misaligned");
+    assert_eq!(stop, Stop::Exit { code: 0 });
+    assert!(seen.borrow().retired > 45_000, "{} of 50,000", seen.borrow().retired);
 }
 
 /// Twenty times: a loop of 1,000 rounds that adds a constant, 1 at first, to a0; then `step` is added to the constant in its

@@ -7,7 +7,7 @@ use common::Asm;
 use common::random::BASE;
 use tollgate_riscv::Op;
 use tollgate_riscv::tier::{
-    Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, Tlb, Translator,
+    Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, Tlb, Translation, Translator,
 };
 use tollgate_translate::Translations;
 
@@ -53,8 +53,8 @@ fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit(
     let mut translations = Translations::new().unwrap();
     let mut asm = Asm::default();
     asm.op(Op::Addi, 10, 10, 0, 1);
-    let first = translations.translate(&straight(0x1000, &asm)).unwrap();
-    let second = translations.translate(&straight(0x1004, &asm)).unwrap();
+    let first = translations.translate(straight(0x1000, &asm)).number().unwrap();
+    let second = translations.translate(straight(0x1004, &asm)).number().unwrap();
     let good = Start { pc: 0x1004, context: 3, number: second.into() };
     let cases = [
         ("all is right", good, 6, 2),
@@ -88,7 +88,7 @@ fn misaligned_accesses_are_done_in_one_page_where_the_machine_does_them() {
     for misaligned in [true, false] {
         let mut translations = Translations::new().unwrap();
         let region = Region { misaligned, ..straight(0x1000, &asm) };
-        let number = translations.translate(&region).unwrap();
+        let number = translations.translate(region).number().unwrap();
         for (at, done, otherwise) in cases {
             let expected = if misaligned { done } else { otherwise };
             let mut x = [0; 256];
@@ -114,7 +114,7 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
     asm.op(Op::Sd, 0, 10, 11, 0).op(Op::Ld, 12, 10, 0, 0);
     let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
     let mut translations = Translations::new().unwrap();
-    let number = translations.translate(&straight(0x1000, &asm)).unwrap();
+    let number = translations.translate(straight(0x1000, &asm)).number().unwrap();
     for (addend, is_inside) in [
         (0, true),
         (4096 - 8, true),
@@ -150,11 +150,11 @@ fn translations_that_write_a_log_need_one_with_room_for_each_run() {
     }
     let reports = Reports::Runs { accesses: true, operands: true };
     let mut translations = Translations::new().unwrap();
-    let number = translations.translate(&Region { reports, ..straight(0x1000, &asm) }).unwrap();
+    let number = translations.translate(Region { reports, ..straight(0x1000, &asm) }).number().unwrap();
     let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
     let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; 256];
     let exit = run((&mut translations, number), &mut [0; 256], &mut [0; 8], &table, &starts, 1_000);
     assert_eq!(exit, None);
     asm.op(Op::Addi, 10, 10, 0, 1);
-    assert_eq!(translations.translate(&Region { reports, ..straight(0x1000, &asm) }), None);
+    assert_eq!(translations.translate(Region { reports, ..straight(0x1000, &asm) }), Translation::Refused);
 }

@@ -137,7 +137,7 @@ fn beside_qemu(tool: &Tool, folder: &Path, boots: &[OsString]) -> Result<Figure>
         true => at_most(
             &format!("{WHAT} ({:.1} s, {:.1} s)", ours.seconds, theirs.seconds),
             ours.seconds / theirs.seconds,
-            4.0 / 3.9,
+            1.0 / 1.2,
         ),
         false => skipped(WHAT, "it does not do so in both"),
     })

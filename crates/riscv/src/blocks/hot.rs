@@ -26,15 +26,24 @@ impl Machine {
         let page = u64::from(meta.page) << 12;
         let key = (meta.pc, page | u64::from(fp));
         let Some(mut tier) = self.engine.tier.take() else { return };
-        let is_translated = page != 0 && {
+        if page != 0 {
             let reports = tier.reports;
-            tier.sample(key, now, || self.region(meta.pc, page, fp, reports))
-        };
+            tier.sample(key, now, || self.region(meta.pc, page, fp, reports));
+        }
+        while let Some(key) = tier.finished() {
+            self.leave_block(key);
+        }
         self.engine.tier = Some(tier);
-        if let (true, Some(arena)) = (is_translated, &mut self.engine.arena) {
-            // Blocks that lead there leave the interpreter from now on.
-            arena.links.fill(0);
-            arena.jumps[jump_index(meta.pc)] = Jump::NOWHERE;
+    }
+
+    /// Blocks that lead to this one, which is translated, leave the interpreter from now on.
+    fn leave_block(&mut self, key: (u64, u64)) {
+        let (Some(arena), Some(&(start, _))) = (&mut self.engine.arena, self.engine.blocks.get(&key)) else {
+            return;
+        };
+        arena.jumps[jump_index(key.0)] = Jump::NOWHERE;
+        for link in &mut arena.links[..self.engine.used] {
+            *link = if *link == start { 0 } else { *link };
         }
     }
 

@@ -36,6 +36,7 @@ impl Machine {
             tier.translate_for(reports);
         }
         let translates = reports.is_some() && self.engine.tier.is_some();
+        let misaligned = translates && reports == Some(Reports::Nothing) && self.does_misaligned();
         let translated_limit = horizon.checked_sub(LARGEST_REGION as u64).filter(|_| translates);
         // Whether the instruction at `pc` is the interpreter's.
         let mut interpret = false;
@@ -73,8 +74,10 @@ impl Machine {
             loop {
                 match self.hot(slot, id, entry, &mut count, soon, obs) {
                     Leave::Miss { resume, va, size, store } => {
-                        // A misaligned address never matches; only an aligned one may try again.
-                        if va & (size - 1) == 0 && self.fill_tlb(slot, va, store, obs) {
+                        // A misaligned address never matches here, but in translations, which must find its page the next time.
+                        let is_aligned = va & (size - 1) == 0;
+                        let is_found = is_aligned || misaligned && va & (PAGE - 1) <= PAGE - size;
+                        if is_found && self.fill_tlb(slot, va, store, obs) && is_aligned {
                             entry = resume;
                             continue;
                         }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use tollgate_riscv::tier::{Exit, Region, Registers, Translator};
+use tollgate_riscv::tier::{Exit, Region, Registers, Translation, Translator};
 use tollgate_riscv::{Config, Isa, Machine, MachineKind};
 use tollgate_translate::Translations;
 
@@ -22,7 +22,7 @@ pub(crate) struct Translated {
 struct Counted(Translations, Rc<Translated>);
 
 impl Translator for Counted {
-    fn translate(&mut self, region: &Region) -> Option<u16> {
+    fn translate(&mut self, region: Region) -> Translation {
         self.0.translate(region)
     }
 
