@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::ptr;
-use tollgate_measure::Refusal;
+use tollgate_measure::{Refusal, leave_room};
 
 /// A mapping of whole pages, unmapped when dropped.
 pub(crate) struct Map {
@@ -52,7 +52,9 @@ impl Map {
         if base == libc::MAP_FAILED {
             return Err(Refusal::os(&format!("map {pages} pages")));
         }
-        Ok(Self { base: base.cast(), bytes, page, pagemap: OnceCell::new() })
+        let map = Self { base: base.cast(), bytes, page, pagemap: OnceCell::new() };
+        leave_room()?;
+        Ok(map)
     }
 
     /// The size of a page in bytes.

@@ -19,6 +19,7 @@ pub mod placement;
 pub mod probe;
 mod refusal;
 pub mod remote;
+mod room;
 pub mod sampler;
 pub mod samples;
 pub mod self_check;
@@ -30,3 +31,4 @@ pub mod yardstick;
 
 pub use probe::{Claim, CounterReading, Crossing, Facts, Meta, Placement, Probe, Site};
 pub use refusal::Refusal;
+pub use room::leave_room;

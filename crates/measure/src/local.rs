@@ -6,6 +6,7 @@ use crate::clock::{Clock, Moment, monotonic_raw_ns};
 use crate::noise::{BatchMark, BatchNoise};
 use crate::probe::{Crossing, Probe, Site};
 use crate::refusal::Refusal;
+use crate::room::leave_room;
 use crate::stamps::{self, Anchor, Mapping, Span};
 use crate::yardstick::Yardsticks;
 
@@ -29,6 +30,7 @@ impl<'p, C: Clock> Local<'p, C> {
         match request {
             Request::Open { probe } => {
                 let crossing = self.probes[*probe].open(&self.site)?;
+                leave_room()?;
                 let reply = Reply::Opened {
                     most_passes: crossing.most_passes(),
                     facts: Box::new(crossing.facts()),

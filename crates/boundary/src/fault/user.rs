@@ -142,7 +142,7 @@ impl Answered {
                 let _ = ioctl(&descriptor, UFFDIO_UNREGISTER, &mut [region.0, region.1]);
             }
         };
-        let thread = thread::Builder::new().name("answers".into()).spawn(work);
+        let thread = thread::Builder::new().name("answers".into()).stack_size(64 << 10).spawn(work);
         let thread = thread.map_err(|error| crate::task::task_refusal("thread creation", &error))?;
         Ok(Self { map, tally, thread: Some(thread), before: 0 })
     }
