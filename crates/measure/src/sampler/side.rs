@@ -26,6 +26,15 @@ const SINGLES: (u64, u64) = (8, 2_000);
 /// Stamped crossings of a visit: at least and at most.
 const STAMPED: (u64, u64) = (8, 256);
 
+/// Passes of one turn of the unrolled loops of probes of a few cycles.
+const TURN: u64 = 16;
+
+/// Without the rest that is no whole turn of an unrolled loop, if that is little: how a processor predicts the loop of the
+/// rest depends on its length, and made all of one run's calls 1.5 % more expensive than another's.
+fn whole_turns(passes: u64) -> u64 {
+    if passes < TURN * TURN { passes } else { passes - passes % TURN }
+}
+
 /// Why a run does not go on.
 #[derive(Clone)]
 pub(super) enum Halt {
@@ -248,7 +257,7 @@ impl<'a> Side<'a> {
             if ticks >= wanted / 8.0 || passes >= most {
                 let fitting = (passes as f64 * wanted / ticks).round().max(1.0) as u64;
                 // Half of what the probe allows, so that a double batch fits.
-                self.samples.probes[probe].passes = fitting.min((most / 2).max(1));
+                self.samples.probes[probe].passes = whole_turns(fitting.min((most / 2).max(1)));
                 return Ok(true);
             }
             passes = passes.saturating_mul(4).min(most);
@@ -401,5 +410,16 @@ impl<'a> Side<'a> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_batches_are_whole_turns_of_an_unrolled_loop_and_short_ones_as_they_fit() {
+        assert_eq!([1, 17, 255].map(whole_turns), [1, 17, 255]);
+        assert_eq!([256, 257, 7_551, 7_552].map(whole_turns), [256, 256, 7_536, 7_552]);
     }
 }

@@ -17,19 +17,30 @@ pub(crate) enum Class {
     Alone,
     /// Several tasks: the scheduler and whoever else it serves take part.
     Tasks,
+    /// The kernel hands out memory: which frames and buffers, and what of them the caches still hold, is the same throughout
+    /// a run and differs from run to run.
+    Fresh,
     /// Two CPUs: wake-ups, idle states and the path between caches take part.
     Across,
 }
 
+/// Probes whose crossing takes memory from the kernel without a fault: a message in a socket is a buffer of the kernel, and
+/// a filter is code that the kernel has put somewhere.
+const FROM_THE_KERNEL: [&str; 3] = ["thread/socketpair", "process/socketpair", "syscall/getppid-filter-run"];
+
 impl Class {
     /// In the order of their numbers.
-    pub(super) const ALL: [Self; 3] = [Self::Alone, Self::Tasks, Self::Across];
+    pub(super) const ALL: [Self; 4] = [Self::Alone, Self::Tasks, Self::Fresh, Self::Across];
 
     pub(crate) fn of(result: &Measurement) -> Self {
-        let switches = result.proof.keys().any(|key| key.starts_with("switches"));
+        let proves = |what: &str| result.proof.keys().any(|key| key.starts_with(what));
+        let switches = proves("switches");
         match result.family() {
             "core" => Self::Across,
-            "thread" | "process" | "spawn" | "switch" | "ring" => Self::Tasks,
+            "spawn" => Self::Fresh,
+            _ if FROM_THE_KERNEL.contains(&result.probe.as_str()) => Self::Fresh,
+            "thread" | "process" | "switch" | "ring" => Self::Tasks,
+            _ if proves("minor") || proves("major") => Self::Fresh,
             _ if switches && result.family() != "fiber" => Self::Tasks,
             _ => Self::Alone,
         }
@@ -40,7 +51,8 @@ impl Class {
     pub(crate) fn floor(self) -> f64 {
         match self {
             Self::Alone => 0.004,
-            Self::Tasks => 0.010,
+            Self::Tasks => 0.005,
+            Self::Fresh => 0.030,
             Self::Across => 0.030,
         }
     }
@@ -49,7 +61,7 @@ impl Class {
 /// Probes of a class from which its spread can be taken.
 const ENOUGH: usize = 8;
 /// The most that is taken for noise, as a standard deviation of a difference.
-const CAP: f64 = 0.05;
+pub(super) const CAP: f64 = 0.05;
 /// Probes that never enter the kernel from which the machine's own part can be taken.
 pub(super) const ENOUGH_CONTROLS: usize = 4;
 /// The median of the absolute value of a standard normal variable.
@@ -71,11 +83,11 @@ pub(super) fn machine_wide(controls: &[Shift]) -> Option<f64> {
     (seen > CAP).then_some(seen)
 }
 
-/// The most that any of these certainly moved, in logarithms, where that is more than would be taken for noise: work that
-/// no change of a program or of the kernel can move.
-pub(super) fn most_moved(fixed: &[Shift]) -> Option<f64> {
-    let moved = fixed.iter().map(|shift| shift.low.max(-shift.high));
-    moved.max_by(f64::total_cmp).filter(|moved| *moved > CAP)
+/// How far the one of these moved that moved most, in logarithms, of those that certainly moved by more than `least`: work
+/// that no change of a program or of the kernel can move.
+pub(super) fn most_moved(fixed: &[Shift], least: f64) -> Option<f64> {
+    let certainly = fixed.iter().filter(|shift| shift.low.max(-shift.high) > least);
+    certainly.map(|shift| shift.estimate.abs()).max_by(f64::total_cmp)
 }
 
 /// Standard deviation of shifts beyond what their own intervals explain.
@@ -99,6 +111,7 @@ pub(super) fn is_control(result: &Measurement) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tollgate_record::{Per, Status};
 
     fn shifts(estimates: &[f64]) -> Vec<Shift> {
         let half = 0.001;
@@ -123,6 +136,32 @@ mod tests {
             "a change of all probes is not noise"
         );
     }
+
+    #[test]
+    fn what_takes_memory_from_the_kernel_varies_more_from_run_to_run_than_what_only_switches() {
+        let class = |probe: &str, proof: &str| {
+            let mut result = Measurement::empty(probe, "host", Per::Switch, Status::Measured);
+            result.proof.insert(proof.into(), 1.0);
+            Class::of(&result)
+        };
+        assert_eq!(class("fault/anonymous", "minor_per_touch"), Class::Fresh);
+        assert_eq!(class("fault/protection", "handler_runs_per_touch"), Class::Alone, "no page is taken");
+        assert_eq!(class("spawn/fork", "exits_per_crossing"), Class::Fresh);
+        assert_eq!(class("process/socketpair", "switches_per_crossing"), Class::Fresh);
+        assert_eq!(class("process/pipe", "switches_per_crossing"), Class::Tasks);
+        assert_eq!(class("core/pipe", "messages_per_crossing"), Class::Across);
+    }
+
+    #[test]
+    fn work_that_nothing_can_change_moved_as_far_as_it_seems_once_it_is_certain_that_it_moved() {
+        let shift =
+            |estimate: f64, half: f64| Shift { estimate, low: estimate - half, high: estimate + half };
+        let by_four_percent_at_least = [shift(0.5, 0.46), shift(0.2, 0.3)];
+        assert_eq!(most_moved(&by_four_percent_at_least, 0.05), None);
+        assert_eq!(most_moved(&by_four_percent_at_least, 0.0), Some(0.5));
+        assert_eq!(most_moved(&[shift(0.5, 0.44), shift(-0.6, 0.5), shift(0.1, 0.01)], 0.05), Some(0.6));
+    }
+
     #[test]
     fn what_moves_the_controls_too_is_the_machine() {
         let moved = machine_wide(&shifts(&[0.2, 0.25, 0.18, 0.21]));
