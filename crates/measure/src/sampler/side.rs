@@ -29,7 +29,7 @@ const STAMPED: (u64, u64) = (8, 256);
 /// Passes of one turn of the unrolled loops of probes of a few cycles.
 const TURN: u64 = 16;
 
-/// Without the rest that is no whole turn of an unrolled loop, if that is little: how a processor predicts the loop of the
+/// Without the rest that does not fill a turn of an unrolled loop, if that is little: how a processor predicts the loop of the
 /// rest depends on its length, and made all of one run's calls 1.5 % more expensive than another's.
 fn whole_turns(passes: u64) -> u64 {
     if passes < TURN * TURN { passes } else { passes - passes % TURN }
