@@ -351,3 +351,68 @@ fn an_access_is_replayed_while_the_data_cache_is_asked_for_a_line() {
     // The second one in EX three cycles behind the miss is replayed, and waits for the line less.
     assert_eq!(later(&[14, 15]), [0, 5, -4]);
 }
+
+/// What the instruction behind a return takes, which ends a program of so many steps: one bubble where the return stack knows the
+/// target and the target buffer does not know the return, three where something else is on top, or nothing.
+fn behind_return(program: &dyn Fn(&mut Asm), steps: usize, known: bool) -> u64 {
+    let core = with(Core::preset("rocket").unwrap(), |c| {
+        (c.l1i, c.l1d, c.itlb, c.dtlb) = (None, None, None, None);
+    });
+    let mut a = Asm::default();
+    program(&mut a);
+    cycles(&core, &a.0, steps, known)[steps - 1]
+}
+
+#[test]
+fn a_return_on_a_mispredicted_path_pops_what_a_call_has_pushed() {
+    // rtl: Rocket, direct: nothing takes back what the front end has done before it is redirected.
+    let program = |a: &mut Asm| {
+        a.op(Op::Jal, 1, 0, 0, 12).op(Op::Addi, 6, 6, 0, 1).op(Op::Addi, 6, 6, 0, 1);
+        // Taken, against the prediction: behind it is a return.
+        a.op(Op::Beq, 0, 0, 0, 8).op(Op::Jalr, 0, 1, 0, 0).op(Op::Addi, 7, 7, 0, 1).op(Op::Jalr, 0, 1, 0, 0);
+    };
+    assert_eq!([false, true].map(|known| behind_return(&program, 5, known)), [1 + 1, 1 + 3]);
+}
+
+#[test]
+fn a_call_on_a_mispredicted_path_pushes() {
+    let program = |a: &mut Asm| {
+        a.op(Op::Jal, 1, 0, 0, 12).op(Op::Addi, 6, 6, 0, 1).op(Op::Addi, 6, 6, 0, 1);
+        a.op(Op::Beq, 0, 0, 0, 8).op(Op::Jal, 1, 0, 0, 0x40);
+        a.op(Op::Addi, 7, 7, 0, 1).op(Op::Jalr, 0, 1, 0, 0);
+    };
+    assert_eq!([false, true].map(|known| behind_return(&program, 5, known)), [1 + 1, 1 + 3]);
+}
+
+#[test]
+fn a_return_that_is_mispredicted_pops_again_where_it_was_predicted_to_go() {
+    // rtl: Rocket, jump.calls_9_deep. The inner function goes back to the outer one's end; it was predicted to go back behind the
+    // call, where there is another return.
+    let program = |a: &mut Asm| {
+        a.op(Op::Jal, 1, 0, 0, 12).op(Op::Addi, 6, 6, 0, 1).op(Op::Addi, 6, 6, 0, 1);
+        a.op(Op::Addi, 8, 1, 0, 0).op(Op::Jal, 1, 0, 0, 20).op(Op::Jalr, 0, 8, 0, 0);
+        a.op(Op::Addi, 1, 8, 0, 0).op(Op::Jalr, 0, 1, 0, 0).op(Op::Addi, 6, 6, 0, 1);
+        a.op(Op::Addi, 1, 1, 0, 4).op(Op::Jalr, 0, 1, 0, 0);
+    };
+    let pops = |a: &mut Asm| {
+        program(a);
+        // c.jr ra, where the inner function's return is predicted to go.
+        a.0[0x14..0x18].copy_from_slice(&[0x82, 0x80, 0x82, 0x80]);
+    };
+    assert_eq!([false, true].map(|known| behind_return(&pops, 8, known)), [1 + 1, 1 + 3]);
+    // Behind a jump through another register nothing is popped.
+    assert_eq!([false, true].map(|known| behind_return(&program, 8, known)), [1 + 1, 1 + 1]);
+}
+
+#[test]
+fn a_path_behind_a_jump_of_which_nothing_is_known_leaves_no_mark() {
+    let program = |a: &mut Asm| {
+        a.op(Op::Jal, 1, 0, 0, 12).op(Op::Addi, 6, 6, 0, 1).op(Op::Addi, 6, 6, 0, 1);
+        a.op(Op::Auipc, 8, 0, 0, 0).op(Op::Jalr, 0, 8, 0, 28);
+        while a.here() < 0x28 {
+            a.op(Op::Jalr, 0, 1, 0, 0);
+        }
+        a.op(Op::Addi, 7, 7, 0, 1).op(Op::Jalr, 0, 1, 0, 0);
+    };
+    assert_eq!([false, true].map(|known| behind_return(&program, 6, known)), [1 + 1, 1 + 1]);
+}

@@ -87,11 +87,13 @@ impl Block {
                     operated.push((i, Dependence::of(&op.insn, &model.core)));
                 }
             } else if let Some(turn) = model.predict.turn(several.outside(op.pc), &op.insn) {
-                jumps.push((i, turn, several.next_pc(pass, place)));
                 model.find_wrong_ways(pa, &op.insn, &mut ways);
                 if model.runs_on {
-                    model.find_ways(several.outside(op.pc), pa, &op.insn, &mut ways);
+                    let at = (several.outside(op.pc), pa);
+                    let inside = (place + 1 < pass.end()).then_some(jumps.len());
+                    model.find_ways(at, &op.insn, inside.is_none() && pass.taken(), inside, &mut ways);
                 }
+                jumps.push((i, turn, several.next_pc(pass, place)));
             }
         }
         if let Some(last) = insns.last() {

@@ -19,9 +19,12 @@ use super::ledger::{Cause, Causes, Ledger};
 use super::memo::Memo;
 use super::memory::Waits;
 use super::operands::Dependence;
+use super::run_on::RunOn;
+use super::seen::Seen;
 use super::state::Key;
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
+use super::trail::Trail;
 use crate::code::Code;
 use crate::exception::Trap;
 use crate::fold::Map;
@@ -37,8 +40,13 @@ const BLOCKS: usize = 1 << 16;
 /// States, blocks and lists of misses that are kept before all are dropped.
 const MOST: usize = 1 << 16;
 const NOTHING: u32 = u32::MAX;
+/// Wrong paths that are kept, as a power of two.
+const TRAIL_BITS: u32 = 12;
 /// Beside the number of an instruction.
 const FETCH: u8 = 1 << 7;
+
+/// Where a wrong path begins, the number of the state there, and whether fetches are translated.
+type WrongPath = (RunOn, u32, bool);
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
 /// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
@@ -74,6 +82,8 @@ pub struct Fast<const PIPE: bool = true> {
     /// The same by what they consist of: code that is decoded again is the same block.
     contents: Map<Box<[u64]>, u32>,
     states: Vec<Key>,
+    /// How many words are fetched in each state until the fetch is redirected.
+    rooms: Vec<u8>,
     state_numbers: Map<Key, u32>,
     /// The codes of more misses than a result has room for, and the number that takes their place.
     lists: Map<Box<[u64]>, u64>,
@@ -88,6 +98,9 @@ pub struct Fast<const PIPE: bool = true> {
     /// The state and the last write-back. While it is `NOTHING` the model's pipe is what counts.
     state: u32,
     write: i64,
+    /// The ways of the fetch on wrong paths, and what the front end sees on one.
+    trails: Vec<(Option<WrongPath>, Trail)>,
+    seen: Seen,
     /// Runs of a core with a scoreboard.
     memo: Option<Box<Memo>>,
     /// For one block: misses, and operations that depend on their operands, by number of instruction, with [`FETCH`] if its
@@ -122,6 +135,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             block_numbers: Map::default(),
             contents: Map::default(),
             states: Vec::new(),
+            rooms: Vec::new(),
             state_numbers: Map::default(),
             lists: Map::default(),
             codes: Vec::new(),
@@ -131,6 +145,8 @@ impl<const PIPE: bool> Fast<PIPE> {
             displaced: 0,
             state: NOTHING,
             write: 0,
+            trails: Vec::new(),
+            seen: Seen::default(),
             misses: Vec::new(),
             uses: 0,
             learned: 0,
@@ -221,6 +237,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.contents.clear();
         self.forget_numbers();
         self.states.clear();
+        self.rooms.clear();
+        self.trails.iter_mut().for_each(|(known, _)| *known = None);
         self.state_numbers.clear();
         self.lists.clear();
     }
@@ -274,6 +292,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             Some(&n) => n,
             None => {
                 let n = self.states.len() as u32;
+                self.rooms.push(self.model.pipe.room());
                 self.states.push(key.clone());
                 self.state_numbers.insert(key, n);
                 n
@@ -444,8 +463,10 @@ impl<const PIPE: bool> Fast<PIPE> {
         let predictions = self.model.predict.foresee_all::<PLAIN>(&block.jumps, pass.taken(), target);
         let block = &mut self.blocks[number];
         let mut wanted = Known { predictions, overlaps, ..UNKNOWN };
-        let strays =
-            !PLAIN && predictions != 0 && self.model.strays(&block.jumps, &mut block.ways, predictions);
+        let strays = match !PLAIN && predictions != 0 {
+            true => self.model.strays(&block.jumps, &mut block.ways, predictions, several.privilege),
+            false => None,
+        };
         wanted.entered = Known::entered(number, self.number());
         let mut mixed = wanted.entered ^ predictions;
         if !self.misses.is_empty() || !PLAIN && overlaps != Overlaps::NONE {
@@ -458,7 +479,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             let ways = &mut self.blocks[number].ways;
             let Some(codes) = codes.filter(|_| PLAIN || self.model.knows_ways(ways)) else {
                 self.replay_once(wanted, several, pass);
-                if strays {
+                if strays.is_some() {
                     self.model.run_on_from_jump(&Step::last(several, pass));
                 }
                 return;
@@ -476,7 +497,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             }
             _ => self.learn(wanted, several, pass, at),
         }
-        if strays {
+        if strays.is_some_and(|words| words <= self.rooms[self.state as usize]) {
             self.run_on(several, pass);
         }
     }

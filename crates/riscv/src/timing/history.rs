@@ -55,16 +55,25 @@ impl History {
         true
     }
 
-    /// Whether one of these branches in a row would be predicted taken by [`branch`](Self::branch): their addresses, entries, and
-    /// what is behind them.
-    pub(super) fn takes_one(&self, branches: impl Iterator<Item = (u64, u32, u64)>, unseen: bool) -> bool {
+    /// Whether one of these branches in a row, none of which is taken, would be predicted taken by [`branch`](Self::branch): their
+    /// addresses, entries, what is behind them, and whether they count. A branch behind two that do not counts.
+    pub(super) fn takes_one(
+        &self,
+        branches: impl Iterator<Item = (u64, u32, u64, bool)>,
+        mut unseen: bool,
+    ) -> bool {
         let (mut latest, mut before, mut end) = (self.latest, self.before, self.next);
-        for (pc, entry, next) in branches {
+        let mut corrected = None;
+        for (pc, entry, next, counts) in branches {
             let seen = if end == pc { before } else { latest };
-            if self.taken.get((entry ^ u32::from(self.hashes[usize::from(seen)])) as usize) != Some(&false) {
-                return true;
-            }
-            if !unseen {
+            let at = (entry ^ u32::from(self.hashes[usize::from(seen)])) as usize;
+            if self.taken.get(at) != Some(&false) && corrected != Some(at) {
+                if counts || corrected.is_some() {
+                    return true;
+                }
+                corrected = Some(at);
+                (before, latest, end, unseen) = (latest, seen >> 1, 1, false);
+            } else if !unseen {
                 (before, latest, end) = (latest, latest >> 1, next);
             }
         }
@@ -85,6 +94,11 @@ impl History {
     /// The outcomes of the latest branches.
     pub(super) fn latest(&self) -> u8 {
         self.latest
+    }
+
+    /// The same as the fetch has seen it that goes on behind the last branch, which was mispredicted.
+    pub(super) fn mispredicted(&self) -> u8 {
+        self.latest ^ 1 << (LENGTH - 1)
     }
 
     /// These are the outcomes of the latest branches, as all that follows sees them.
@@ -250,6 +264,41 @@ mod tests {
         };
         let wrong: Vec<usize> = (0..8).map(|_| pass()).collect();
         assert!(wrong[7] < wrong[0], "{wrong:?}");
+    }
+
+    #[test]
+    fn branches_in_a_row_are_looked_at_before_as_they_are_predicted_then() {
+        // Few outcomes, so that the branches share them.
+        let mut history = History::new(8);
+        let mut seed = 1u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        let mut found = [0, 0];
+        for _ in 0..20_000 {
+            let unseen = random(4) == 0;
+            let row: Vec<_> = (0..random(12))
+                .map(|_| {
+                    let pc = 4 * random(8);
+                    (pc, History::entry(8, pc + 4), pc + 4, random(8) == 0)
+                })
+                .collect();
+            let takes = history.takes_one(row.iter().copied(), unseen);
+            let (mut wrong, mut all, mut lost) = (false, 0, unseen);
+            for (pc, entry, next, counts) in row {
+                if !history.branch(pc, entry, next, false, lost) {
+                    wrong |= counts;
+                    all += 1;
+                    lost = false;
+                }
+            }
+            assert!(takes == wrong || takes && all > 1, "{takes} {wrong} {all}");
+            found[usize::from(takes)] += 1;
+            let pc = 4 * random(12);
+            history.branch(pc, History::entry(8, pc + 4), 0, random(4) > 0, false);
+        }
+        assert!(found.iter().all(|&found| found > 200), "{found:?}");
     }
 
     #[test]

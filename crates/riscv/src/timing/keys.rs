@@ -285,7 +285,8 @@ pub struct Branches {
     /// Words that wait for decoding at most, in a core whose fetch runs ahead: the queue hides what the front end corrects
     /// by itself, and a line that it misses while an instruction waits.
     pub fetch_queue: u32,
-    /// Entries of the return stack, or 0.
+    /// Entries of the return stack, or 0. Where the fetch runs ahead, it keeps what calls and returns on wrong paths have pushed and
+    /// popped.
     pub return_stack: u32,
     /// Whether a jump is taken for a call if the number of its destination is odd, and for a return only if that is even;
     /// otherwise as in table 2.1 of the unprivileged specification.

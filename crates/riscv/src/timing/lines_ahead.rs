@@ -74,7 +74,7 @@ impl Model {
         if calls.is_empty() {
             return true;
         }
-        let mut seen = self.predict.seen(false);
+        let mut seen = self.predict.seen();
         // Only what a branch or `jal` guesses depends on its target.
         calls.iter().all(|turn| self.predict.guess(turn, 0, &mut seen) == Guess::Unknown)
     }

@@ -4,6 +4,7 @@ use super::core::Core;
 use super::history::{History, Targets};
 use super::keys::Predictor;
 use super::passage::Stage;
+use super::seen::Seen;
 use crate::insn::{Class, Insn};
 
 /// What the front end does behind an instruction that may jump: bubbles that it costs.
@@ -17,8 +18,9 @@ pub(super) struct Predict {
     in_memory: bool,
     /// Where the front end was sent last, by a jump or a redirection.
     pub(super) landed: u64,
-    /// Where the last indirect jump was predicted to go, if anything was known of it.
-    predicted: Option<u64>,
+    /// Where the last indirect jump was predicted to go, if anything was known of it, and whether the front end found that out only
+    /// after it had gone on in sequence.
+    predicted: Option<(u64, bool)>,
     /// Whether the front end knows that it is on a wrong path, because it went on in sequence behind a jump of whose target
     /// it knew nothing. Until it is redirected nothing leaves a mark.
     wrong: bool,
@@ -60,6 +62,14 @@ impl Turn {
         self.sequential.wrapping_sub(2)
     }
 
+    pub(super) fn pc(&self) -> u64 {
+        self.pc
+    }
+
+    pub(super) fn is_branch(&self) -> bool {
+        self.branches
+    }
+
     /// The address of the last two bytes of a jump that is not a branch.
     pub(super) fn jumps_at(&self) -> Option<u64> {
         (!self.branches).then(|| self.last())
@@ -71,32 +81,6 @@ enum Turning {
     Branch { backward: bool },
     Jump { pushes: bool },
     Indirect { pops: bool, pushes: bool },
-}
-
-/// What the front end sees on its way, and does not take back.
-#[derive(Clone, Debug)]
-pub(super) struct Seen {
-    returns: Vec<u64>,
-    latest: u8,
-    /// Whether it knows that it is on a wrong path: nothing leaves a mark there.
-    wrong: bool,
-}
-
-impl Seen {
-    /// The front end takes what it sees from now on for a wrong path.
-    pub(super) fn lose(&mut self) {
-        self.wrong = true;
-    }
-
-    fn push(&mut self, address: u64) {
-        if !self.wrong {
-            self.returns.push(address);
-        }
-    }
-
-    fn pop(&mut self) -> Option<u64> {
-        if self.wrong { self.returns.last().copied() } else { self.returns.pop() }
-    }
 }
 
 /// Where the fetch goes behind a branch or jump that is not executed.
@@ -314,29 +298,21 @@ impl Predict {
         }
     }
 
-    /// Whether nothing was known of the last indirect jump's target.
-    pub(super) fn was_lost(&self) -> bool {
-        self.predicted.is_none()
+    /// Where the last indirect jump was predicted to go, if anything was known of it, and whether the front end found that out only
+    /// after it had gone on in sequence.
+    pub(super) fn was_sent(&self) -> Option<(u64, bool)> {
+        self.predicted
+    }
+
+    /// Whether the target of a branch or jump is known.
+    pub(super) fn knows(&self, turn: &Turn) -> bool {
+        self.targets.as_ref().is_some_and(|targets| targets.find(turn.last()).is_some())
     }
 
     /// The front end is redirected: from now on it is not known to be on a wrong path.
     #[inline(always)]
     pub(super) fn redirect(&mut self) {
         self.wrong = false;
-    }
-
-    /// Where the next return goes.
-    pub(super) fn returns_to(&self) -> Option<u64> {
-        self.returns.last().copied()
-    }
-
-    /// Whether the fetch goes on at the same address whenever it comes to a jump, or where the next return goes.
-    pub(super) fn is_certain(&self, turn: &Turn) -> bool {
-        match turn.kind {
-            Turning::Branch { .. } => false,
-            Turning::Jump { .. } => true,
-            Turning::Indirect { pops, .. } => pops && !self.returns.is_empty(),
-        }
     }
 
     /// Whether a code stands for a jump behind which the fetch was on a wrong path until EX.
@@ -348,12 +324,17 @@ impl Predict {
     /// data of the word before. If a jump is known that ends in a half that is [misread], the front end empties the target
     /// buffer, and takes what follows for a wrong path.
     pub(super) fn misreads(&mut self, word: u64, halves: [bool; 2]) -> bool {
-        let Some(targets) = &mut self.targets else { return false };
-        let wrong = targets.half(word).is_some_and(|upper| halves[usize::from(upper)]);
-        if wrong {
+        let wrong = self.would_misread(word, halves);
+        if let Some(targets) = self.targets.as_mut().filter(|_| wrong) {
             targets.flush();
         }
         wrong
+    }
+
+    /// Whether it would do so.
+    pub(super) fn would_misread(&self, word: u64, halves: [bool; 2]) -> bool {
+        let half = self.targets.as_ref().and_then(|targets| targets.half(word));
+        half.is_some_and(|upper| halves[usize::from(upper)])
     }
 
     /// Whether the target of a jump is known whose last half is at one of these addresses.
@@ -361,10 +342,13 @@ impl Predict {
         self.targets.as_ref().is_some_and(|targets| places.iter().any(|&pc| targets.find(pc).is_some()))
     }
 
-    /// Whether one of these jumps of a run is a branch that is mispredicted although it is not taken.
-    pub(super) fn strays_inside(&self, turns: &[(u8, Turn, u64)]) -> bool {
-        let branches = turns.iter().filter(|(_, turn, _)| turn.branches);
-        let branches = branches.map(|(_, turn, next)| (turn.pc, turn.entry, *next));
+    /// Whether one of these jumps of a run, a bit each in `count`, is a branch that is mispredicted although it is not taken; perhaps
+    /// also if two others are.
+    pub(super) fn strays_inside(&self, turns: &[(u8, Turn, u64)], count: u32) -> bool {
+        let branches = turns.iter().zip(0..).filter(|((_, turn, _), _)| turn.branches);
+        let branches = branches.map(|((_, turn, next), at)| {
+            (turn.pc, turn.entry, *next, count.checked_shr(at).unwrap_or(1) & 1 != 0)
+        });
         self.history.as_ref().is_none_or(|history| history.takes_one(branches, self.wrong))
     }
 
@@ -374,20 +358,35 @@ impl Predict {
         self.targets.as_ref().map_or(0, |targets| targets.changes)
     }
 
-    /// What the front end has seen of calls and branches, before a redirection because it has `mispredicted`, or another one.
-    pub(super) fn seen(&self, mispredicted: bool) -> Seen {
+    /// What the front end has seen of calls and branches.
+    pub(super) fn seen(&self) -> Seen {
         Seen {
             returns: self.returns.clone(),
             latest: self.history.as_ref().map_or(0, History::latest),
-            wrong: self.wrong && !mispredicted,
+            wrong: self.wrong,
         }
     }
 
-    /// What the front end has seen on its way stays.
-    pub(super) fn keep(&mut self, seen: Seen) {
-        self.returns = seen.returns;
+    /// The same directly behind a misprediction, that of a branch or that of a jump.
+    pub(super) fn see_behind(&self, branch: bool, seen: &mut Seen) {
+        seen.returns.clone_from(&self.returns);
+        seen.latest = self.history.as_ref().map_or(0, |history| match branch {
+            true => history.mispredicted(),
+            false => history.latest(),
+        });
+        seen.wrong = false;
+    }
+
+    /// What the front end has pushed and popped on its way stays.
+    pub(super) fn keep_returns(&mut self, seen: &mut Seen) {
+        std::mem::swap(&mut self.returns, &mut seen.returns);
         let over = self.returns.len().saturating_sub(self.depth);
         self.returns.drain(..over);
+    }
+
+    /// What it has seen on its way stays.
+    pub(super) fn keep(&mut self, mut seen: Seen) {
+        self.keep_returns(&mut seen);
         if let Some(history) = &mut self.history {
             history.keep(seen.latest);
         }
@@ -460,8 +459,9 @@ impl Predict {
             self.push(turn.sequential);
             self.called = next;
         }
-        self.predicted = if pops { top.or(known) } else { known };
-        let code = match (self.predicted, known) {
+        let predicted = if pops { top.or(known) } else { known };
+        self.predicted = predicted.map(|target| (target, known.is_none()));
+        let code = match (predicted, known) {
             (Some(predicted), Some(_)) if predicted == next => RIGHT,
             (Some(predicted), None) if predicted == next => LATE,
             // Nothing is known of its target, but it goes where the fetch goes on.
@@ -557,15 +557,15 @@ mod tests {
         let [call, back, other] =
             [(0x100, 1, 10), (0x200, 0, 1), (0x300, 0, 10)].map(|(pc, rd, rs1)| jump(&predict, pc, rd, rs1));
         predict.foresee(&call, 0x1f0, false);
-        let mut seen = predict.seen(false);
+        let mut seen = predict.seen();
         assert_eq!(predict.guess(&back, 0, &mut seen), Guess::To { target: 0x104, known: false });
         assert_eq!(predict.guess(&back, 0, &mut seen), Guess::Unknown);
         // Behind a jump of which nothing is known, calls leave no mark.
         assert_eq!(predict.guess(&call, 0, &mut seen), Guess::To { target: 0x1f0, known: true });
         assert_eq!(predict.guess(&other, 0, &mut seen), Guess::Unknown);
-        assert_eq!(predict.returns_to(), Some(0x104));
+        assert_eq!(predict.returns.last().copied(), Some(0x104));
         predict.keep(seen);
-        assert_eq!(predict.returns_to(), None);
+        assert_eq!(predict.returns.last().copied(), None);
     }
 
     #[test]

@@ -3,11 +3,21 @@
 use super::pipe::Pipe;
 use super::words::Fill;
 
+/// A word that is in IF a cycle before the redirected fetch's request is looked up, one behind it is dropped.
+pub(super) const LOOKED_UP: i64 = 2;
+
 impl Pipe {
     /// When the next words would be in IF, the one with this number of them.
     pub(super) fn fetches(&self, words: u32, number: u32) -> i64 {
         let next = self.queue.as_ref().map_or(self.decode, |queue| queue.next(words));
         self.redirect.map_or(next, |r| next.max(r.at)) + i64::from(number)
+    }
+
+    /// How many words are in IF at most, behind those of the last instruction, early enough before the fetch is redirected to be
+    /// looked up.
+    pub(super) fn room(&self) -> u8 {
+        let (Some(redirect), Some(queue)) = (self.redirect, &self.queue) else { return 0 };
+        (redirect.at - LOOKED_UP - queue.fetch()).clamp(0, u8::MAX.into()) as u8
     }
 
     /// When the word behind the last one is seen in ID although there was no space to request it, if so.

@@ -2,31 +2,48 @@
 
 use super::Cause;
 use super::passage::Flush;
-use super::predict::{Guess, Seen, Turn, behind_unknown, misread};
+use super::predict::{Guess, Turn, behind_unknown, misread};
+use super::refill::LOOKED_UP;
 use super::replay::Behind;
+use super::seen::Seen;
 use super::shape::Costs;
 use super::step::Step;
 use super::timed::Model;
-use super::ways::{Reach, Ways, walk, word_behind};
+use super::trail::Trail;
+use super::ways::{MOST_JUMPS, Reach, Ways, word_behind};
 use crate::exception::{self, Trap};
 use crate::insn::{Class, Insn};
 use crate::privilege::Privilege;
 
-/// The most jumps that the fetch goes through before it is redirected.
-const MOST_JUMPS: u32 = 8;
-
 /// Where the fetch runs on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RunOn {
     pub(super) pc: u64,
     pub(super) pa: u64,
     pub(super) privilege: Privilege,
-    /// How many jumps it goes through at most.
-    pub(super) jumps: u32,
-    /// Whether it begins behind a jump that was mispredicted, and whether nothing was known of its target.
-    pub(super) wrong: bool,
-    pub(super) lost: bool,
-    pub(super) interrupt: bool,
+    from: Origin,
+}
+
+/// What the fetch runs on from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// An instruction that traps or empties the pipe.
+    Flush,
+    /// An interrupt.
+    Interrupt,
+    /// A branch that was predicted not taken.
+    Branch,
+    /// A jump or branch, to where it was predicted to go; `late` if the front end found that out after it had gone on in sequence.
+    Jump { branches: bool, late: bool },
+    /// An indirect jump of whose target nothing was known.
+    Unknown,
+}
+
+impl Origin {
+    /// Whether that was a misprediction.
+    fn is_wrong(self) -> bool {
+        !matches!(self, Origin::Flush | Origin::Interrupt)
+    }
 }
 
 impl Model {
@@ -54,31 +71,46 @@ impl Model {
         behind
     }
 
-    /// The fetch runs on until it is redirected, as the pipe knows it.
+    /// The fetch runs on behind an instruction that traps or empties the pipe, or in an interrupt's place, until it is redirected, as
+    /// the pipe knows it.
     fn run_on(&mut self, path: RunOn) {
-        let mut seen = self.predict.seen(path.wrong);
-        if !path.wrong {
-            self.predict.redirect();
-        }
+        let mut seen = self.predict.seen();
+        self.predict.redirect();
         if !self.runs_on {
             return;
         }
-        self.fetch_on(path, &mut seen);
-        // A misprediction takes back what the branches behind it did, and what calls and returns did is not known here.
-        if !path.wrong && !path.interrupt {
+        self.fetch_on(path, &mut seen, &mut Trail::default());
+        if path.from != Origin::Interrupt {
             self.predict.keep(seen);
         }
     }
 
-    fn fetch_on(&mut self, mut path: RunOn, seen: &mut Seen) {
+    /// What the front end has seen where it begins to run on behind a misprediction.
+    pub(super) fn see(&self, path: &RunOn, seen: &mut Seen) {
+        let branch = matches!(path.from, Origin::Branch | Origin::Jump { branches: true, .. });
+        self.predict.see_behind(branch, seen);
+        if path.from == Origin::Unknown {
+            seen.lose();
+        }
+    }
+
+    /// The fetch runs on behind a misprediction. What the branches there have done is taken back.
+    pub(super) fn run_on_wrong(&mut self, path: RunOn, seen: &mut Seen, trail: &mut Trail) {
+        self.see(&path, seen);
+        self.fetch_on(path, seen, trail);
+        self.predict.keep_returns(seen);
+    }
+
+    fn fetch_on(&mut self, mut path: RunOn, seen: &mut Seen, trail: &mut Trail) {
         let (Some(ahead), Some(redirect)) = (&mut self.ahead, self.pipe.redirect) else { return };
-        // A word that is in IF a cycle before the redirected fetch's request is looked up, one behind it is dropped.
-        let last = redirect.at - 2;
+        let last = redirect.at - LOOKED_UP;
         let mut pipe = self.pipe.clone();
-        (pipe.redirect, pipe.fresh) = (None, false);
-        if path.lost {
+        (pipe.redirect, pipe.fresh) = (None, matches!(path.from, Origin::Jump { .. }));
+        if matches!(path.from, Origin::Unknown | Origin::Jump { late: true, .. }) {
             pipe.redirect_from_fetch(1, Cause::Branch, Flush::Branch);
         }
+        let wrong = path.from.is_wrong();
+        let mut jumps = MOST_JUMPS;
         let width = self.core.pipeline.fetch_width;
         while let Some(insn) = ahead.find(path.pa) {
             let (second, at_hand) = super::timed::second_fetches(width, pipe.fresh, path.pc, insn.len);
@@ -88,9 +120,7 @@ impl Model {
             if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect.at) {
                 let (word, partial, long) = word_behind(ahead, path.pa);
                 let word = word.wrapping_sub(path.pa).wrapping_add(path.pc);
-                if self.predict.misreads(word, misread(partial, long)) {
-                    seen.lose();
-                }
+                trail.word(&mut self.predict, word, misread(partial, long), seen);
             }
             for word in (0..words).rev() {
                 // The last word has the last byte.
@@ -100,7 +130,9 @@ impl Model {
                     return;
                 }
                 let (pc, pa) = (path.pc + behind, path.pa + behind);
-                if !self.memory.has_instructions(pa) {
+                let there = self.memory.has_instructions(pa);
+                trail.line(pa, there);
+                if !there {
                     let Some(from) = self.pipe.can_fill(at, last) else { return };
                     let waits = self.memory.fetch(pc, pa, 1, path.privilege);
                     self.pipe.fill(self.memory.instruction_line(pa), from, waits.miss);
@@ -115,27 +147,25 @@ impl Model {
             let sequential = path.pc.wrapping_add(u64::from(insn.len));
             let mut next = sequential;
             if let Some(turn) = self.predict.turn(path.pc, &insn) {
-                match self.predict.guess(&turn, path.pc.wrapping_add_signed(insn.imm), seen) {
+                let target = path.pc.wrapping_add_signed(insn.imm);
+                match trail.guess(&self.predict, &turn, target, seen) {
                     Guess::Sequential => {}
-                    _ if path.jumps == 0 => return,
-                    Guess::To { .. } | Guess::Unknown if path.wrong && !self.predict.is_certain(&turn) => {
-                        return;
-                    }
+                    _ if jumps == 0 => return,
+                    // The RTL goes on where a second branch is predicted to go, which no program of the corpus shows.
+                    Guess::To { .. } if wrong && turn.is_branch() => return,
                     Guess::Unknown => {
-                        path.jumps -= 1;
+                        jumps -= 1;
                         next = behind_unknown(sequential);
                         pipe.redirect_from_fetch(1, Cause::Branch, Flush::Branch);
                     }
                     Guess::To { target, known } => {
-                        path.jumps -= 1;
+                        jumps -= 1;
                         // The target buffer does not find a word that is entered in the middle.
-                        let entered = known && target.is_multiple_of(4) && !path.wrong;
+                        let entered = known && target.is_multiple_of(4) && !wrong;
                         if entered && pipe.is_full().is_some_and(|at| at < redirect.at) {
                             let pa = (path.pa + end) & !3;
                             let long = [pa, pa + 2].map(|pa| ahead.len(pa) == 4);
-                            if self.predict.misreads(target, misread(false, long)) {
-                                seen.lose();
-                            }
+                            trail.word(&mut self.predict, target, misread(false, long), seen);
                         }
                         next = target;
                         pipe.fresh = true;
@@ -158,50 +188,38 @@ impl Model {
     pub(super) fn run_on_behind(&mut self, step: &Step) {
         let len = u64::from(step.insn.len);
         let (pc, pa) = (step.pc.wrapping_add(len), step.pa.wrapping_add(len));
-        self.run_on(RunOn {
-            pc,
-            pa,
-            privilege: step.privilege,
-            jumps: MOST_JUMPS,
-            wrong: false,
-            lost: false,
-            interrupt: false,
-        });
+        self.run_on(RunOn { pc, pa, privilege: step.privilege, from: Origin::Flush });
     }
 
-    /// Behind a jump, at an address to which it does not go.
-    fn run_on_to(&mut self, step: &Step, pc: u64, lost: bool) {
-        let pa = step.pa.wrapping_add(pc.wrapping_sub(step.pc));
-        if (pc ^ step.pc) >> 12 == 0 || !self.memory.fetch_walks(step.privilege) {
-            self.run_on(RunOn {
-                pc,
-                pa,
-                privilege: step.privilege,
-                jumps: 1,
-                wrong: true,
-                lost,
-                interrupt: false,
-            });
-        }
+    /// Whether a wrong path is fetched that begins at an address: where addresses are translated, in the same page.
+    #[inline(always)]
+    fn runs_to(&self, from: u64, pc: u64, privilege: Privilege) -> bool {
+        (pc ^ from) >> 12 == 0 || !self.memory.fetch_walks(privilege)
     }
 
-    /// Adds where the fetch may go behind a jump of a run of instructions that is mispredicted.
-    pub(super) fn find_ways(&mut self, pc: u64, pa: u64, insn: &Insn, ways: &mut Ways) {
+    /// Adds where the fetch may go behind a jump of a run of instructions that is mispredicted, and is `taken` if it is a branch. It
+    /// is the last instruction, or has a number among the run's jumps.
+    pub(super) fn find_ways(
+        &mut self,
+        (pc, pa): (u64, u64),
+        insn: &Insn,
+        taken: bool,
+        inside: Option<usize>,
+        ways: &mut Ways,
+    ) {
         ways.offset = pa.wrapping_sub(pc);
         let far = self.far();
-        let Some(ahead) = &mut self.ahead else { return };
+        let Some(ahead) = self.ahead.as_mut().filter(|_| insn.row().class != Class::Jump) else { return };
         let behind = pa.wrapping_add(u64::from(insn.len));
-        let mut starts = vec![behind, behind_unknown(behind)];
-        if insn.row().class == Class::Branch {
-            starts[1] = pa.wrapping_add_signed(insn.imm);
-        }
-        for start in starts {
-            match ways.walk(ahead, start, far) {
-                Some((pa, insn)) if insn.row().class == Class::Jump => {
-                    ways.walk(ahead, pa.wrapping_add_signed(insn.imm), far);
-                }
-                Some(_) => ways.returns = true,
-                None => {}
+        let marks = match insn.row().class {
+            Class::Branch if taken => ways.walk_all(ahead, behind, far, false, true),
+            Class::Branch => ways.walk_all(ahead, pa.wrapping_add_signed(insn.imm), far, true, true),
+            _ => ways.walk_all(ahead, behind_unknown(behind), far, true, false),
+        };
+        match inside {
+            None => (ways.reach.marks, ways.indirect) = (marks, insn.row().class == Class::JumpReg),
+            Some(number) => {
+                ways.marks_inside |= u32::from(marks.is_some()).checked_shl(number as u32).unwrap_or(0);
             }
         }
     }
@@ -234,25 +252,47 @@ impl Model {
 
     /// Behind a branch or jump that was mispredicted.
     pub(super) fn run_on_from_jump(&mut self, step: &Step) {
-        if self.ahead.is_none() {
-            return;
-        }
-        if step.insn.row().class == Class::Branch && !step.taken {
-            self.run_on_to(step, step.pc.wrapping_add_signed(step.insn.imm), false);
-            return;
-        }
-        let behind = step.pc.wrapping_add(u64::from(step.insn.len));
-        if step.insn.row().class == Class::Branch {
-            self.run_on_to(step, behind, false);
-        } else if self.predict.was_lost() {
-            self.run_on_to(step, behind_unknown(behind), true);
+        if let Some(path) = self.wrong_path(step) {
+            self.run_on_wrong(path, &mut Seen::default(), &mut Trail::default());
         }
     }
 
-    /// Whether the fetch may have changed something behind the last instruction of a run, a jump that was mispredicted.
+    /// Where the fetch runs on behind a branch or jump that was mispredicted.
+    pub(super) fn wrong_path(&self, step: &Step) -> Option<RunOn> {
+        if !self.runs_on {
+            return None;
+        }
+        let behind = step.pc.wrapping_add(u64::from(step.insn.len));
+        let (pc, from) = if step.insn.row().class != Class::Branch {
+            match self.predict.was_sent() {
+                None => (behind_unknown(behind), Origin::Unknown),
+                Some((pc, late)) => (pc, Origin::Jump { branches: false, late }),
+            }
+        } else if step.taken {
+            (behind, Origin::Branch)
+        } else {
+            let turn = self.predict.turn(step.pc, step.insn);
+            let late = turn.is_some_and(|turn| !self.predict.knows(&turn));
+            (step.pc.wrapping_add_signed(step.insn.imm), Origin::Jump { branches: true, late })
+        };
+        let pa = step.pa.wrapping_add(pc.wrapping_sub(step.pc));
+        self.runs_to(step.pc, pc, step.privilege).then_some(RunOn { pc, pa, privilege: step.privilege, from })
+    }
+
+    /// If the fetch may have changed something behind the last instruction of a run, a jump that was mispredicted: how many words it
+    /// has fetched then at least.
     #[inline(always)]
-    pub(super) fn strays(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
-        self.runs_on && !self.is_settled(ways) && self.strays_far(jumps, ways, predictions)
+    pub(super) fn strays(
+        &mut self,
+        jumps: &[(u8, Turn, u64)],
+        ways: &mut Ways,
+        predictions: u64,
+        privilege: Privilege,
+    ) -> Option<u8> {
+        if !self.runs_on || !ways.indirect && ways.reach.marks.is_none() && self.is_settled(&ways.reach) {
+            return None;
+        }
+        self.strays_far(jumps, ways, predictions, privilege)
     }
 
     /// On what it depends whether coming there changes anything: how often lines were filled
@@ -264,35 +304,48 @@ impl Model {
         Some(self.memory.fills + changes)
     }
 
-    /// Whether it was seen in this state that running on changes nothing.
+    /// Whether it was seen in this state that all lines are there, and no word is misread.
     #[inline(always)]
-    fn is_settled(&self, ways: &Ways) -> bool {
-        let reach = &ways.reach;
-        !ways.returns && reach.settled && reach.seen == self.state_of(reach)
+    fn is_settled(&self, reach: &Reach) -> bool {
+        reach.settled && reach.seen == self.state_of(reach)
     }
 
     /// Whether the fetch may change something inside a run, so that what follows there finds it.
     #[inline(always)]
     pub(super) fn strays_between(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways) -> bool {
-        ways.inside > 0 && !self.is_settled(ways) && self.strays_inside(jumps, ways)
+        ways.inside > 0
+            && (ways.marks_inside != 0 || !self.is_settled(&ways.reach))
+            && self.strays_inside(jumps, ways)
     }
 
     #[inline(never)]
     fn strays_inside(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways) -> bool {
         let inside = jumps.get(..ways.inside).unwrap_or(jumps);
-        self.predict.strays_inside(inside) && !self.has_settled(ways)
+        self.predict.strays_inside(inside, u32::MAX)
+            && (!self.has_settled(ways) || self.predict.strays_inside(inside, ways.marks_inside))
     }
 
     #[inline(never)]
-    fn strays_far(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways, predictions: u64) -> bool {
-        jumps.last().is_some_and(|(_, turn, _)| self.predict.strays(turn, predictions & 3))
-            && !self.has_settled(ways)
+    fn strays_far(
+        &mut self,
+        jumps: &[(u8, Turn, u64)],
+        ways: &mut Ways,
+        predictions: u64,
+        privilege: Privilege,
+    ) -> Option<u8> {
+        let (_, turn, _) = jumps.last().filter(|(_, turn, _)| self.predict.strays(turn, predictions & 3))?;
+        match self.predict.was_sent().filter(|_| ways.indirect) {
+            Some((pc, _)) if self.runs_to(turn.pc(), pc, privilege) => self.strays_behind(pc, ways),
+            Some(_) => None,
+            None if self.has_settled(ways) => ways.reach.marks,
+            None => Some(0),
+        }
     }
 
     /// Whether all lines are there that the fetch may come to on these ways, and no word is misread; it is noted.
     #[inline(never)]
     pub(super) fn has_settled(&mut self, ways: &mut Ways) -> bool {
-        !ways.unknown && self.has_reach(&mut ways.reach) && (!ways.returns || self.has_landing(ways))
+        !ways.unknown && self.has_reach(&mut ways.reach)
     }
 
     /// Whether all lines are there, and no word is misread; it is noted.
@@ -307,24 +360,23 @@ impl Model {
         reach.settled
     }
 
-    /// The same where the next return goes.
-    fn has_landing(&mut self, ways: &Ways) -> bool {
-        let Some(pc) = self.predict.returns_to() else { return true };
+    /// The same as [`strays`](Self::strays) where an indirect jump was predicted to go.
+    fn strays_behind(&mut self, pc: u64, ways: &Ways) -> Option<u8> {
         let (far, offset) = (self.far(), ways.offset);
         let mut landings = std::mem::take(&mut self.landings);
         let reach = landings.find(pc, offset, || {
+            let mut ways = Ways { offset, ..Ways::default() };
             let start = pc.wrapping_add(offset);
-            let places = self.ahead.as_mut().map(|ahead| walk(ahead, start, far, offset).0);
-            Reach {
-                lines: self.lines_of(&[(start, far)]),
-                misread: places.unwrap_or_default(),
-                ..Reach::default()
-            }
+            let marks = self.ahead.as_mut().and_then(|ahead| ways.walk_all(ahead, start, far, true, true));
+            Reach { lines: self.lines_of(&ways.at), marks, ..ways.reach }
         });
         let own = |reach: &Reach| ways.own.iter().any(|own| reach.misread.contains(own));
-        let settled = reach.is_none_or(|reach| !own(reach) && self.has_reach(reach));
+        let marks = reach.map_or(Some(0), |reach| match !own(reach) && self.has_reach(reach) {
+            true => reach.marks,
+            false => Some(0),
+        });
         self.landings = landings;
-        settled
+        marks
     }
 
     /// Behind an instruction that traps, or in its place if it is an interrupt.
@@ -339,14 +391,7 @@ impl Model {
         let Some(ahead) = &mut self.ahead else { return };
         let len = if trap.cause.is_interrupt() { 0 } else { ahead.len(pa) };
         let (pc, pa) = (trap.epc + len, pa + len);
-        self.run_on(RunOn {
-            pc,
-            pa,
-            privilege: trap.from,
-            jumps: MOST_JUMPS,
-            wrong: false,
-            lost: false,
-            interrupt: trap.cause.is_interrupt(),
-        });
+        let from = if trap.cause.is_interrupt() { Origin::Interrupt } else { Origin::Flush };
+        self.run_on(RunOn { pc, pa, privilege: trap.from, from });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use super::{FETCH, Fast, MOST_RESULT_BITS, NOTHING};
+use super::{FETCH, Fast, MOST_RESULT_BITS, NOTHING, TRAIL_BITS};
 use crate::observer::{Pass, Retired, Several, Touch};
 use crate::timing::access::{Data, Overlaps};
 use crate::timing::known::{Known, UNKNOWN};
@@ -239,10 +239,28 @@ impl<const PIPE: bool> Fast<PIPE> {
     /// The fetch runs on behind a run whose last instruction is a jump that was mispredicted.
     #[inline(never)]
     pub(super) fn run_on(&mut self, several: &Several, pass: &Pass) {
-        self.model.pipe.restore(&self.states[self.state as usize], self.write);
-        self.model.run_on_from_jump(&Step::last(several, pass));
+        let model = &mut self.model;
+        let Some(path) = model.wrong_path(&Step::last(several, pass)) else { return };
+        let walks = model.memory.fetch_walks(path.privilege);
+        let key = (path, self.state, walks);
+        let mixed = (path.pc >> 1 ^ u64::from(self.state) << 24).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if self.trails.is_empty() {
+            self.trails.resize_with(1 << TRAIL_BITS, Default::default);
+        }
+        let (known, trail) = &mut self.trails[(mixed >> (64 - TRAIL_BITS)) as usize];
+        if *known == Some(key) {
+            model.see(&path, &mut self.seen);
+            if trail.follow(&model.memory, &model.predict, &mut self.seen) {
+                model.predict.keep_returns(&mut self.seen);
+                return;
+            }
+        }
+        model.pipe.restore(&self.states[self.state as usize], self.write);
+        trail.begin(&model.memory);
+        model.run_on_wrong(path, &mut self.seen, trail);
+        *known = (!trail.changes).then_some(key);
         // Nothing else of the pipe changes, and the number of its state says nothing of a line that it waits for.
-        if self.model.pipe.filling().is_some() {
+        if model.pipe.filling().is_some() {
             self.state = NOTHING;
         }
     }
