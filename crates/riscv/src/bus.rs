@@ -36,8 +36,8 @@ pub(crate) struct Bus {
     /// A bit for each page of RAM from which instructions were decoded; empty where instruction fetches need not be
     /// coherent with stores.
     pub(crate) code_pages: Vec<u64>,
-    /// Such a page was written.
-    pub(crate) code_written: bool,
+    /// Those of them that were written, some perhaps more than once.
+    pub(crate) code_written: Vec<u64>,
 }
 
 /// The devices of QEMU's `virt`. All of them are in a snapshot.
@@ -155,7 +155,7 @@ impl Bus {
         let (pages, written) = (&mut self.code_pages, &mut self.code_written);
         for (n, slot) in virt.slots.iter_mut().enumerate() {
             slot.serve(&mut self.ram, &mut self.console, &mut |address, len| {
-                *written |= any_code(pages, address, len);
+                written.extend(code_in(pages, address, len));
             });
             level |= u64::from(slot.raised()) << (VIRTIO_SOURCE + n as u32);
         }
@@ -168,7 +168,7 @@ impl Bus {
 
     /// Whether instructions were decoded from a page.
     pub(crate) fn is_code(&self, page: u64) -> bool {
-        any_code(&self.code_pages, page, 1)
+        code_in(&self.code_pages, page, 1).next().is_some()
     }
 
     /// Notes that instructions are decoded from a page; whether none were before, and it matters.
@@ -183,23 +183,29 @@ impl Bus {
         }
     }
 
+    /// Nothing is decoded from a page any more.
+    pub(crate) fn forget_code(&mut self, page: u64) {
+        let n = page.wrapping_sub(RAM_BASE) >> 12;
+        if let Some(word) = self.code_pages.get_mut((n / 64) as usize) {
+            *word &= !(1 << (n % 64));
+        }
+    }
+
     /// Notes that a page with decoded instructions is written.
     fn note_code_write(&mut self, pa: u64, len: u64) {
-        if any_code(&self.code_pages, pa, len) {
-            self.code_written = true;
-            self.device_written = true;
-        }
+        let before = self.code_written.len();
+        self.code_written.extend(code_in(&self.code_pages, pa, len));
+        self.device_written |= self.code_written.len() > before;
     }
 }
 
-/// Whether instructions were decoded from a range.
-fn any_code(pages: &[u64], address: u64, len: u64) -> bool {
-    if pages.is_empty() || len == 0 {
-        return false;
-    }
+/// The pages of a range from which instructions were decoded.
+fn code_in(pages: &[u64], address: u64, len: u64) -> impl Iterator<Item = u64> {
     let page = |pa: u64| pa.wrapping_sub(RAM_BASE) >> 12;
-    (page(address)..=page(address + (len - 1)))
-        .any(|n| pages.get((n / 64) as usize).is_some_and(|word| word >> (n % 64) & 1 != 0))
+    let end = if pages.is_empty() || len == 0 { page(address) } else { page(address + (len - 1)) + 1 };
+    (page(address)..end)
+        .filter(|n| pages.get((n / 64) as usize).is_some_and(|word| word >> (n % 64) & 1 != 0))
+        .map(|n| RAM_BASE + (n << 12))
 }
 
 /// The virtio slot at an address, and the offset in it.

@@ -118,13 +118,14 @@ impl Machine {
         }
     }
 
-    /// Drops all decoded code of all harts, because code was written.
-    pub(crate) fn flush_code(&mut self) {
-        self.bus.code_written = false;
-        self.bus.code_pages.fill(0);
-        self.engine.flush_blocks();
-        for core in &mut self.turns.parked {
-            core.engine.flush_blocks();
+    /// Drops what all harts decoded from pages that were written.
+    pub(crate) fn drop_written_code(&mut self) {
+        for page in std::mem::take(&mut self.bus.code_written) {
+            self.bus.forget_code(page);
+            self.engine.drop_page(page);
+            for core in &mut self.turns.parked {
+                core.engine.drop_page(page);
+            }
         }
     }
 
@@ -136,5 +137,47 @@ impl Machine {
                 core.engine.forget_stores(page);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Config, Insn, Machine, Op, Operands};
+
+    const BASE: u64 = 0x8000_0000;
+
+    #[test]
+    fn a_store_to_code_drops_what_was_decoded_from_its_page_only() {
+        let config = Config { coherent_code: true, ram_bytes: 1 << 20, ..Config::default() };
+        let mut machine = Machine::new(config).unwrap();
+        let mut put = |offset: u64, op: Op, rd: u8, rs1: u8, rs2: u8, imm: i64| {
+            let word = Insn::encode(op, Operands { rd, rs1, rs2, imm, ..Operands::default() });
+            machine.write_memory(BASE + offset, &word.to_le_bytes()).unwrap();
+        };
+        // A loop over calls of the next two pages, which also writes an instruction of the third one.
+        put(0, Op::Jalr, 1, 5, 0, 0);
+        put(4, Op::Jalr, 1, 6, 0, 0);
+        put(8, Op::Sw, 0, 6, 7, 0);
+        put(12, Op::Jal, 0, 0, 0, -12);
+        put(0x1000, Op::Jalr, 0, 1, 0, 0);
+        put(0x2000, Op::Addi, 10, 10, 0, 1);
+        put(0x2004, Op::Jalr, 0, 1, 0, 0);
+        let add_two = Insn::encode(Op::Addi, Operands { rd: 10, rs1: 10, imm: 2, ..Operands::default() });
+        for (register, value) in [(5, BASE + 0x1000), (6, BASE + 0x2000), (7, u64::from(add_two))] {
+            machine.set_x(register, value);
+        }
+        machine.run(7 * 1000, &mut ());
+        // Once what was there, then what was written.
+        assert_eq!((machine.x(10), machine.pc()), (1 + 2 * 999, BASE));
+        let starts = |machine: &Machine| {
+            let blocks = &machine.engine.blocks;
+            [0, 4, 0x1000].map(|offset| blocks.get(&(BASE + offset, BASE + (offset & !4095))).copied())
+        };
+        let before = starts(&machine);
+        assert!(before.iter().all(Option::is_some), "{before:?}");
+        machine.run(7 * 1000, &mut ());
+        assert_eq!(starts(&machine), before);
+        assert_eq!(machine.x(10), 1 + 2 * 1999);
+        assert_eq!(machine.engine.drops, 0);
     }
 }

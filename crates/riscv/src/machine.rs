@@ -156,7 +156,7 @@ impl Machine {
             device_written: true,
             console: Console::new(config.console_bytes),
             code_pages: if config.coherent_code { vec![0; pages.div_ceil(64) as usize] } else { Vec::new() },
-            code_written: false,
+            code_written: Vec::new(),
         };
         let mut machine = Machine {
             hart: Hart::new(config.isa, config.asid_bits),
@@ -560,8 +560,8 @@ impl Machine {
         }
         let time = self.mtime();
         self.bus.serve_devices(time.wrapping_mul(TICK_NS));
-        if self.bus.code_written {
-            self.flush_code();
+        if !self.bus.code_written.is_empty() {
+            self.drop_written_code();
         }
         let finish = self.bus.virt.as_ref().and_then(|virt| virt.finisher.finish);
         let awaits_input = self.bus.htif.as_ref().is_some_and(|htif| htif.awaits_input);

@@ -14,10 +14,11 @@
 pub use crate::counter::{Counter, Kind, LineView, Passed, Quiet, Reported, Sight, View};
 pub use crate::log::{LOG, Log, ROOM};
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::alu::sext32;
 use crate::bus::Bus;
+use crate::fold::Map;
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
 use crate::insn::{Insn, Op};
 use crate::jump::boxed;
@@ -255,8 +256,8 @@ struct Known {
     translation: Translation,
     /// The physical addresses and the bits of its instructions.
     code: Vec<(u64, u32)>,
-    /// The time of [`Tier::doubts`] at which memory contained this code.
-    checked: u64,
+    /// The time of [`Tier::doubts`] at which memory contained this code; `None` if its page was written since.
+    checked: Option<u64>,
 }
 
 impl Known {
@@ -277,10 +278,12 @@ pub(crate) struct Tier {
     /// Translations by address and context, as `Arena::jumps` has blocks.
     pub(crate) starts: Box<Starts>,
     /// By the key of the entry's block.
-    regions: HashMap<(u64, u64), Known>,
+    regions: Map<(u64, u64), Known>,
+    /// Which regions were found in each physical page.
+    pages: Map<u64, Vec<(u64, u64)>>,
     /// How often code may have changed.
     doubts: u64,
-    samples: HashMap<(u64, u64), u8>,
+    samples: Map<(u64, u64), u8>,
     /// Regions that were begun, in that order.
     begun: VecDeque<(u64, u64)>,
     /// One that is translated since it was sampled.
@@ -293,15 +296,15 @@ pub(crate) struct Tier {
 
 impl Tier {
     pub(crate) fn new(translator: Box<dyn Translator>, every: u64) -> Self {
-        let (regions, samples) = (HashMap::new(), HashMap::new());
         Self {
             translator,
             every,
             due: every,
             starts: boxed(Start::NOWHERE),
-            regions,
+            regions: Map::default(),
+            pages: Map::default(),
             doubts: 0,
-            samples,
+            samples: Map::default(),
             begun: VecDeque::new(),
             ready: None,
             credit: ADVANCE,
@@ -336,10 +339,21 @@ impl Tier {
         self.doubts += 1;
     }
 
+    /// The same of the code of one physical page, which may run on in the contexts that there are.
+    pub(crate) fn doubt_page(&mut self, page: u64) {
+        for key in self.pages.get(&page).into_iter().flatten() {
+            if let Some(known) = self.regions.get_mut(key) {
+                known.checked = None;
+                self.starts[place(key.0)] = Start::NOWHERE;
+            }
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.translator.clear();
         self.forget_starts();
         self.regions.clear();
+        self.pages.clear();
         self.samples.clear();
         self.begun.clear();
         self.ready = None;
@@ -358,12 +372,12 @@ impl Tier {
         else {
             return false;
         };
-        if known.checked != self.doubts {
+        if known.checked != Some(self.doubts) {
             if !known.is_current(bus) {
                 self.regions.remove(&key);
                 return false;
             }
-            known.checked = self.doubts;
+            known.checked = Some(self.doubts);
         }
         let Some(number) = known.translation.number() else { return false };
         self.starts[place(key.0)] = Start { pc: key.0, context, number: number.into() };
@@ -394,7 +408,11 @@ impl Tier {
         let code: Vec<_> = insns.map(|insn| (page | insn.pc & (PAGE - 1), insn.word)).collect();
         let length = code.len() as i64;
         let translation = region.map_or(Translation::Refused, |region| self.translator.translate(region));
-        self.regions.insert(key, Known { translation, code, checked: self.doubts });
+        self.regions.insert(key, Known { translation, code, checked: Some(self.doubts) });
+        let keys = self.pages.entry(page).or_default();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
         if translation == Translation::Later {
             self.begun.push_back(key);
         } else {

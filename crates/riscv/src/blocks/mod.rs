@@ -11,7 +11,7 @@
 //! * A block is known by its virtual and physical address and by the floating-point state that it was built
 //!   for, so it stays valid whatever the page tables contain. `fence.i` and writes from outside drop all blocks;
 //!   between a store to code and the `fence.i` the specification lets the old code run. Where fetches are coherent, each
-//!   write to a page with blocks drops them all, and `fence.i` does nothing.
+//!   write to a page with blocks drops those of this page, and `fence.i` does nothing.
 //! * Which block a jump leads to is looked up in a table whose entries carry a context number. A context is
 //!   everything that translation and permission depend on: privilege, `satp`, and `mstatus` fields. Its
 //!   number is never used again after `sfence.vma` or a change of PMP. Each of the latest contexts has a TLB of
@@ -52,7 +52,7 @@ impl Machine {
             None => {
                 let block = self.build_block(pc, page, context.fp);
                 self.note_code(page);
-                self.engine.blocks.insert(key, block);
+                self.engine.insert_block(key, block);
                 block.0
             }
         };

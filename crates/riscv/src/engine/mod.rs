@@ -8,7 +8,7 @@ pub(crate) use op::{Code, MicroOp, called, fold};
 use crate::fold::Map;
 use crate::hart::{Hart, status};
 use crate::insn::Insn;
-use crate::jump::{JUMP_ENTRIES, Jump, boxed};
+use crate::jump::{JUMP_ENTRIES, Jump, boxed, jump_index};
 use crate::log::LOG;
 use crate::map::RAM_BASE;
 use crate::mmu::PAGE;
@@ -137,6 +137,8 @@ pub(crate) struct Engine {
     pub(crate) used: usize,
     /// Where blocks begin and end, by virtual address, and physical page with floating-point state.
     pub(crate) blocks: Map<(u64, u64), (u16, u16)>,
+    /// Which blocks there are in each physical page.
+    pub(crate) pages: Map<u64, Vec<(u64, u64)>>,
     pub(crate) contexts: [Option<(Context, u32)>; CONTEXTS],
     pub(crate) next_context: u32,
     pub(crate) victim: usize,
@@ -157,6 +159,7 @@ impl Engine {
             arena: None,
             used: 1,
             blocks: Map::default(),
+            pages: Map::default(),
             contexts: [None; CONTEXTS],
             next_context: 1,
             victim: 0,
@@ -185,6 +188,7 @@ impl Engine {
         self.used = 1;
         self.drops += 1;
         self.blocks.clear();
+        self.pages.clear();
         if let Some(tier) = &mut self.tier {
             tier.move_places();
         }
@@ -195,7 +199,30 @@ impl Engine {
         self.contexts = [None; CONTEXTS];
     }
 
-    /// Whether blocks have been dropped since the count was `drops`.
+    /// Notes a new block.
+    pub(crate) fn insert_block(&mut self, key: (u64, u64), places: (u16, u16)) {
+        self.blocks.insert(key, places);
+        self.pages.entry(key.1 & !(PAGE - 1)).or_default().push(key);
+    }
+
+    /// Drops the blocks of a physical page, which was written. Their places stay unused until all blocks are dropped; only blocks of
+    /// the same page are linked to them. What was translated is compared with memory before it is used again.
+    pub(crate) fn drop_page(&mut self, page: u64) {
+        for key in self.pages.remove(&page).unwrap_or_default() {
+            let block = self.blocks.remove(&key);
+            if let (Some((start, _)), Some(arena)) = (block, &mut self.arena) {
+                let jump = &mut arena.jumps[jump_index(key.0)];
+                if jump.start == start {
+                    *jump = Jump::NOWHERE;
+                }
+            }
+        }
+        if let Some(tier) = &mut self.tier {
+            tier.doubt_page(page);
+        }
+    }
+
+    /// Whether all blocks have been dropped since the count was `drops`.
     pub(crate) fn flushed_since(&self, drops: u64) -> bool {
         self.drops != drops
     }
