@@ -153,6 +153,8 @@ pub struct Registers<'a> {
     pub f: &'a mut [u64; 256],
     /// The floating-point flags.
     pub fflags: &'a mut u8,
+    /// The physical address that `lr` has reserved.
+    pub reservation: &'a mut Option<u64>,
     /// RAM.
     pub ram: &'a mut [u8],
     /// Where loads may go.

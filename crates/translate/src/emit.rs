@@ -1,6 +1,7 @@
 //! What each instruction becomes.
 
 mod alu;
+mod atomic;
 mod counter;
 mod float;
 mod memory;
@@ -492,6 +493,16 @@ impl Emitter<'_> {
             }),
             Class::Nop => {
                 self.commit(here);
+                Some(true)
+            }
+            // (Observers receive an atomic as two accesses, from the interpreter.)
+            Class::Amo if self.reports == Reports::Nothing => self.amo(here).map(|()| true),
+            Class::LoadReserved if self.reports == Reports::Nothing => {
+                self.load_reserved(here);
+                Some(true)
+            }
+            Class::StoreConditional if self.reports == Reports::Nothing => {
+                self.store_conditional(here);
                 Some(true)
             }
             // A target where no instruction can be is the interpreter's.

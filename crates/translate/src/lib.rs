@@ -11,7 +11,7 @@
 //! ```
 //!
 //! `emit.rs` says what each instruction becomes. A region is one function, in which guest registers are variables;
-//! it writes them back where it is left. What it does not translate (atomics, system instructions) it leaves
+//! it writes them back where it is left. What it does not translate (system instructions, and what observers need) it leaves
 //! before, so that the interpreter does it: every result is the interpreter's, to the instruction.
 //!
 //! A guest cannot make a translation read or write outside of RAM: each access compares its index with the length of RAM, whatever
@@ -33,7 +33,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
-use state::{Cursors, Loud, State};
+use state::{Cursors, Loud, NOT_RESERVED, State};
 use tollgate_riscv::tier::{
     Exit, Observed, Passed, ROOM, Region, Registers, Reports, Translation, Translator,
 };
@@ -225,6 +225,7 @@ impl Translator for Translations {
             x: registers.x.as_mut_ptr(),
             f: registers.f.as_mut_ptr(),
             fflags: (*registers.fflags).into(),
+            reserved: registers.reservation.unwrap_or(NOT_RESERVED),
             ram: registers.ram.as_mut_ptr(),
             ram_bytes: registers.ram.len() as u64,
             loads: registers.loads.as_ptr(),
@@ -258,6 +259,7 @@ impl Translator for Translations {
         // the length that `Loud::need` has made sure of, and look for room behind each line that they note.
         caller(&raw mut state, code);
         *registers.fflags = state.fflags as u8;
+        *registers.reservation = Some(state.reserved).filter(|&pa| pa != NOT_RESERVED);
         state.report_noted();
         match &mut state.observed {
             Some(Observed::Counter { counter, .. }) => {

@@ -7,12 +7,17 @@ use tollgate_riscv::tier::{
 };
 use tollgate_riscv::{INSTRUCTIONS, Op, Pass, Touch};
 
+/// No address that an aligned access has.
+pub(crate) const NOT_RESERVED: u64 = u64::MAX;
+
 /// What a translation shares with its caller.
 #[repr(C)]
 pub(crate) struct State<'a, 'b> {
     pub(crate) x: *mut u64,
     pub(crate) f: *mut u64,
     pub(crate) fflags: u64,
+    /// The physical address that is reserved, or [`NOT_RESERVED`].
+    pub(crate) reserved: u64,
     pub(crate) ram: *mut u8,
     pub(crate) ram_bytes: u64,
     pub(crate) loads: *const TlbEntry,

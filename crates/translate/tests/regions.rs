@@ -36,6 +36,7 @@ fn run(
         x,
         f: &mut [0; 256],
         fflags: &mut 0,
+        reservation: &mut None,
         ram,
         loads: table,
         stores: table,

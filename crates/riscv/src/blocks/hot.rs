@@ -55,7 +55,7 @@ impl Machine {
         }
         let runs = match reports {
             Reports::Runs { .. } => self.blocks_from(entry, page, fp),
-            _ => straight(&self.code_from(entry, page, fp), entry),
+            _ => straight(&self.code_from(entry, page, fp, reports), entry),
         };
         // Observers are not prepared for accesses to two lines.
         let misaligned = self.does_misaligned() && reports == Reports::Nothing;
@@ -99,7 +99,7 @@ impl Machine {
     }
 
     /// The instructions that the one at `entry` leads to, by their addresses.
-    fn code_from(&self, entry: u64, page: u64, fp: u8) -> BTreeMap<u64, BlockInsn> {
+    fn code_from(&self, entry: u64, page: u64, fp: u8, reports: Reports) -> BTreeMap<u64, BlockInsn> {
         let mut insns = BTreeMap::new();
         let mut open = vec![entry];
         let target_mask = self.hart.target_mask();
@@ -125,6 +125,9 @@ impl Machine {
                 }
                 Class::Jump if may_jump => open.push(target),
                 Class::Upper | Class::AluImm | Class::AluReg | Class::Load | Class::Store | Class::Nop => {
+                    open.push(next)
+                }
+                Class::Amo | Class::LoadReserved | Class::StoreConditional if reports == Reports::Nothing => {
                     open.push(next)
                 }
                 class if class.is_float() && fp != 0 => open.push(next),

@@ -1,7 +1,8 @@
 //! Running superblocks.
 
 use super::inner::{Entry, Inner, Leave, soon};
-use crate::engine::{Arena, CONTEXTS, Context, MicroOp, Pause};
+use crate::engine::{Arena, CONTEXTS, Context, MicroOp, Pause, tlb_index};
+use crate::insn::Class;
 use crate::jump::jump_index;
 use crate::log::{LONGEST_BLOCK, Log};
 use crate::machine::Machine;
@@ -37,6 +38,8 @@ impl Machine {
         }
         let translates = reports.is_some() && self.engine.tier.is_some();
         let misaligned = translates && reports == Some(Reports::Nothing) && self.does_misaligned();
+        // The interpreter does them, and translations, which must find their page the next time.
+        let finds_atomics = translates && reports == Some(Reports::Nothing) && !O::WALK;
         let translated_limit = horizon.checked_sub(LARGEST_REGION as u64).filter(|_| translates);
         // Whether the instruction at `pc` is the interpreter's.
         let mut interpret = false;
@@ -83,7 +86,12 @@ impl Machine {
                         }
                         break 'find self.pause_at(resume.place, &mut pc);
                     }
-                    Leave::Step { place } => break 'find self.pause_at(place, &mut pc),
+                    Leave::Step { place } => {
+                        if finds_atomics {
+                            self.find_atomic(slot, place, obs);
+                        }
+                        break 'find self.pause_at(place, &mut pc);
+                    }
                     Leave::Unlinked { from, to } => {
                         link = Some((from, self.meta_pc(from))).filter(|(from, _)| *from != 0);
                         pc = to;
@@ -174,6 +182,7 @@ impl Machine {
             x: &mut self.hart.x,
             f: &mut self.hart.f,
             fflags: &mut self.hart.fflags,
+            reservation: &mut self.hart.reservation,
             ram: &mut self.bus.ram,
             loads: &loads[slot],
             stores: &stores[slot],
@@ -202,6 +211,22 @@ impl Machine {
         let meta = arena.meta[usize::from(place)];
         *pc = meta.pc;
         Pause::Execute(meta.insn, meta.word)
+    }
+
+    /// Puts the page of an instruction into the TLB, if that is an atomic which will be done there.
+    fn find_atomic<O: Observer>(&mut self, slot: usize, place: u16, obs: &mut O) {
+        let Some(arena) = &self.engine.arena else { return };
+        let insn = arena.meta[usize::from(place)].insn;
+        let row = insn.row();
+        if !matches!(row.class, Class::Amo | Class::LoadReserved | Class::StoreConditional) {
+            return;
+        }
+        let va = self.hart.x[usize::from(insn.rs1)];
+        let (store, size) = (row.class != Class::LoadReserved, 1 << (row.bits >> 12 & 3));
+        let tlb = if store { &arena.stores[slot] } else { &arena.loads[slot] };
+        if va & (size - 1) == 0 && tlb[tlb_index(va)].tag != va & !(PAGE - 1) {
+            self.fill_tlb(slot, va, store, obs);
+        }
     }
 
     fn meta_pc(&self, place: u16) -> u64 {

@@ -18,7 +18,7 @@ const _: () = assert!(size_of::<TlbEntry>().is_power_of_two());
 
 impl Emitter<'_> {
     /// The address in RAM of an access, which is done from here on. Leaves before the instruction if the page is not in the table.
-    fn find(&mut self, here: &BlockInsn, kind: Kind, bytes: u64) -> Value {
+    pub(super) fn find(&mut self, here: &BlockInsn, kind: Kind, bytes: u64) -> Value {
         let BlockInsn { pc, insn, .. } = here;
         let base = self.read(insn.rs1);
         let va = self.plus(base, insn.imm);
