@@ -1,6 +1,6 @@
 //! The tables of jump targets.
 
-pub(crate) const JUMP_ENTRIES: usize = 4096;
+pub(crate) const JUMP_ENTRIES: usize = 1 << 14;
 
 /// An entry of the table of jump targets.
 #[derive(Clone, Copy)]

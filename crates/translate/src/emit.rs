@@ -407,10 +407,12 @@ impl Emitter<'_> {
     fn unless_any(&mut self, conditions: &[Value]) -> [Block; 2] {
         let [rare, on] = [0; 2].map(|_| self.builder.create_block());
         self.builder.set_cold_block(rare);
-        for &condition in conditions {
-            self.on_unless(condition, rare);
+        for (place, &condition) in conditions.iter().enumerate() {
+            let is_last = place + 1 == conditions.len();
+            let next = if is_last { on } else { self.builder.create_block() };
+            self.builder.ins().brif(condition, rare, &[], next, &[]);
+            self.builder.switch_to_block(next);
         }
-        self.builder.ins().jump(on, &[]);
         [rare, on]
     }
 

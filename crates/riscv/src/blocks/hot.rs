@@ -57,6 +57,11 @@ impl Machine {
             Reports::Runs { .. } => self.blocks_from(entry, page, fp),
             _ => straight(&self.code_from(entry, page, fp, reports), entry),
         };
+        // Of no use: it would be left where it begins.
+        let first = runs.iter().flat_map(|run| run.insns.first()).find(|insn| insn.pc == entry)?;
+        if is_interpreters(first.insn.row().class, fp, reports) {
+            return None;
+        }
         // Observers are not prepared for accesses to two lines.
         let misaligned = self.does_misaligned() && reports == Reports::Nothing;
         let (rounding, ram_base) = ((fp != 0).then_some(fp & 7), self.bus.ram_base);
@@ -124,18 +129,23 @@ impl Machine {
                     open.push(target);
                 }
                 Class::Jump if may_jump => open.push(target),
-                Class::Upper | Class::AluImm | Class::AluReg | Class::Load | Class::Store | Class::Nop => {
-                    open.push(next)
-                }
-                Class::Amo | Class::LoadReserved | Class::StoreConditional if reports == Reports::Nothing => {
-                    open.push(next)
-                }
-                class if class.is_float() && fp != 0 => open.push(next),
-                // The interpreter does all others, or they lead anywhere.
-                _ => {}
+                // They lead anywhere, or trap.
+                Class::Branch | Class::Jump | Class::JumpReg => {}
+                class if is_interpreters(class, fp, reports) => {}
+                _ => open.push(next),
             }
         }
         insns
+    }
+}
+
+/// Whether the interpreter does instructions of a class in any case.
+fn is_interpreters(class: Class, fp: u8, reports: Reports) -> bool {
+    match class {
+        Class::Csr | Class::System => true,
+        // Observers receive an atomic as two accesses.
+        Class::Amo | Class::LoadReserved | Class::StoreConditional => reports != Reports::Nothing,
+        class => class.is_float() && fp == 0,
     }
 }
 
