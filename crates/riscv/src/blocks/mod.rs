@@ -20,6 +20,7 @@
 //! * Links from block to block never leave the page: as long as the first block may run, so may the second.
 //! * No store to the page of `tohost` goes through the TLB.
 
+mod access;
 mod build;
 mod hot;
 mod inner;

@@ -1,8 +1,7 @@
 //! Running superblocks.
 
 use super::inner::{Entry, Inner, Leave, soon};
-use crate::engine::{Arena, CONTEXTS, Context, MicroOp, Pause, tlb_index};
-use crate::insn::Class;
+use crate::engine::{Arena, CONTEXTS, Context, MicroOp, Pause};
 use crate::jump::jump_index;
 use crate::log::{LONGEST_BLOCK, Log};
 use crate::machine::Machine;
@@ -37,9 +36,9 @@ impl Machine {
             tier.translate_for(reports);
         }
         let translates = reports.is_some() && self.engine.tier.is_some();
-        let misaligned = translates && reports == Some(Reports::Nothing) && self.does_misaligned();
-        // The interpreter does them, and translations, which must find their page the next time.
-        let finds_atomics = translates && reports == Some(Reports::Nothing) && !O::WALK;
+        // Whether nobody sees accesses, so that those may be done here which the inner loop does not do.
+        let is_unseen = reports == Some(Reports::Nothing) && !O::WALK;
+        let misaligned = is_unseen && self.does_misaligned();
         let translated_limit = horizon.checked_sub(LARGEST_REGION as u64).filter(|_| translates);
         // Whether the instruction at `pc` is the interpreter's.
         let mut interpret = false;
@@ -77,20 +76,30 @@ impl Machine {
             loop {
                 match self.hot(slot, id, entry, &mut count, soon, obs) {
                     Leave::Miss { resume, va, size, store } => {
-                        // A misaligned address never matches here, but in translations, which must find its page the next time.
-                        let is_aligned = va & (size - 1) == 0;
-                        let is_found = is_aligned || misaligned && va & (PAGE - 1) <= PAGE - size;
-                        if is_found && self.fill_tlb(slot, va, store, obs) && is_aligned {
-                            entry = resume;
+                        if va & (size - 1) == 0 {
+                            if self.fill_tlb(slot, va, store, obs) {
+                                entry = resume;
+                                continue;
+                            }
+                        } else if misaligned
+                            && self.access_misaligned(slot, resume.place, (va, size, store), obs)
+                        {
+                            count += 1;
+                            // (Each block ends with an op that leaves it.)
+                            let [op, place] = [resume.op, resume.place].map(|place| place.wrapping_add(1));
+                            entry = Entry { op, place };
                             continue;
                         }
                         break 'find self.pause_at(resume.place, &mut pc);
                     }
                     Leave::Step { place } => {
-                        if finds_atomics {
-                            self.find_atomic(slot, place, obs);
+                        let done = if is_unseen { self.do_atomic(slot, place, obs) } else { None };
+                        let Some(next) = done else { break 'find self.pause_at(place, &mut pc) };
+                        (pc, count) = (next, count + 1);
+                        if count > limit {
+                            break 'find Pause::Horizon;
                         }
-                        break 'find self.pause_at(place, &mut pc);
+                        continue 'find;
                     }
                     Leave::Unlinked { from, to } => {
                         link = Some((from, self.meta_pc(from))).filter(|(from, _)| *from != 0);
@@ -211,22 +220,6 @@ impl Machine {
         let meta = arena.meta[usize::from(place)];
         *pc = meta.pc;
         Pause::Execute(meta.insn, meta.word)
-    }
-
-    /// Puts the page of an instruction into the TLB, if that is an atomic which will be done there.
-    fn find_atomic<O: Observer>(&mut self, slot: usize, place: u16, obs: &mut O) {
-        let Some(arena) = &self.engine.arena else { return };
-        let insn = arena.meta[usize::from(place)].insn;
-        let row = insn.row();
-        if !matches!(row.class, Class::Amo | Class::LoadReserved | Class::StoreConditional) {
-            return;
-        }
-        let va = self.hart.x[usize::from(insn.rs1)];
-        let (store, size) = (row.class != Class::LoadReserved, 1 << (row.bits >> 12 & 3));
-        let tlb = if store { &arena.stores[slot] } else { &arena.loads[slot] };
-        if va & (size - 1) == 0 && tlb[tlb_index(va)].tag != va & !(PAGE - 1) {
-            self.fill_tlb(slot, va, store, obs);
-        }
     }
 
     fn meta_pc(&self, place: u16) -> u64 {
