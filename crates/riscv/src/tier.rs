@@ -33,8 +33,9 @@ pub const LARGEST_REGION: usize = 512;
 /// Instructions from one sample of the block engine to the next.
 pub const SAMPLE: u64 = 1 << 15;
 
-/// Samples of a block after which it is the entry of a region.
-pub const HOT: u8 = 2;
+/// Samples of a block after which it is the entry of a region. With two, what may be translated at a boot of Linux is used up by
+/// code that is seldom executed.
+pub const HOT: u8 = 4;
 
 /// The same for an observer of runs: it takes longer over them than the machine, which gains less, and loses its translations more
 /// often ([`Tier::move_places`]).
@@ -112,7 +113,7 @@ pub struct TlbEntry {
 }
 
 /// Entries of a [`Tlb`].
-pub const TLB_ENTRIES: usize = 256;
+pub const TLB_ENTRIES: usize = 1024;
 
 /// The pages of one context, indexed by the lowest bits of the page number.
 pub type Tlb = [TlbEntry; TLB_ENTRIES];

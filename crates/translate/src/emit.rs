@@ -248,16 +248,18 @@ impl Emitter<'_> {
         self.builder.ins().store(MemFlagsData::trusted(), value, self.state, offset as i32);
     }
 
-    /// The array and the offset of a register.
-    fn place(&mut self, register: u8) -> (Value, i32) {
-        let array = if register < F { offset_of!(State, x) } else { offset_of!(State, f) };
-        (self.field(array), i32::from(register % F) * 8)
+    /// The array and the offset of a register; `arrays` are those that the block in hand has loaded for this.
+    fn place(&mut self, register: u8, arrays: &mut [Option<Value>; 2]) -> (Value, i32) {
+        let place = [offset_of!(State, x), offset_of!(State, f)][usize::from(register / F)];
+        let array = *arrays[usize::from(register / F)].get_or_insert_with(|| self.field(place));
+        (array, i32::from(register % F) * 8)
     }
 
     /// Loads the registers, and goes to the block at `entry`.
     fn enter(&mut self, entry: u64) {
+        let mut arrays = [None; 2];
         for (register, variable) in self.x.clone() {
-            let (array, offset) = self.place(register);
+            let (array, offset) = self.place(register, &mut arrays);
             let value = self.builder.ins().load(I64, MemFlagsData::trusted(), array, offset);
             self.builder.def_var(variable, value);
         }
@@ -337,9 +339,10 @@ impl Emitter<'_> {
 
     /// Stores the registers that the block in hand has written since [`settle`](Self::settle), and what it has counted.
     fn store_registers(&mut self) {
+        let mut arrays = [None; 2];
         for register in self.unsettled.clone() {
             let value = self.read(register);
-            let (array, offset) = self.place(register);
+            let (array, offset) = self.place(register, &mut arrays);
             self.builder.ins().store(MemFlagsData::trusted(), value, array, offset);
         }
         self.store_counts();

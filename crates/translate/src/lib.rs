@@ -178,6 +178,8 @@ fn isa() -> Result<OwnedTargetIsa, Unavailable> {
         // Optimizing takes half as long again, and the code, which has few values to share, is no faster.
         ("opt_level", "none"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        // Nothing unwinds through translations.
+        ("unwind_info", "false"),
         // A condition of tail calls.
         ("preserve_frame_pointers", "true"),
     ] {

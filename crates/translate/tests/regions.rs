@@ -7,7 +7,8 @@ use common::Asm;
 use common::random::BASE;
 use tollgate_riscv::Op;
 use tollgate_riscv::tier::{
-    Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, Tlb, Translation, Translator,
+    Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, TLB_ENTRIES, Tlb, Translation,
+    Translator,
 };
 use tollgate_translate::Translations;
 
@@ -69,7 +70,7 @@ fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit(
     for (what, start, limit, expected) in cases {
         let mut starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
         starts[(0x1004 >> 1) % STARTS] = start;
-        let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; 256];
+        let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; TLB_ENTRIES];
         let mut x = [0; 256];
         let exit = run((&mut translations, first), &mut x, &mut [0; 8], &table, &starts, limit);
         let end = Exit { pc: 0x1000 + expected * 4, retired: 5 + expected, interpret: false };
@@ -96,7 +97,7 @@ fn misaligned_accesses_are_done_in_one_page_where_the_machine_does_them() {
             (x[10], x[11]) = (at, 0x8877_6655_4433_2211);
             let mut ram = vec![0; 8192];
             // Page 0 and no other.
-            let mut table = [tollgate_riscv::tier::TlbEntry { tag: 1 << 11, addend: 0 }; 256];
+            let mut table = [tollgate_riscv::tier::TlbEntry { tag: 1 << 11, addend: 0 }; TLB_ENTRIES];
             table[0].tag = 0;
             let exit = run((&mut translations, number), &mut x, &mut ram, &table, &starts, 100).unwrap();
             let end = Exit { pc: 0x1000 + 4 * expected, retired: 5 + expected, interpret: expected < 2 };
@@ -129,7 +130,7 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
         (x[10], x[11]) = (0, 77);
         let mut ram = vec![0; 4096];
         let entry = tollgate_riscv::tier::TlbEntry { tag: 0, addend };
-        let table = [entry; 256];
+        let table = [entry; TLB_ENTRIES];
         let exit = run((&mut translations, number), &mut x, &mut ram, &table, &starts, 100);
         let expected = if is_inside {
             Exit { pc: 0x1008, retired: 7, interpret: false }
@@ -153,7 +154,7 @@ fn translations_that_write_a_log_need_one_with_room_for_each_run() {
     let mut translations = Translations::new().unwrap();
     let number = translations.translate(Region { reports, ..straight(0x1000, &asm) }).number().unwrap();
     let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
-    let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; 256];
+    let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; TLB_ENTRIES];
     let exit = run((&mut translations, number), &mut [0; 256], &mut [0; 8], &table, &starts, 1_000);
     assert_eq!(exit, None);
     asm.op(Op::Addi, 10, 10, 0, 1);
