@@ -4,7 +4,10 @@ use crate::bench::{Bench, Lost, PROTOCOL, Reply, Request};
 use crate::probe::Meta;
 use crate::samples::ProbeState;
 use serde::{Deserialize, Serialize};
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tollgate_record::{Per, Tool};
@@ -15,6 +18,9 @@ pub struct Protocol {
     protocol: u32,
     version: String,
     commit: String,
+    /// Whether the kernel may draw its addresses.
+    #[serde(default)]
+    randomized: bool,
     probes: Vec<KnownProbe>,
 }
 
@@ -37,7 +43,8 @@ impl Protocol {
             proof: meta.proof.iter().map(|claim| claim.key.into()).collect(),
         };
         let probes = metas.iter().map(probe).collect();
-        Self { protocol: PROTOCOL, version: tool.version, commit: tool.commit, probes }
+        let randomized = personality(PERSONALITY_ONLY) & libc::ADDR_NO_RANDOMIZE == 0;
+        Self { protocol: PROTOCOL, version: tool.version, commit: tool.commit, randomized, probes }
     }
 
     /// The place of each of these probes in the program's own list.
@@ -45,6 +52,27 @@ impl Protocol {
         let ours = Self::of(Tool { version: String::new(), commit: String::new() }, metas).probes;
         ours.iter().map(|ours| self.probes.iter().position(|theirs| theirs == ours)).collect()
     }
+}
+
+/// Changes nothing (`personality(2)`).
+const PERSONALITY_ONLY: libc::c_ulong = 0xffff_ffff;
+
+/// Asks the kernel for an execution domain, which a program keeps through `execve(2)`; the one before.
+fn personality(wanted: libc::c_ulong) -> libc::c_int {
+    // SAFETY: no memory is involved.
+    unsafe { libc::personality(wanted) }
+}
+
+/// Starts the program of a command without address randomization, if the system lets it.
+pub fn fix_addresses(command: &mut Command) {
+    let fix = || {
+        let before = personality(PERSONALITY_ONLY);
+        // A filter may refuse it. The program's answer to the handshake says whether it had an effect.
+        personality((before | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong);
+        Ok(())
+    };
+    // SAFETY: two system calls without memory, which may be made between fork and exec.
+    unsafe { command.pre_exec(fix) };
 }
 
 /// Why the program cannot take turns with this one.
@@ -73,6 +101,8 @@ pub struct OtherProgram {
     pub tool: Tool,
     /// The place of each of our probes in its list.
     pub places: Vec<Option<usize>>,
+    /// Whether it is this very program, and could be started at the addresses that this one is started at.
+    pub same_addresses: bool,
 }
 
 /// The words of a command in one argument, as a shell reads them: quotes and backslashes keep blanks together.
@@ -102,27 +132,28 @@ impl OtherProgram {
         };
         words.push(path.to_string_lossy().into_owned());
         let option = if program.is_some() { "--against" } else { "--against-with" };
-        Self::ask(words, metas).map_err(|error| format!("{option}: {error}"))
+        let is_this = is_one_file(path.metadata(), Path::new("/proc/self/exe").metadata());
+        Self::ask(words, is_this, metas).map_err(|error| format!("{option}: {error}"))
     }
 
-    /// Starts the program and asks it which probes it has.
+    /// Starts the program and asks it which probes it has; if it is this one, once more without address randomization.
     ///
     /// # Errors
     /// A program that cannot take turns.
-    pub fn ask(words: Vec<String>, metas: &[&Meta]) -> Result<Self, OtherError> {
-        let name = words.join(" ");
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).arg("protocol").stdin(Stdio::null());
-        let output = command.output().map_err(|error| OtherError::Start(name.clone(), error))?;
-        let protocol: Protocol = serde_json::from_slice(&output.stdout).map_err(|_| {
-            let message = String::from_utf8_lossy(&output.stderr).lines().next().map(str::to_owned);
-            OtherError::NoProtocol(name.clone(), message)
-        })?;
-        if protocol.protocol != PROTOCOL {
-            return Err(OtherError::Version(name, protocol.protocol));
+    pub fn ask(words: Vec<String>, is_this: bool, metas: &[&Meta]) -> Result<Self, OtherError> {
+        let first = hello(&words, false)?;
+        if first.protocol != PROTOCOL {
+            return Err(OtherError::Version(words.join(" "), first.protocol));
         }
-        let places = protocol.places(metas);
-        Ok(Self { words, tool: Tool { version: protocol.version, commit: protocol.commit }, places })
+        // A command before the program may itself choose how addresses are drawn.
+        let same_addresses = is_this && first.randomized && !hello(&words, true)?.randomized;
+        let places = first.places(metas);
+        Ok(Self {
+            words,
+            tool: Tool { version: first.version, commit: first.commit },
+            places,
+            same_addresses,
+        })
     }
 
     /// The command that starts its worker with the arguments of ours.
@@ -131,6 +162,26 @@ impl OtherProgram {
         command.args(&self.words[1..]).args(ours.get_args());
         command
     }
+}
+
+/// What the program behind these words answers to `protocol`.
+fn hello(words: &[String], fixed: bool) -> Result<Protocol, OtherError> {
+    let name = || words.join(" ");
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg("protocol").stdin(Stdio::null());
+    if fixed {
+        fix_addresses(&mut command);
+    }
+    let output = command.output().map_err(|error| OtherError::Start(name(), error))?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        let message = String::from_utf8_lossy(&output.stderr).lines().next().map(str::to_owned);
+        OtherError::NoProtocol(name(), message)
+    })
+}
+
+/// Whether both are known and the same file.
+fn is_one_file(a: io::Result<Metadata>, b: io::Result<Metadata>) -> bool {
+    a.ok().zip(b.ok()).is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
 }
 
 /// Skips the probes that have no place.
@@ -223,9 +274,36 @@ mod tests {
     }
 
     #[test]
+    fn fixed_addresses_are_those_of_every_other_start() {
+        let start = || {
+            let mut command = Command::new("/bin/cat");
+            command.arg("/proc/self/maps");
+            fix_addresses(&mut command);
+            let maps = String::from_utf8(command.output().unwrap().stdout).unwrap();
+            let begins = |line: &str| line.split('-').next().map(str::to_owned);
+            maps.lines().filter(|line| !line.ends_with("[stack]")).filter_map(begins).collect::<Vec<_>>()
+        };
+        let mut as_it_is = Command::new("/bin/cat");
+        fix_addresses(&mut as_it_is);
+        let answer = as_it_is.arg("/proc/self/personality").output().unwrap().stdout;
+        if !answer.starts_with(b"0004") {
+            tollgate_testkit::skip!("a program cannot be started here without address randomization");
+        }
+        assert_eq!(start(), start());
+    }
+
+    #[test]
+    fn only_the_same_file_is_this_program() {
+        let file = |path: &str| Path::new(path).metadata();
+        assert!(is_one_file(file("/proc/self/exe"), std::env::current_exe().unwrap().metadata()));
+        assert!(!is_one_file(file("/proc/self/exe"), file("/bin/cat")));
+        assert!(!is_one_file(file("/nowhere"), file("/nowhere")));
+    }
+
+    #[test]
     fn what_is_not_a_tollgate_is_refused_in_a_sentence() {
         let ask = |words: &[&str]| {
-            OtherProgram::ask(words.iter().map(|word| (*word).into()).collect(), &[])
+            OtherProgram::ask(words.iter().map(|word| (*word).into()).collect(), false, &[])
                 .err()
                 .unwrap()
                 .to_string()

@@ -1,11 +1,13 @@
 //! Where things run: pinning that is read back, and the choice of CPUs.
 
 mod choose;
+mod stack;
 
 use std::{fs, io, mem, thread};
 
 pub(crate) use choose::list;
 pub use choose::{PlacementError, choose};
+pub use stack::on_stack;
 
 /// Leaves a measured CPU to other programs: the calling thread moves to the other CPUs that it may use, if there are
 /// any. A failure does no harm, because the programs pin themselves. A filter may end the process that makes the call:

@@ -31,6 +31,9 @@ pub struct Run {
     pub complete: bool,
     /// Id of the run whose batches took turns with those of this one (`tollgate run --against PROGRAM`).
     pub interleaved_with: Option<String>,
+    /// Whether the processes of both were started at the same addresses, without address randomization.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_addresses: bool,
     /// The margin of `--until`: each probe was measured until its change was known to be above, below or within it.
     pub until: Option<f64>,
     /// The machine that was measured.
@@ -68,6 +71,7 @@ impl Run {
             command,
             complete: false,
             interleaved_with: None,
+            same_addresses: false,
             until: None,
             host,
             warnings: Vec::new(),

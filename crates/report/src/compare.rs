@@ -117,6 +117,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     Ok(Comparison {
         schema: SCHEMA,
         interleaved,
+        same_addresses: interleaved && a.iter().chain(b.iter()).all(|run| run.same_addresses),
         until,
         by_runs,
         margin: options.margin,

@@ -50,6 +50,7 @@ fn run(results: Vec<Measurement>) -> Run {
         command: vec!["switch".into()],
         complete: true,
         interleaved_with: None,
+        same_addresses: false,
         until: None,
         host: tollgate_record::Host::default(),
         warnings: vec![Warning { code: "a".into(), text: "\u{1b}[31mred".into() }],

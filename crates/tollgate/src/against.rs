@@ -5,8 +5,8 @@ use crate::output::Sink;
 use crate::run::{self, Args};
 use crate::sampled::Sampled;
 use crate::session;
-use crate::worker::List;
-use std::process::ExitCode;
+use crate::worker::{self, List};
+use std::process::{Command, ExitCode};
 use tollgate_boundary::select;
 use tollgate_measure::other::{OtherProgram, Protocol, Renumbered, skip_missing};
 use tollgate_measure::remote::Remote;
@@ -35,9 +35,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     theirs.run.interleaved_with = Some(ours.run.id.clone());
     ours.run.interleaved_with = Some(theirs.run.id.clone());
     theirs.run.tool = other.tool.clone();
-    let bench = Remote::new(|| other.worker(&sampled.worker()), sampled.patience_ms);
+    (ours.run.same_addresses, theirs.run.same_addresses) = (other.same_addresses, other.same_addresses);
+    let placed = |mut command: Command, number: &mut u64| {
+        *number += 1;
+        if other.same_addresses {
+            worker::place(&mut command, sampled.plan.seed, *number);
+        }
+        command
+    };
+    let (mut number_theirs, mut number_ours) = (0, 0);
+    let start_theirs = || placed(other.worker(&sampled.worker()), &mut number_theirs);
+    let bench = Remote::new(start_theirs, sampled.patience_ms);
     let mut bench_theirs = Renumbered { bench, places: &other.places };
-    let mut bench_ours = Remote::new(|| sampled.worker(), sampled.patience_ms);
+    let mut bench_ours = Remote::new(|| placed(sampled.worker(), &mut number_ours), sampled.patience_ms);
     let mut states = [sampled.states(), sampled.states()];
     skip_missing(&mut states[0], &other.places);
     let until = args.baseline.until;

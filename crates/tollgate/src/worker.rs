@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use tollgate_boundary::ring::{RingProbe, Spec, threads_beside};
 use tollgate_measure::clock::Source;
+use tollgate_measure::other::fix_addresses;
+use tollgate_measure::placement::on_stack;
 use tollgate_measure::{Meta, Probe, Site, worker};
 
 /// Names the program that runs this one, where the system does not start it by itself: qemu-user, without an entry
@@ -54,6 +56,9 @@ pub(crate) struct Args {
     /// Rings to measure instead of the listed probes, as JSON
     #[arg(long)]
     rings: Option<String>,
+    /// Bytes by which the stack begins below the end of a page [default: where the system puts it]
+    #[arg(long)]
+    stack: Option<usize>,
     /// Which list the numbers of probes mean
     #[arg(long, value_enum, conflicts_with = "rings", default_value_t = List::Ladder)]
     list: List,
@@ -91,6 +96,15 @@ pub(crate) fn of_list(site: Site, source: Source, list: List) -> Command {
     command
 }
 
+/// Gives a worker the addresses of every other one that is the `number`th of its side: no randomization by the system, and a
+/// stack that does not depend on arguments and environment. Where in a page it begins differs from number to number, evenly.
+pub(crate) fn place(command: &mut Command, seed: u64, number: u64) {
+    fix_addresses(command);
+    // Multiples of the golden ratio, modulo 1, are spread evenly however many there are; 12 bits of it are left.
+    let below = seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> (64 - 12);
+    command.args(["--stack", &below.to_string()]);
+}
+
 /// `tollgate worker`: answers the requests of the process that started it.
 pub(crate) fn worker(args: &Args) -> anyhow::Result<ExitCode> {
     let rings: Vec<Spec> = args.rings.as_deref().map(serde_json::from_str).transpose()?.unwrap_or_default();
@@ -101,6 +115,10 @@ pub(crate) fn worker(args: &Args) -> anyhow::Result<ExitCode> {
         None => args.list.probes().iter().map(|probe| *probe as &dyn Probe).collect(),
     };
     let site = Site { cpu: args.cpu, peer: args.peer };
-    worker::serve(&probes, site, args.clock.source(), threads, args.parent)?;
+    let serve = || worker::serve(&probes, site, args.clock.source(), threads, args.parent);
+    match args.stack {
+        Some(below) => on_stack(below, serve)??,
+        None => serve()?,
+    }
     Ok(ExitCode::SUCCESS)
 }

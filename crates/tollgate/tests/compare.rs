@@ -198,6 +198,7 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
         command: Vec::new(),
         complete: false,
         interleaved_with: None,
+        same_addresses: false,
         until: None,
         host: Host::default(),
         warnings: Vec::new(),

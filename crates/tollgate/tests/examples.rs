@@ -278,6 +278,7 @@ fn record(id: &str) -> Run {
         command: vec!["--quick".into()],
         complete: true,
         interleaved_with: None,
+        same_addresses: false,
         until: None,
         host: Host { name: "testbed".into(), ..Host::default() },
         warnings: Vec::new(),

@@ -1681,6 +1681,9 @@ class Run:
     results: list[Measurement]
     """One entry for each probe, in the order of the list of probes."""
 
+    same_addresses: bool = False
+    """Whether the processes of both were started at the same addresses, without address randomization."""
+
     schema: Literal["tollgate/2"] = "tollgate/2"
     """Always `tollgate/2`."""
 

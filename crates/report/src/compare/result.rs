@@ -154,6 +154,9 @@ pub struct Comparison {
     pub b: Side,
     /// Whether the processes or batches of both took turns.
     pub interleaved: bool,
+    /// Whether the processes of both were started at the same addresses.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub same_addresses: bool,
     /// The margin of `--until`, if both were measured until their change was known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,

@@ -113,9 +113,10 @@ pub(super) fn how(found: &Comparison) -> String {
     }
     let spreads: Vec<f64> = found.rows.iter().filter_map(|row| row.pair_spread).collect();
     if !spreads.is_empty() {
+        let where_too = if found.same_addresses { ", in processes with the same addresses" } else { "" };
         sentences.push(format!(
-            "The batches of A and B took turns within milliseconds, so that what both met cancels; what is left of two \
-             neighboring batches varies by {} (median of the probes).",
+            "The batches of A and B took turns within milliseconds{where_too}, so that what both met cancels; what is left \
+             of two neighboring batches varies by {} (median of the probes).",
             percent(median(&spreads))
         ));
     } else if found.interleaved && found.by_runs {

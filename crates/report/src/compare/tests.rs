@@ -61,6 +61,7 @@ fn run(id: &str, results: Vec<Measurement>) -> Run {
         command: Vec::new(),
         complete: true,
         interleaved_with: None,
+        same_addresses: false,
         until: None,
         host,
         warnings: Vec::new(),

@@ -291,11 +291,8 @@ pub(crate) const CASES: &[Case] = &[
         args: "run null --against {dir}/other",
         says: &["speaks version 999 of the worker's protocol", "tollgate compare"],
         scene: |scene| {
-            use std::os::unix::fs::PermissionsExt;
             let told = r#"{"protocol":999,"version":"9","commit":"x","probes":[]}"#;
-            scene.file("other", format!("#!/bin/sh\necho '{told}'\n"));
-            let mode = std::fs::Permissions::from_mode(0o755);
-            std::fs::set_permissions(scene.path("other"), mode).map_err(|error| error.to_string())
+            script(scene, "other", &format!("echo '{told}'"))
         },
         ..REFUSED
     },
@@ -327,14 +324,39 @@ pub(crate) const CASES: &[Case] = &[
         name: "against itself with a variable set",
         args: "run call/direct --quick --budget-ms 600 --against-with env --store {dir}/store",
         says: &["saved as"],
-        prints: &["direct", "1 probe:", "took turns"],
+        prints: &["direct", "1 probe:", "took turns", "same addresses"],
         then: |outcome| {
             let saved = crate::scene::records(&outcome.path("store"));
             assert_eq!(saved.len(), 2, "both runs are saved");
+            assert!(saved.iter().all(has_same_addresses), "both sides are this program");
+        },
+        ..CASE
+    },
+    Case {
+        name: "against itself without randomized addresses",
+        args: "run call/direct --quick --budget-ms 600 --against-with {dir}/fixed --store {dir}/store",
+        scene: |scene| script(scene, "fixed", "exec setarch -R \"$@\""),
+        says: &["saved as"],
+        prints: &["took turns"],
+        then: |outcome| {
+            let saved = crate::scene::records(&outcome.path("store"));
+            assert!(!saved.iter().any(has_same_addresses), "what is compared must not be done to both sides");
         },
         ..CASE
     },
 ];
+
+/// A program in the scene's directory.
+fn script(scene: &mut Scene, name: &str, text: &str) -> Result<(), String> {
+    use std::os::unix::fs::PermissionsExt;
+    scene.file(name, format!("#!/bin/sh\n{text}\n"));
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(scene.path(name), mode).map_err(|error| error.to_string())
+}
+
+fn has_same_addresses(record: &std::path::PathBuf) -> bool {
+    document::from_json(&std::fs::read(record).unwrap()).unwrap().same_addresses
+}
 
 fn two(scene: &mut Scene) -> Result<(), String> {
     sides(scene, 200.0, 210.0)
@@ -388,6 +410,7 @@ fn run(id: &str, results: Vec<Measurement>) -> Run {
         command: vec!["riscv".into()],
         complete: true,
         interleaved_with: None,
+        same_addresses: false,
         until: None,
         host: Host { name: "elsewhere".into(), ..Host::default() },
         warnings: Vec::new(),

@@ -399,6 +399,7 @@ fn record() -> Run {
         command: vec!["--quick".into()],
         complete: true,
         interleaved_with: None,
+        same_addresses: false,
         until: None,
         host: Host { name: "testbed".into(), ..Host::default() },
         warnings: Vec::new(),
