@@ -144,8 +144,8 @@ pub(crate) static AFTER_ZERO_PAGE: Mechanism = Mechanism {
 
 #[cfg(test)]
 mod tests {
-    use super::{ANONYMOUS, FreshMemory, FreshTouch, MINOR, PAGES};
-    use crate::fault::kind::Counted;
+    use super::{ANONYMOUS, FreshMemory, FreshTouch, MINOR, PAGES, Pages};
+    use crate::fault::kind::{Counted, Usage};
     use crate::testing::alone;
     use tollgate_measure::{Crossing, Probe, Site};
 
@@ -168,6 +168,21 @@ mod tests {
         open.cross(PAGES as u64).unwrap();
         open.prove(&mut counts).unwrap();
         assert_eq!(counts, [Some(0)], "nothing was unmapped, so nothing may be counted");
+    }
+
+    #[test]
+    fn pages_are_used_and_given_back_before_a_batch() {
+        let _turn = alone();
+        for (touch, faults) in
+            [(FreshTouch::Write, 64), (FreshTouch::Read, 0), (FreshTouch::WriteAfterRead, 128)]
+        {
+            let mut pages = FreshMemory::new(touch).unwrap();
+            pages.arm(64).unwrap();
+            let before = Usage::now(false).unwrap().minor;
+            pages.arm(64).unwrap();
+            let while_armed = Usage::now(false).unwrap().minor - before;
+            assert!((faults..faults + 8).contains(&while_armed), "{while_armed} faults, {faults} expected");
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    fn now(with_time: bool) -> Option<Self> {
+    pub(super) fn now(with_time: bool) -> Option<Self> {
         // SAFETY: rusage is plain data for which all zeroes is valid.
         let mut usage: libc::rusage = unsafe { mem::zeroed() };
         // SAFETY: `usage` is a valid place to write to.

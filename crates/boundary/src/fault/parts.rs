@@ -63,7 +63,7 @@ pub(crate) static CACHED_FILE_TRACEPOINT: Mechanism = Mechanism {
 
 /// The most stamped touches of one run.
 const STAMPED: usize = 256;
-/// Runs of the events of one visit: each of the two once early and once late.
+/// Runs of the events of one visit that are kept: each of the two once early and once late.
 const EVENT_RUNS: usize = 4;
 /// With the tracepoint few visits have stamps, so that each of these has more.
 const RARE_FACTOR: usize = 4;
@@ -160,8 +160,9 @@ impl<P: SteadyPages> Cuts<Counted<P>> for FaultCuts {
         dissection(if self.tracepoint.is_some() { FaultStamp::Tracepoint } else { FaultStamp::Event })
     }
 
-    /// Both events in turn, and the tracepoint where there is one. The first of several runs is the slowest, so that each
-    /// event has an early and a late one.
+    /// Both events in turn, and the tracepoint where there is one. The first run of an event is the slowest, and is not kept: with
+    /// it, the whole with the first event took 2 to 4 % more of a fault than with the second. Of the others each event has an early
+    /// and a late one.
     fn dissect(
         &mut self,
         plain: &mut Counted<P>,
@@ -179,6 +180,8 @@ impl<P: SteadyPages> Cuts<Counted<P>> for FaultCuts {
         let events = self.events.as_mut().map_err(|refusal| refusal.clone())?;
         plain.close_batch();
         let (pages, count) = (&mut plain.pages, count.clamp(1, STAMPED));
+        watched(pages, &mut events.entry, count, now)?;
+        watched(pages, &mut events.handled, count, now)?;
         let mut entry = watched(pages, &mut events.entry, count, now)?;
         let mut handled = watched(pages, &mut events.handled, count, now)?;
         handled.extend(watched(pages, &mut events.handled, count, now)?);
