@@ -43,7 +43,7 @@ impl Protocol {
             proof: meta.proof.iter().map(|claim| claim.key.into()).collect(),
         };
         let probes = metas.iter().map(probe).collect();
-        let randomized = personality(PERSONALITY_ONLY) & libc::ADDR_NO_RANDOMIZE == 0;
+        let randomized = personality(ASK_ONLY) & libc::ADDR_NO_RANDOMIZE == 0;
         Self { protocol: PROTOCOL, version: tool.version, commit: tool.commit, randomized, probes }
     }
 
@@ -55,7 +55,7 @@ impl Protocol {
 }
 
 /// Changes nothing (`personality(2)`).
-const PERSONALITY_ONLY: libc::c_ulong = 0xffff_ffff;
+const ASK_ONLY: libc::c_ulong = 0xffff_ffff;
 
 /// Asks the kernel for an execution domain, which a program keeps through `execve(2)`; the one before.
 fn personality(wanted: libc::c_ulong) -> libc::c_int {
@@ -66,7 +66,7 @@ fn personality(wanted: libc::c_ulong) -> libc::c_int {
 /// Starts the program of a command without address randomization, if the system lets it.
 pub fn fix_addresses(command: &mut Command) {
     let fix = || {
-        let before = personality(PERSONALITY_ONLY);
+        let before = personality(ASK_ONLY);
         // A filter may refuse it. The program's answer to the handshake says whether it had an effect.
         personality((before | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong);
         Ok(())

@@ -2,7 +2,8 @@
 //!
 //! A probe that crashes, hangs or is killed costs its own row only: the supervisor ends the worker with all its
 //! processes, and the sampler goes on with a new one. A new process for each epoch also has a new address-space
-//! layout, so what depends on layout shows in the spread between epochs instead of hiding in the figure.
+//! layout (unless the command fixes it, for a pair), so what depends on layout shows in the spread between epochs instead of hiding
+//! in the figure.
 
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::monotonic_raw_ns;
