@@ -26,6 +26,7 @@ pub use markdown::comparison_markdown;
 pub(crate) use pairs::{gather, short};
 pub use result::{ComparedProbe, Comparison, MARGIN, Options, Side, Verdict};
 pub(crate) use spread::Class;
+pub use spread::{CONTROLS_ACROSS, FROM_THE_KERNEL};
 pub use table::comparison;
 
 use crate::text::list;

@@ -34,8 +34,9 @@ mod view;
 mod words;
 
 pub use compare::{
-    CompareError, ComparedProbe, Comparison, Counter, Difference, Explained, MARGIN, Options, Part, Side,
-    Verdict, Weight, compare, comparison, comparison_markdown, essentials,
+    CONTROLS_ACROSS, CompareError, ComparedProbe, Comparison, Counter, Difference, Explained,
+    FROM_THE_KERNEL, MARGIN, Options, Part, Side, Verdict, Weight, compare, comparison, comparison_markdown,
+    essentials,
 };
 pub use findings::findings;
 pub use fleet::{

@@ -257,3 +257,13 @@ fn two_quick_runs_of_the_same_thing_do_not_differ() {
     let (sum, difference) = ((worse + better) as f64, worse.abs_diff(better) as f64);
     assert!(difference <= 3.0 * sum.sqrt() + 1.0, "{worse} worse and {better} better");
 }
+
+#[test]
+fn probes_that_are_judged_by_their_names_exist() {
+    for name in tollgate_report::FROM_THE_KERNEL.iter().chain(&tollgate_report::CONTROLS_ACROSS) {
+        assert!(
+            tollgate_boundary::select(&[name.to_string()]).is_ok(),
+            "no probe is called {name}: correct the list in report's compare/spread.rs"
+        );
+    }
+}

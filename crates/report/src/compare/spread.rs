@@ -26,7 +26,8 @@ pub(crate) enum Class {
 
 /// Probes whose crossing takes memory from the kernel without a fault: a message in a socket is a buffer of the kernel, and
 /// a filter is code that the kernel has put somewhere.
-const FROM_THE_KERNEL: [&str; 3] = ["thread/socketpair", "process/socketpair", "syscall/getppid-filter-run"];
+pub const FROM_THE_KERNEL: [&str; 3] =
+    ["thread/socketpair", "process/socketpair", "syscall/getppid-filter-run"];
 
 impl Class {
     /// In the order of their numbers.
@@ -98,9 +99,11 @@ fn on_top(shifts: &[Shift]) -> f64 {
     seen.max(0.0).sqrt()
 }
 
-/// Whether a probe passes a cache line between two CPUs and nothing else: only the path between them moves it.
+/// Probes that pass a cache line between two CPUs and do nothing else: only the path between them moves these.
+pub const CONTROLS_ACROSS: [&str; 2] = ["core/spin", "core/cas"];
+
 pub(super) fn is_control_across(result: &Measurement) -> bool {
-    matches!(result.probe.as_str(), "core/spin" | "core/cas")
+    CONTROLS_ACROSS.contains(&result.probe.as_str())
 }
 
 /// Whether a probe runs no kernel code: a change of the kernel does not move it.
