@@ -1,7 +1,7 @@
 // The layout of the image, its parameters and its results in memory. crates/microvm/src/image.rs and
 // table.rs read the same layout, and refuse another VERSION.
 
-#define VERSION 1
+#define VERSION 2
 #define LOAD 0x100000            // address of the image, in KVM and by multiboot
 
 // Virtual addresses whose translation is one entry of its own in the page table `pt`.
@@ -13,6 +13,8 @@
 
 #define CAPACITY 256             // maximum number of samples of a phase
 #define PHASES 21
+#define IN_TURNS 18              // the first phases, which take turns: some of the samples of each, then more of each
+#define TURNS 16
 
 // Parameter `flags`
 #define DUMP 1                   // write the results to port 0xe9 as well: QEMU's debugcon
@@ -49,6 +51,7 @@
 #define R_CAPACITY 16
 #define R_FINISHED 20
 #define R_FEATURES 24
+#define R_TURN 32                // samples of a phase in one turn
 #define R_ROWS 64                // one row of 64 bytes a phase, then CAPACITY samples of 16 bytes a phase
 #define R_BYTES (R_ROWS + PHASES * 64 + PHASES * CAPACITY * 16)
 #define ROW_STATUS 4

@@ -139,7 +139,7 @@ mod tests {
     fn the_head_is_sound() {
         let image = Image::new(&Params::default(), HAS_APIC);
         assert_eq!(&BYTES[..8], b"TOLLX86\0");
-        assert_eq!(image.field(8), 1, "version");
+        assert_eq!(image.field(8), 2, "version");
         assert_eq!(image.field(12), BYTES.len());
         let inside = LOAD..LOAD + BYTES.len();
         assert!(inside.contains(&image.entry()));

@@ -25,6 +25,6 @@ mod visit;
 pub use engine::{EMULATED_RATIO, Engine};
 pub use error::RunError;
 pub use image::{Image, Params, Sabotage};
-pub use phases::{PHASES, PhaseMeta, Stamps, phase};
+pub use phases::{IN_TURNS, PHASES, PhaseMeta, Stamps, phase};
 pub use table::{CAPACITY, Features, Outcome, Row, Sample, TABLE_BYTES, Table, TableError};
 pub use visit::{Stays, Visit};

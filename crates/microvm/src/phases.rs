@@ -59,6 +59,10 @@ pub static PHASES: [PhaseMeta; 21] = [
     needing("irqfd-wake", Stamps::Answer, NO_DOORBELLS),
 ];
 
+/// So many phases from the first on take turns: the guest takes some samples of each, then more of each, because a virtual machine
+/// may change its speed every few milliseconds. The same number as in `guests/x86/layout.h`.
+pub const IN_TURNS: usize = 18;
+
 const NO_DOORBELLS: &str = "KVM has no ioeventfd, no irqfd, or no interrupt controller in the kernel";
 
 /// The place of a phase in the list.

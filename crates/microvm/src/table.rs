@@ -10,7 +10,7 @@ const SAMPLE: usize = 16;
 /// Length of the table in bytes; every table has the same.
 pub const TABLE_BYTES: usize = HEAD + PHASES.len() * (ROW + CAPACITY * SAMPLE);
 const MAGIC: [u8; 8] = *b"TOLLTAB\0";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// From this value on, a difference of 32-bit stamps is negative.
 const BACKWARDS: u32 = 1 << 31;
 
@@ -150,6 +150,8 @@ pub struct Table {
     pub features: Features,
     /// Whether it announced its end.
     pub finished: bool,
+    /// Samples of a phase in one turn of those that take turns ([`IN_TURNS`](crate::IN_TURNS)).
+    pub turn: usize,
     /// One row for each of [`PHASES`], in that order.
     pub rows: Vec<Row>,
 }
@@ -194,12 +196,13 @@ impl Table {
             amd: bits & 8 != 0,
             doorbells: bits & 16 != 0,
         };
+        let turn = at_most("number of samples in a turn", word(bytes, 32).into(), CAPACITY as u64)? as usize;
         let rows = PHASES
             .iter()
             .enumerate()
             .map(|(index, meta)| Row { meta, outcome: row(bytes, index, meta, finished) })
             .collect();
-        Ok(Self { features, finished, rows })
+        Ok(Self { features, finished, turn, rows })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 use tollgate_microvm::{
-    CAPACITY, Outcome, PHASES, Params, RunError, Sabotage, Sample, Stamps, Visit, kvm, phase, qemu,
+    CAPACITY, IN_TURNS, Outcome, PHASES, Params, RunError, Sabotage, Sample, Stamps, Visit, kvm, phase, qemu,
 };
 use tollgate_testkit::{program, skip, skip_case};
 
@@ -96,6 +96,30 @@ fn the_translator_s_own_time_gives_every_phase_too() {
     {
         assert_eq!(samples(&visit, name).len(), 16, "{name}");
     }
+}
+
+/// Each phase begins its second turn after the last of those that take turns has ended its first, and the others have one.
+#[test]
+fn phases_take_turns() {
+    if program(qemu::PROGRAM).is_none() {
+        return skip!("{NO_QEMU}");
+    }
+    let visit = emulated(true, &Params::default(), PATIENCE).expect("the guest runs");
+    let turn = visit.table.turn;
+    assert_eq!(turn, 8, "128 samples in 16 turns");
+    let of = |name| samples(&visit, name);
+    let later = |from: u32, to: u32| to.wrapping_sub(from).cast_signed() > 0;
+    let (first, last) = (of("pair-ring-0"), of("exit-mmio"));
+    assert!(phase("exit-mmio").unwrap() < IN_TURNS);
+    for number in 1..first.len() / turn {
+        let begins = number * turn;
+        assert!(later(last[begins - 1][3], first[begins][0]), "turn {number} begins too early");
+        assert!(later(first[begins - 1][3], last[begins - turn][0]), "turn {number} of the last phase");
+    }
+    // As many as are asked for, also where the last turn is not full.
+    let params = Params { samples: 20, ..Params::default() };
+    let visit = emulated(true, &params, PATIENCE).expect("the guest runs");
+    assert_eq!((visit.table.turn, samples(&visit, "undefined-split").len()), (2, 20));
 }
 
 #[test]

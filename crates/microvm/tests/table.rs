@@ -19,7 +19,7 @@ fn sample(place: usize, number: usize, stamp: usize) -> usize {
 fn good() -> Vec<u8> {
     let mut bytes = vec![0; TABLE_BYTES];
     bytes[..8].copy_from_slice(b"TOLLTAB\0");
-    for (at, value) in [(8, 1), (12, PHASES.len() as u32), (16, CAPACITY as u32), (20, 1), (24, 0b1101)] {
+    for (at, value) in [(8, 2), (12, PHASES.len() as u32), (16, CAPACITY as u32), (20, 1), (24, 0b1101)] {
         put(&mut bytes, at, value);
     }
     for (place, meta) in PHASES.iter().enumerate() {
@@ -60,12 +60,13 @@ fn an_invalid_table_is_refused() {
     assert_eq!(Table::parse(&good()[1..]), Err(TableError::Length(TABLE_BYTES - 1)));
     assert_eq!(Table::parse(&vec![0; TABLE_BYTES]), Err(TableError::Magic));
     for (at, value, field) in [
-        (8, 2, "version"),
+        (8, 1, "version"),
         (12, 20, "number of phases"),
         (16, 255, "room for samples"),
         (20, 2, "mark of the end"),
         (24, 32, "set of features"),
         (28, 1, "set of features"),
+        (32, CAPACITY as u32 + 1, "number of samples in a turn"),
     ] {
         let mut bytes = good();
         put(&mut bytes, at, value);

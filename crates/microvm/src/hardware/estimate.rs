@@ -1,14 +1,14 @@
 //! From the guest's stamps to the record: pure functions of visits.
 
 use super::rows::{HardwareRow, Shape};
-use crate::{Engine, Outcome, Row, Sample, Visit, phase};
+use crate::{Engine, IN_TURNS, Outcome, Row, Sample, Visit, phase};
 use tollgate_measure::stats::{FEWEST_GROUPS, median, median_interval, quantile, sorted};
 use tollgate_measure::summary::{HEADLINE_QUANTILE, Units, of_levels, single_of};
 use tollgate_record::family::GuestFound;
 use tollgate_record::number::plural;
 use tollgate_record::{Evidence, Found, Measurement, Phase, Status, Warning, counter, warning};
 
-/// The first of this many parts of a phase's crossings is the warm-up and is not counted.
+/// The first of this many parts of a turn's crossings is the warm-up and is not counted; a phase without turns is one.
 const WARM_PART: usize = 8;
 
 /// A crossing that KVM intercepts takes at least this share of the shortest exit to KVM.
@@ -283,9 +283,18 @@ fn answer<'a>(visit: &'a Visit, name: &str) -> Option<&'a Row> {
     visit.table.rows.get(phase(name)?)
 }
 
-fn samples<'a>(visit: &'a Visit, name: &str) -> Option<&'a [Sample]> {
-    let all = answer(visit, name)?.samples()?;
-    Some(&all[all.len() / WARM_PART..])
+fn samples<'a>(visit: &'a Visit, name: &str) -> Option<impl Iterator<Item = &'a Sample>> {
+    Some(warm(visit, name, answer(visit, name)?.samples()?))
+}
+
+/// What belongs to the crossings of a phase that are counted, of one value for each crossing.
+fn warm<'a, T>(visit: &Visit, name: &str, all: &'a [T]) -> impl Iterator<Item = &'a T> {
+    let in_turns = phase(name).is_some_and(|place| place < IN_TURNS);
+    let turn = if in_turns { visit.table.turn } else { all.len() }.max(1);
+    all.iter()
+        .enumerate()
+        .filter(move |(number, _)| number % turn >= turn / WARM_PART)
+        .map(|(_, value)| value)
 }
 
 /// Whether a visit has all the phases of the row, and as many exits as crossings.
@@ -312,9 +321,8 @@ fn stays<'a>(visit: &'a Visit, name: &str) -> &'a [u64] {
 
 /// How long the monitor kept an exit, at the headline's quantile.
 fn stay(visit: &Visit, name: &str) -> f64 {
-    let all = stays(visit, name);
-    let warm: Vec<f64> = all[all.len() / WARM_PART..].iter().map(|&ticks| ticks as f64).collect();
-    quantile(&sorted(&warm), HEADLINE_QUANTILE)
+    let all: Vec<f64> = warm(visit, name, stays(visit, name)).map(|&ticks| ticks as f64).collect();
+    quantile(&sorted(&all), HEADLINE_QUANTILE)
 }
 
 fn exits(usable: &[&Visit], name: &str) -> f64 {
@@ -335,8 +343,9 @@ fn crossings(usable: &[&Visit], name: &str) -> f64 {
 /// as for every wake-up: whether the other thread sleeps already differs from one to the next.
 fn answered(visit: &Visit, name: &str, of: impl Fn(&Sample, [u32; 2]) -> f64) -> Option<f64> {
     let all = answer(visit, name)?.samples()?;
-    let pairs = all.iter().zip(&visit.stays.answers).skip(all.len() / WARM_PART);
-    let values: Vec<f64> = pairs.map(|(sample, times)| of(sample, times.map(|at| at as u32))).collect();
+    let pairs: Vec<_> = all.iter().zip(&visit.stays.answers).collect();
+    let counted = warm(visit, name, &pairs);
+    let values: Vec<f64> = counted.map(|(sample, times)| of(sample, times.map(|at| at as u32))).collect();
     (!values.is_empty()).then(|| median(&values))
 }
 
@@ -355,16 +364,39 @@ fn signed(from: u32, to: u32) -> f64 {
 
 fn intervals(visit: &Visit, name: &str, from: usize, to: usize) -> Vec<f64> {
     samples(visit, name)
-        .unwrap_or_default()
-        .iter()
+        .into_iter()
+        .flatten()
         .filter(|sample| name != "hlt-wake" || asleep(sample))
         .map(|sample| signed(sample[from], sample[to]))
         .collect()
 }
 
 fn level(visit: &Visit, name: &str, from: usize, to: usize) -> Option<f64> {
-    let all = intervals(visit, name, from, to);
-    (!all.is_empty()).then(|| quantile(&sorted(&all), HEADLINE_QUANTILE))
+    let all = sorted(&intervals(visit, name, from, to));
+    (!all.is_empty()).then(|| low(&all, step(visit)))
+}
+
+/// The headline's quantile of sorted values; if the counter advances in steps, the mean of all that are at most two steps above
+/// it: what a step hides of one value evens out in a mean of many.
+fn low(all: &[f64], step: f64) -> f64 {
+    let quantile = quantile(all, HEADLINE_QUANTILE);
+    if step <= 1.0 {
+        return quantile;
+    }
+    let near: Vec<f64> = all.iter().copied().filter(|value| *value <= quantile + 2.0 * step).collect();
+    near.iter().sum::<f64>() / near.len() as f64
+}
+
+/// By how many ticks the guest's counter advances at once: the greatest common divisor of all that it measured in turns.
+fn step(visit: &Visit) -> f64 {
+    let divisor = |mut a: u32, mut b: u32| {
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let rows = visit.table.rows.iter().take(IN_TURNS).filter_map(Row::samples);
+    rows.flatten().map(|sample| sample[3].wrapping_sub(sample[0])).fold(0, divisor).into()
 }
 
 /// Whether the guest slept before its deadline, so that the timer woke it.
@@ -374,7 +406,7 @@ fn asleep(sample: &Sample) -> bool {
 
 /// The median instead of a low quantile, because a hypervisor that fires early makes values that are too small.
 fn wake(visit: &Visit, name: &str, of: impl Fn(&Sample) -> f64) -> Option<f64> {
-    let all: Vec<f64> = samples(visit, name)?.iter().filter(|sample| asleep(sample)).map(of).collect();
+    let all: Vec<f64> = samples(visit, name)?.filter(|sample| asleep(sample)).map(of).collect();
     (!all.is_empty()).then(|| median(&all))
 }
 

@@ -1,7 +1,7 @@
 //! Figures from invented stamps, whose results are known.
 
 use super::*;
-use crate::{Features, Row, Sample, Stamps, Stays, Table};
+use crate::{Features, IN_TURNS, Row, Sample, Stamps, Stays, Table};
 use tollgate_measure::clock::Scale;
 use tollgate_record::{Evidence, warning};
 
@@ -53,7 +53,7 @@ fn visit() -> Visit {
         Row { meta, outcome: Outcome::Done(stamps(meta.stamps, gaps)) }
     });
     let features = Features { pcid: true, deadline: true, hypervisor: true, amd: false, doorbells: true };
-    let table = Table { features, finished: true, rows: rows.collect() };
+    let table = Table { features, finished: true, turn: 8, rows: rows.collect() };
     // Where the invented stamps begin; the monitor's have more than 32 bits.
     let rung = (7 << 32) + u64::from(u32::MAX - 20);
     let stays = Stays {
@@ -304,4 +304,58 @@ fn under_this_kvm_every_row_is_a_figure_or_a_reason() {
     }
     let pvm = Engine::of_kvm(Path::new("/sys/module")) == Engine::KvmPvm;
     assert!(!pvm || all.iter().all(|row| !is_hardware(row)));
+}
+
+/// The first crossing of each turn of eight warms up, and the first eighth of a phase without turns.
+#[test]
+fn what_warms_up_is_not_counted() {
+    let mut visit = visit();
+    for row in &mut visit.table.rows {
+        let Outcome::Done(samples) = &mut row.outcome else { continue };
+        let in_turns = phase(row.meta.name).is_some_and(|place| place < IN_TURNS);
+        for (number, sample) in samples.iter_mut().enumerate() {
+            if if in_turns { number % 8 == 0 } else { number < COUNT / 8 } {
+                sample[3] = sample[3].wrapping_add(100_000);
+            }
+        }
+    }
+    visit.stays.port = (0..COUNT).map(|number| if number % 8 == 0 { 7_000 } else { 50 }).collect();
+    let visits = [visit];
+    let all = scene(Engine::KvmIntel, &visits);
+    for row in all.iter().filter(|row| row.status == Status::Measured) {
+        let longest = row.single.as_ref().map(|single| single.max).unwrap_or_default();
+        assert!(longest < 40_000.0, "{}: {longest}", row.probe);
+    }
+    let port = find(&all, "hardware/exit-port");
+    assert_eq!(figures(port).1.iter().find(|part| part.0 == "monitor"), Some(&("monitor", 25.0)));
+}
+
+/// A counter that advances by 26 at once shows 26 or 52 of 46 ticks, in the right proportion, and nothing in between.
+#[test]
+fn steps_of_the_counter_even_out() {
+    let mut visit = visit();
+    for row in &mut visit.table.rows[..IN_TURNS] {
+        let Outcome::Done(samples) = &mut row.outcome else { continue };
+        for (number, sample) in samples.iter_mut().enumerate() {
+            // Stamps of 10,000 crossings in a row, each a little later within a step, rounded down.
+            let mut at = (number * 1_009) as u32;
+            let gaps: Vec<u32> = sample.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
+            let whole = row.meta.stamps == Stamps::Whole;
+            let length = sample[3].wrapping_sub(sample[0]);
+            sample[0] = at / 26 * 26;
+            for stamp in 1..3 {
+                at += if whole { 0 } else { gaps[stamp - 1] };
+                sample[stamp] = if whole { 0 } else { at / 26 * 26 };
+            }
+            at += if whole { length } else { gaps[2] };
+            sample[3] = at / 26 * 26;
+        }
+    }
+    let visits = [visit];
+    let trap = scene(Engine::KvmIntel, &visits);
+    let (total, parts) = figures(find(&trap, "hardware/syscall"));
+    assert!((total - 1_000.0).abs() < 4.0, "{total}");
+    for ((name, ns), ticks) in parts.iter().zip([600.0, 2.0, 300.0, 98.0]) {
+        assert!((ns * 2.0 - ticks).abs() < 6.0, "{name}: {} of {ticks} ticks", ns * 2.0);
+    }
 }
