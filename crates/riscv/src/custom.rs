@@ -58,7 +58,7 @@
 use crate::bus::Bus;
 use crate::hart::Hart;
 use crate::isa::Extension;
-use crate::observer::{Access, AccessKind, Observer};
+use crate::observer::{Access, AccessKind, AnyObserver};
 use crate::privilege::Privilege;
 
 pub(crate) const TOLLBANK: u16 = 0x5c0;
@@ -90,12 +90,12 @@ impl Hart {
     }
 
     /// The extensions' part of a trap from `from` into `to`.
-    pub(crate) fn custom_trap<O: Observer>(
+    pub(crate) fn custom_trap(
         &mut self,
         bus: &mut Bus,
         from: Privilege,
         to: Privilege,
-        obs: &mut O,
+        obs: &mut AnyObserver<'_>,
     ) {
         if self.isa.has(Extension::XTollBank) {
             let old = self.custom.tollbank;
@@ -112,7 +112,7 @@ impl Hart {
     }
 
     /// The extensions' part of a return from `mode`.
-    pub(crate) fn custom_return<O: Observer>(&mut self, bus: &mut Bus, mode: Privilege, obs: &mut O) {
+    pub(crate) fn custom_return(&mut self, bus: &mut Bus, mode: Privilege, obs: &mut AnyObserver<'_>) {
         if self.isa.has(Extension::XTollBank) {
             let old = self.custom.tollbank;
             let saved = previous_bank(mode);
@@ -136,7 +136,7 @@ impl Hart {
         if mode == Privilege::Machine { &mut self.custom.mtollsp } else { &mut self.custom.stollsp }
     }
 
-    fn push_frame<O: Observer>(&mut self, bus: &mut Bus, mode: Privilege, obs: &mut O) {
+    fn push_frame(&mut self, bus: &mut Bus, mode: Privilege, obs: &mut AnyObserver<'_>) {
         let old = *self.tollsp(mode);
         if old & STACK_ENABLE == 0 {
             return;
@@ -156,7 +156,7 @@ impl Hart {
         *self.tollsp(mode) = self.canonical(frame) | STACK_ENABLE | STACK_FRAME;
     }
 
-    fn pop_frame<O: Observer>(&mut self, bus: &Bus, mode: Privilege, obs: &mut O) {
+    fn pop_frame(&mut self, bus: &Bus, mode: Privilege, obs: &mut AnyObserver<'_>) {
         let csr = *self.tollsp(mode);
         if csr & STACK_FRAME == 0 {
             return;
@@ -186,8 +186,6 @@ impl Hart {
     }
 }
 
-fn report<O: Observer>(obs: &mut O, at: u64, word: u64, value: u64, store: bool) {
-    if O::MEMORY {
-        obs.access(&Access { kind: AccessKind::Stacking, store, va: at, pa: at, size: word as u8, value });
-    }
+fn report(obs: &mut AnyObserver<'_>, at: u64, word: u64, value: u64, store: bool) {
+    obs.access(|| Access { kind: AccessKind::Stacking, store, va: at, pa: at, size: word as u8, value });
 }

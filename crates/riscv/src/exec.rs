@@ -10,7 +10,7 @@ use crate::insn::{Insn, Op};
 use crate::isa::Extension;
 use crate::machine::Machine;
 use crate::mmu::{self, Found, PAGE};
-use crate::observer::{Access, AccessKind, Observer};
+use crate::observer::{Access, AccessKind, AnyObserver, Observer};
 use crate::privilege::Privilege;
 use crate::table::instruction_table;
 use crate::trap;
@@ -19,13 +19,13 @@ type Outcome<T> = Result<T, Exception>;
 
 impl Machine {
     /// Reads memory; an atomic needs what a store needs.
-    fn read_data<O: Observer>(
+    fn read_data(
         &mut self,
         va: u64,
         size: u64,
         access: AccessType,
         kind: AccessKind,
-        obs: &mut O,
+        obs: &mut AnyObserver<'_>,
     ) -> Outcome<u64> {
         let va = self.hart.canonical(va);
         let (pa, value) = if va & (size - 1) == 0 {
@@ -36,27 +36,18 @@ impl Machine {
             self.misaligned(va, size, access, None)?
         };
         self.report_data_walks(va, size, access, obs);
-        if O::MEMORY {
-            obs.access(&Access {
-                kind,
-                store: false,
-                va: self.hart.outside(va),
-                pa,
-                size: size as u8,
-                value,
-            });
-        }
+        obs.access(|| Access { kind, store: false, va: self.hart.outside(va), pa, size: size as u8, value });
         Ok(value)
     }
 
     /// Writes memory for a store.
-    fn write_data<O: Observer>(
+    fn write_data(
         &mut self,
         va: u64,
         size: u64,
         value: u64,
         kind: AccessKind,
-        obs: &mut O,
+        obs: &mut AnyObserver<'_>,
     ) -> Outcome<()> {
         let va = self.hart.canonical(va);
         let value = if size == 8 { value } else { value & ((1 << (8 * size)) - 1) };
@@ -69,15 +60,13 @@ impl Machine {
             self.misaligned(va, size, AccessType::Store, Some(value))?.0
         };
         self.report_data_walks(va, size, AccessType::Store, obs);
-        if O::MEMORY {
-            obs.access(&Access { kind, store: true, va: self.hart.outside(va), pa, size: size as u8, value });
-        }
+        obs.access(|| Access { kind, store: true, va: self.hart.outside(va), pa, size: size as u8, value });
         Ok(())
     }
 
     /// Reports the page-table walks of a completed access to the observer.
-    fn report_data_walks<O: Observer>(&self, va: u64, size: u64, access: AccessType, obs: &mut O) {
-        if O::WALK {
+    fn report_data_walks(&self, va: u64, size: u64, access: AccessType, obs: &mut AnyObserver<'_>) {
+        if obs.walk {
             let privilege = self.hart.data_privilege();
             self.report_walk(va, access, privilege, obs);
             if (va & (PAGE - 1)) + size > PAGE {
@@ -105,19 +94,14 @@ impl Machine {
     }
 
     /// Reports the page-table walk for a page to the observer.
-    #[inline(always)]
-    pub(crate) fn report_walk<O: Observer>(
+    pub(crate) fn report_walk(
         &self,
         va: u64,
         access: AccessType,
         privilege: Privilege,
-        obs: &mut O,
+        obs: &mut AnyObserver<'_>,
     ) {
-        if O::WALK
-            && let Some((way, _)) = mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege)
-        {
-            obs.walk(&way);
-        }
+        obs.walk(|| mmu::walk_to_page(&self.hart, &self.bus, va, access, privilege).map(|(way, _)| way));
     }
 
     fn translate_data(&mut self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
@@ -206,11 +190,11 @@ impl Machine {
         Ok(pc)
     }
 
-    fn csr_instruction<O: Observer>(
+    fn csr_instruction(
         &mut self,
         insn: &Insn,
         operation: fn(u64, u64) -> u64,
-        obs: &mut O,
+        obs: &mut AnyObserver<'_>,
     ) -> Outcome<()> {
         let number = insn.imm as u16;
         let illegal = |_| self.illegal_now();
@@ -236,9 +220,9 @@ impl Machine {
             }
         }
         self.hart.set_x(insn.rd, old);
-        if O::CSR && writes {
-            let value = self.hart.csr_read(number, self.mtime()).unwrap_or_default();
-            obs.csr(number, self.hart.outside(value));
+        if writes {
+            let value = || self.hart.csr_read(number, self.mtime()).unwrap_or_default();
+            obs.csr(number, || self.hart.outside(value()));
         }
         Ok(())
     }
@@ -255,7 +239,7 @@ impl Machine {
 
     /// Executes one instruction at `hart.pc` and yields the address of the next one. On `Err` nothing of the
     /// machine's state has changed.
-    pub(crate) fn execute<O: Observer>(&mut self, insn: &Insn, obs: &mut O) -> Outcome<u64> {
+    pub(crate) fn execute(&mut self, insn: &Insn, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         let pc = self.hart.pc;
         let next = self.hart.canonical(pc.wrapping_add(u64::from(insn.len)));
         let (rd, rs1, rs2) = (insn.rd, usize::from(insn.rs1), usize::from(insn.rs2));
@@ -368,7 +352,7 @@ impl Machine {
             }};
             (Csr |$old:ident, $b:ident| $new:expr) => {{
                 self.csr_instruction(insn, |$old, $b| $new, obs)?;
-                if O::WALK && insn.imm == i64::from(crate::csr::SATP) {
+                if insn.imm == i64::from(crate::csr::SATP) {
                     obs.address_space(self.hart.satp);
                 }
             }};
@@ -391,7 +375,7 @@ impl Machine {
 /// The system instructions. Each yields the address of the next instruction.
 #[allow(clippy::unnecessary_wraps)]
 impl Machine {
-    fn system_ecall<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_ecall(&mut self, _: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         if self.sbi && self.hart.privilege == Privilege::Supervisor {
             self.sbi_call();
             return Ok(next);
@@ -404,28 +388,28 @@ impl Machine {
         Err(Exception { cause, tval: 0 })
     }
 
-    fn system_ebreak<O: Observer>(&mut self, _: &Insn, _: u64, _: &mut O) -> Outcome<u64> {
+    fn system_ebreak(&mut self, _: &Insn, _: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         Err(Exception { cause: Cause::Breakpoint, tval: self.hart.pc })
     }
 
-    fn system_fence_i<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_fence_i(&mut self, _: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.fence_i_of(self.turns.current);
         Ok(next)
     }
 
-    fn system_mret<O: Observer>(&mut self, _: &Insn, _: u64, obs: &mut O) -> Outcome<u64> {
+    fn system_mret(&mut self, _: &Insn, _: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_privileged(self.hart.privilege != Privilege::Machine)?;
         Ok(trap::return_from(&mut self.hart, &mut self.bus, Privilege::Machine, obs))
     }
 
-    fn system_sret<O: Observer>(&mut self, _: &Insn, _: u64, obs: &mut O) -> Outcome<u64> {
+    fn system_sret(&mut self, _: &Insn, _: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         // 3.1.6.5: TSR makes sret illegal in S-mode.
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TSR != 0;
         self.check_privileged(trapped)?;
         Ok(trap::return_from(&mut self.hart, &mut self.bus, Privilege::Supervisor, obs))
     }
 
-    fn system_wfi<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_wfi(&mut self, _: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         // 3.1.6.5: TW makes wfi illegal below M-mode; in U-mode it is illegal when S-mode is there.
         let trapped = self.hart.privilege != Privilege::Machine && self.hart.mstatus & status::TW != 0;
         self.check_privileged(trapped)?;
@@ -434,19 +418,19 @@ impl Machine {
         Ok(next)
     }
 
-    fn system_sfence_vma<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_sfence_vma(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TVM != 0;
         self.check_privileged(trapped)?;
         match insn.rs1 {
             // 4.2.1: of one address, if observers of walks need not see all others again.
-            rs1 if rs1 != 0 && !O::WALK => self.engine.flush_translation(self.hart.x[usize::from(rs1)]),
+            rs1 if rs1 != 0 && !obs.walk => self.engine.flush_translation(self.hart.x[usize::from(rs1)]),
             _ => self.engine.flush_translations(),
         }
         Ok(next)
     }
 
     /// The fences around `sinval.vma`, which does its work at once: they order nothing more.
-    fn system_sfence_inval<O: Observer>(&mut self, _: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_sfence_inval(&mut self, _: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_privileged(false)?;
         Ok(next)
     }
@@ -474,17 +458,17 @@ impl Machine {
         self.bus.ram_slice(pa, CACHE_BLOCK).map(|_| next).ok_or_else(|| AccessType::Store.access_fault(va))
     }
 
-    fn system_cbo_inval<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_cbo_inval(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_environment(environment::CBIE)?;
         self.cache_block(insn, next)
     }
 
-    fn system_cbo_clean<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_cbo_clean(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_environment(environment::CBCFE)?;
         self.cache_block(insn, next)
     }
 
-    fn system_cbo_zero<O: Observer>(&mut self, insn: &Insn, next: u64, obs: &mut O) -> Outcome<u64> {
+    fn system_cbo_zero(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_environment(environment::CBZE)?;
         let va = self.hart.canonical(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
         let pa = self.translate_data(va, CACHE_BLOCK, AccessType::Store)?;
@@ -495,14 +479,14 @@ impl Machine {
         Ok(next)
     }
 
-    fn system_bank_from<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_bank_from(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_privileged(false)?;
         let value = self.hart.custom.other[usize::from(insn.rs1)];
         self.hart.set_x(insn.rd, value);
         Ok(next)
     }
 
-    fn system_bank_to<O: Observer>(&mut self, insn: &Insn, next: u64, _: &mut O) -> Outcome<u64> {
+    fn system_bank_to(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_privileged(false)?;
         if insn.rd != 0 {
             self.hart.custom.other[usize::from(insn.rd)] = self.hart.x[usize::from(insn.rs1)];

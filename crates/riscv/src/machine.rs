@@ -25,7 +25,7 @@ use crate::insn::{Class, Insn};
 use crate::log::LONGEST_BLOCK;
 use crate::map::{ROM_BASE, ROM_SIZE, TICK_NS};
 use crate::mmu;
-use crate::observer::{Observer, Retired};
+use crate::observer::{AnyObserver, Observer, Retired};
 use crate::tier::Tier;
 use crate::trap;
 use crate::turn::{Core, QUANTUM, Turns};
@@ -328,11 +328,13 @@ impl Machine {
                 // The engine never exceeds the horizon, so there is budget for the step that it requests.
                 match pause {
                     Pause::Horizon => continue,
-                    Pause::Execute(insn, word) => self.execute_and_settle(&insn, word, obs),
-                    Pause::Fetch => self.step_now(obs),
+                    Pause::Execute(insn, word) => {
+                        self.execute_and_settle(&insn, word, &mut AnyObserver::new(obs))
+                    }
+                    Pause::Fetch => self.step_now(&mut AnyObserver::new(obs)),
                 };
             } else {
-                self.step_now(obs);
+                self.step_now(&mut AnyObserver::new(obs));
             }
             left -= 1;
         };
@@ -397,7 +399,7 @@ impl Machine {
         if !self.turns.parked.is_empty() {
             self.turns.left -= 1;
         }
-        let step = self.step_now(obs);
+        let step = self.step_now(&mut AnyObserver::new(obs));
         // What the step caused shows at once.
         self.service();
         step
@@ -411,7 +413,7 @@ impl Machine {
                 if let Some(stop) = machine.service() {
                     return Some(stop);
                 }
-                machine.step_now(obs);
+                machine.step_now(&mut AnyObserver::new(obs));
                 *left -= 1;
             }
             machine.service()
@@ -423,7 +425,7 @@ impl Machine {
         run(self, &mut left, obs).unwrap_or(Stop::Budget)
     }
 
-    fn step_now<O: Observer>(&mut self, obs: &mut O) -> Step {
+    fn step_now(&mut self, obs: &mut AnyObserver<'_>) -> Step {
         if let Some(cause) = trap::pending(&self.hart).filter(|_| !self.held) {
             self.waiting = false;
             trap::take(&mut self.hart, &mut self.bus, cause, 0, obs);
@@ -440,11 +442,11 @@ impl Machine {
         }
     }
 
-    fn execute_and_settle<O: Observer>(&mut self, insn: &Insn, word: u32, obs: &mut O) -> Step {
+    fn execute_and_settle(&mut self, insn: &Insn, word: u32, obs: &mut AnyObserver<'_>) -> Step {
         self.word = word;
         let (pc, privilege, instret) = (self.hart.pc, self.hart.privilege, self.hart.retired);
         let mut pa = 0;
-        if O::RETIRE || O::BLOCKS {
+        if obs.retire {
             let translated = mmu::look_up(&self.hart, &self.bus, pc, AccessType::Fetch, privilege);
             pa = translated.unwrap_or_default();
             if (pc & 0xfff) + u64::from(insn.len) > mmu::PAGE {
@@ -460,34 +462,32 @@ impl Machine {
             }
         }
         let mut operands = [0; 2];
-        if (O::RETIRE || O::BLOCKS) && insn.op.by_operands() {
+        if obs.retire && insn.op.by_operands() {
             operands = self.hart.operands(insn);
         }
         match self.execute(insn, obs) {
             Ok(next) => {
                 self.hart.pc = next;
                 self.hart.retired = self.hart.retired.wrapping_add(1);
-                if O::RETIRE || O::BLOCKS {
-                    obs.retire(&Retired {
-                        pc: self.hart.outside(pc),
-                        pa,
-                        next_pc: self.hart.outside(next),
-                        insn: *insn,
-                        word,
-                        privilege,
-                        value: self.hart.destination(insn),
-                        operands,
-                        taken: self.taken,
-                        instret,
-                    });
-                }
+                obs.retire(|| Retired {
+                    pc: self.hart.outside(pc),
+                    pa,
+                    next_pc: self.hart.outside(next),
+                    insn: *insn,
+                    word,
+                    privilege,
+                    value: self.hart.destination(insn),
+                    operands,
+                    taken: self.taken,
+                    instret,
+                });
                 Step::Retired
             }
             Err(e) => self.take_exception(e, obs),
         }
     }
 
-    fn take_exception<O: Observer>(&mut self, e: Exception, obs: &mut O) -> Step {
+    fn take_exception(&mut self, e: Exception, obs: &mut AnyObserver<'_>) -> Step {
         if let Some(stop) = self.exit_by(e.cause, self.hart.pc) {
             self.stopped = Some(stop);
             return Step::Stopped(stop);

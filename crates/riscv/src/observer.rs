@@ -1,6 +1,10 @@
 //! What can be observed: retired instructions, memory accesses, traps and returns.
 
+mod any;
+
 use std::mem::offset_of;
+
+pub(crate) use any::AnyObserver;
 
 use crate::counter::Counter;
 use crate::exception::{Trap, TrapReturn};

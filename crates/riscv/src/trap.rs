@@ -3,7 +3,7 @@
 use crate::bus::Bus;
 use crate::exception::{Cause, Trap, TrapReturn};
 use crate::hart::{Hart, interrupt, status};
-use crate::observer::Observer;
+use crate::observer::AnyObserver;
 use crate::privilege::Privilege;
 
 /// What a trap does in hardware, in this order; the one routine that takes traps is written in these phases.
@@ -18,7 +18,7 @@ pub const TRAP_PHASES: [&str; 7] = [
 ];
 
 /// Takes a trap. Sections are the privileged specification's (version 20240411).
-pub(crate) fn take<O: Observer>(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs: &mut O) {
+pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs: &mut AnyObserver<'_>) {
     let from = hart.privilege;
     let epc = hart.pc;
     let number = cause.code();
@@ -68,22 +68,20 @@ pub(crate) fn take<O: Observer>(hart: &mut Hart, bus: &mut Bus, cause: Cause, tv
     let vectored = tvec & 1 != 0 && cause.is_interrupt();
     hart.pc = hart.canonical((tvec & !3).wrapping_add(if vectored { 4 * number } else { 0 }));
 
-    if O::TRAP {
-        obs.trap(&Trap {
-            cause,
-            tval: hart.outside(tval),
-            epc: hart.outside(epc),
-            from,
-            to,
-            handler: hart.outside(hart.pc),
-            instret: hart.retired,
-            a7,
-        });
-    }
+    obs.trap(|| Trap {
+        cause,
+        tval: hart.outside(tval),
+        epc: hart.outside(epc),
+        from,
+        to,
+        handler: hart.outside(hart.pc),
+        instret: hart.retired,
+        a7,
+    });
 }
 
 /// Returns from a trap handled in `mode`, as `mret` and `sret` do (3.1.6.1 and 10.1.1). Yields the new pc.
-pub(crate) fn return_from<O: Observer>(hart: &mut Hart, bus: &mut Bus, mode: Privilege, obs: &mut O) -> u64 {
+pub(crate) fn return_from(hart: &mut Hart, bus: &mut Bus, mode: Privilege, obs: &mut AnyObserver<'_>) -> u64 {
     let (to, pc) = if mode == Privilege::Machine {
         let to = Privilege::from_bits(hart.mstatus >> status::MPP_SHIFT);
         // MIE takes MPIE's value, MPIE becomes 1, MPP the least privileged mode.
@@ -107,9 +105,7 @@ pub(crate) fn return_from<O: Observer>(hart: &mut Hart, bus: &mut Bus, mode: Pri
     hart.reservation = None;
     hart.privilege = to;
     let pc = pc & !hart.target_mask();
-    if O::TRAP {
-        obs.trap_return(&TrapReturn { from: mode, to, pc: hart.outside(pc), instret: hart.retired });
-    }
+    obs.trap_return(|| TrapReturn { from: mode, to, pc: hart.outside(pc), instret: hart.retired });
     pc
 }
 

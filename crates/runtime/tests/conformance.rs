@@ -6,7 +6,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tollgate_measure::clock::Source;
 use tollgate_runtime::cache::BuildError;
@@ -32,73 +33,87 @@ fn kept() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("runtimes")
 }
 
+/// Two at a time: most of the time goes to building them.
 #[test]
 fn every_runtime_that_is_present_speaks_the_protocol() {
     let setting = setting(&kept());
     let table = Table::parse(&Sources::Embedded.table().unwrap()).unwrap();
-    let go = AtomicBool::new(false);
-    let mut wrong = Vec::new();
-    for runtime in &table.runtimes {
-        if let Some(missing) = needs::missing(runtime, &mut needs::Tried::new(), &go) {
-            tollgate_testkit::skip_case!(&runtime.id, "{}: {}", missing.reason, missing.enable);
-            continue;
-        }
-        let folder = match setting.cache.folder(runtime, &setting.sources, &go, &mut |_| {}) {
-            Ok(folder) => folder,
-            // A package manager without a network is not a fault of the runtime.
-            Err(BuildError::Failed(_, _, stderr)) if offline(&stderr) => {
-                tollgate_testkit::skip_case!(
-                    &runtime.id,
-                    "its package manager cannot reach a registry: a network"
-                );
+    let (go, next, wrong) = (AtomicBool::new(false), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let wrong_here = |why: String| wrong.lock().unwrap().push(why);
+    let work = || {
+        while let Some(runtime) = table.runtimes.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Some(missing) = needs::missing(runtime, &mut needs::Tried::new(), &go) {
+                tollgate_testkit::skip_case!(&runtime.id, "{}: {}", missing.reason, missing.enable);
                 continue;
             }
-            Err(error) => {
-                wrong.push(format!("{}: {error}", runtime.id));
-                continue;
-            }
-        };
-        if runtime.together {
-            let rows = runtime.mechanisms.iter().map(|mechanism| {
-                let mut row = Row::new(runtime, mechanism, 1, setting.room);
-                row.folder = Some(folder.clone());
-                row
-            });
-            let rows: Vec<Row> = rows.collect();
-            // Rows with fewer batches must not be printed before those with more.
-            let ask = |batch| Asked { tasks: 1, batches: 7 - batch % 4, batch, singles: 0, tolerance: 0.0 };
-            let asked: Vec<Asked> = (40..).take(rows.len()).map(ask).collect();
-            match once_together(&rows.iter().collect::<Vec<_>>(), &asked, &setting) {
-                Ok(said) => assert_eq!(said.len(), rows.len(), "{}", runtime.id),
-                Err(State::Skipped(why, _)) => tollgate_testkit::skip_case!(&runtime.id, "{why}"),
-                Err(state) => wrong.push(format!("{} together: {state:?}", runtime.id)),
-            }
-        }
-        for mechanism in &runtime.mechanisms {
-            for tasks in [mechanism.min_tasks, 5.clamp(mechanism.min_tasks, mechanism.max_tasks)] {
-                let mut row = Row::new(runtime, mechanism, tasks, setting.room);
-                row.folder = Some(folder.clone());
-                if row.state != State::Active {
+            let folder = match setting.cache.folder(runtime, &setting.sources, &go, &mut |_| {}) {
+                Ok(folder) => folder,
+                // A package manager without a network is not a fault of the runtime.
+                Err(BuildError::Failed(_, _, stderr)) if offline(&stderr) => {
+                    tollgate_testkit::skip_case!(
+                        &runtime.id,
+                        "its package manager cannot reach a registry: a network"
+                    );
                     continue;
                 }
-                let asked = Asked {
-                    tasks,
-                    batches: 5,
-                    batch: 40 * tasks,
-                    singles: 10,
-                    tolerance: mechanism.tolerance,
-                };
-                match once(&row, &asked, &setting) {
-                    Ok(said) if said.version.is_empty() || said.clock.1.is_empty() || said.rss.is_none() => {
-                        wrong.push(format!("{}: no version, clock or resident size: {said:?}", row.name()));
+                Err(error) => {
+                    wrong_here(format!("{}: {error}", runtime.id));
+                    continue;
+                }
+            };
+            if runtime.together {
+                let rows = runtime.mechanisms.iter().map(|mechanism| {
+                    let mut row = Row::new(runtime, mechanism, 1, setting.room);
+                    row.folder = Some(folder.clone());
+                    row
+                });
+                let rows: Vec<Row> = rows.collect();
+                // Rows with fewer batches must not be printed before those with more.
+                let ask =
+                    |batch| Asked { tasks: 1, batches: 7 - batch % 4, batch, singles: 0, tolerance: 0.0 };
+                let asked: Vec<Asked> = (40..).take(rows.len()).map(ask).collect();
+                match once_together(&rows.iter().collect::<Vec<_>>(), &asked, &setting) {
+                    Ok(said) => assert_eq!(said.len(), rows.len(), "{}", runtime.id),
+                    Err(State::Skipped(why, _)) => tollgate_testkit::skip_case!(&runtime.id, "{why}"),
+                    Err(state) => wrong_here(format!("{} together: {state:?}", runtime.id)),
+                }
+            }
+            for mechanism in &runtime.mechanisms {
+                for tasks in [mechanism.min_tasks, 5.clamp(mechanism.min_tasks, mechanism.max_tasks)] {
+                    let mut row = Row::new(runtime, mechanism, tasks, setting.room);
+                    row.folder = Some(folder.clone());
+                    if row.state != State::Active {
+                        continue;
                     }
-                    Ok(_) => {}
-                    Err(State::Skipped(why, _)) => tollgate_testkit::skip_case!(&row.name(), "{why}"),
-                    Err(state) => wrong.push(format!("{} with {tasks} tasks: {state:?}", row.name())),
+                    let asked = Asked {
+                        tasks,
+                        batches: 5,
+                        batch: 40 * tasks,
+                        singles: 10,
+                        tolerance: mechanism.tolerance,
+                    };
+                    match once(&row, &asked, &setting) {
+                        Ok(said)
+                            if said.version.is_empty() || said.clock.1.is_empty() || said.rss.is_none() =>
+                        {
+                            wrong_here(format!(
+                                "{}: no version, clock or resident size: {said:?}",
+                                row.name()
+                            ));
+                        }
+                        Ok(_) => {}
+                        Err(State::Skipped(why, _)) => tollgate_testkit::skip_case!(&row.name(), "{why}"),
+                        Err(state) => wrong_here(format!("{} with {tasks} tasks: {state:?}", row.name())),
+                    }
                 }
             }
         }
-    }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
+    let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -55,20 +55,27 @@ fn every_command_has_an_example_of_itself() {
     }
 }
 
+/// Two at a time, each in a directory of its own. Those of one command run one after the other, because they may use each
+/// other's files.
 #[test]
 fn every_example_runs() {
-    let dir = tempfile::tempdir().unwrap();
-    furnish(dir.path());
-    let mut done = BTreeSet::new();
-    let mut failed = Vec::new();
     let commands = commands();
-    for command in &commands {
-        for example in strings(&command["examples"]) {
+    let mut done = BTreeSet::new();
+    let mut examples = |command: &Value| {
+        let all = strings(&command["examples"]).into_iter();
+        all.filter(|example| done.insert(example.clone())).collect::<Vec<_>>()
+    };
+    let mut halves = [Vec::new(), Vec::new()];
+    for (number, command) in commands.iter().enumerate() {
+        halves[number % 2].extend(examples(command));
+    }
+    let run_all = |examples: Vec<String>| {
+        let dir = tempfile::tempdir().unwrap();
+        furnish(dir.path());
+        let mut failed = Vec::new();
+        for example in examples {
             let called = called(&example, &commands);
             let (path, options) = (called["command"].as_str().unwrap(), strings(&called["options"]));
-            if !done.insert(example.clone()) {
-                continue;
-            }
             if let Some((_, program, package)) = NEEDS.iter().find(|(word, program, _)| {
                 example.contains(word) && tollgate_testkit::program(program).is_none()
             }) {
@@ -91,7 +98,12 @@ fn every_example_runs() {
                 failed.push(format!("{example}\n  run as {line}\n  {why}"));
             }
         }
-    }
+        failed
+    };
+    let failed: Vec<String> = std::thread::scope(|scope| {
+        let halves = halves.map(|half| scope.spawn(|| run_all(half)));
+        halves.into_iter().flat_map(|half| half.join().unwrap()).collect()
+    });
     assert!(failed.is_empty(), "{} examples failed:\n{}", failed.len(), failed.join("\n"));
 }
 
