@@ -244,7 +244,8 @@ pub trait Translator {
         None
     }
 
-    /// Runs a translation from its entry, and those that it leads to; `None`, with nothing done, if there is none of this number.
+    /// Runs a translation from its entry, and those that it leads to; `None`, with nothing done, if there is none of this number, or RAM is
+    /// too small for it.
     fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit>;
 
     /// Whether there is no room for another translation until [`clear`](Self::clear).

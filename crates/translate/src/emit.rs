@@ -17,9 +17,10 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{LOG, LineView, ROOM, Region, Reports, Run, STARTS, Start};
+use tollgate_riscv::tier::{LARGEST_REGION, LOG, LineView, ROOM, Region, Reports, Run, STARTS, Start};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
+use crate::found::Found;
 use crate::notes::{Left, Notes};
 use crate::reporter::{self, Counts};
 use crate::state::State;
@@ -32,6 +33,9 @@ const _: () = assert!(size_of::<Start>().is_power_of_two());
 const F: u8 = 32;
 /// The most places in a region that a return is compared with.
 const MOST_RETURNS: usize = 8;
+/// Bits for how many instructions of a block retired.
+const PASSED_BITS: i64 = 16;
+const _: () = assert!(LARGEST_REGION < 1 << PASSED_BITS);
 
 /// The signature of a region's function. Each ends by returning, or by a jump to the next: the stack does not grow.
 fn signature(target: TargetFrontendConfig) -> Signature {
@@ -126,7 +130,7 @@ pub(crate) fn region(
     let state = builder.block_params(first)[0];
     let blocks: BTreeMap<u64, Block> = begins.iter().map(|&pc| (pc, builder.create_block())).collect();
     let retired = builder.declare_var(I64);
-    let [exit, out] = [0; 2].map(|_| {
+    let [exit, out, before] = [0; 3].map(|_| {
         let block = builder.create_block();
         builder.set_cold_block(block);
         builder.append_block_param(block, I64);
@@ -146,7 +150,8 @@ pub(crate) fn region(
         state,
         retired,
         x: used.iter().map(|&register| (register, builder.declare_var(I64))).collect(),
-        unsettled: BTreeSet::new(),
+        arrays: [None; 2],
+        known: [None; 2],
         target_mask: region.target_mask,
         rounding: region.rounding,
         misaligned: region.misaligned,
@@ -160,8 +165,10 @@ pub(crate) fn region(
         returns: returns.into_iter().take(MOST_RETURNS).collect(),
         exit,
         out,
+        before,
         float: builder.import_signature(float),
         has_fma,
+        entry: region.entry,
         blocks,
         passed: 0,
         builder,
@@ -207,11 +214,18 @@ struct Emitter<'a> {
     exit: Block,
     /// The same, for the interpreter.
     out: Block,
+    /// The same at an instruction of the region. It receives how many instructions had retired when the block in hand began, and one
+    /// value for what is known of the place: how far it is from the entry, and behind that how many have retired in the block.
+    before: Block,
     /// The signature of [`float`].
     float: SigRef,
     has_fma: bool,
-    /// Those that the block in hand has written, and not stored.
-    unsettled: BTreeSet<u8>,
+    /// The arrays of registers, integer and floating-point, as far as these occur.
+    arrays: [Option<Value>; 2],
+    /// What the run in hand has found for loads, and for stores.
+    known: [Option<Found>; 2],
+    /// The first instruction of the region.
+    entry: u64,
     blocks: BTreeMap<u64, Block>,
 }
 
@@ -221,15 +235,16 @@ impl Emitter<'_> {
         let Some(BlockInsn { pc, .. }) = run.insns.first() else { return };
         self.builder.switch_to_block(self.blocks[pc]);
         self.passed = 0;
-        self.unsettled.clear();
+        self.known = [None; 2];
         self.counts.begin(*pc == entry, self.lines.get(pc).copied().flatten());
         self.begin_notes(run);
-        let following = run.insns.iter().skip(1).map(|insn| Some(insn.pc)).chain([None]);
-        for (here, following) in run.insns.iter().zip(following) {
-            if !self.insn(here, following) {
+        let mut rest = run.insns.as_slice();
+        while let Some((here, behind)) = rest.split_first() {
+            rest = behind;
+            if !self.insn(here, rest) {
                 return;
             }
-            if following.is_none() {
+            if rest.is_empty() {
                 self.go(here.pc, here.pc.wrapping_add(u64::from(here.insn.len)), &Left::On);
             }
         }
@@ -248,18 +263,16 @@ impl Emitter<'_> {
         self.builder.ins().store(MemFlagsData::trusted(), value, self.state, offset as i32);
     }
 
-    /// The array and the offset of a register; `arrays` are those that the block in hand has loaded for this.
-    fn place(&mut self, register: u8, arrays: &mut [Option<Value>; 2]) -> (Value, i32) {
-        let place = [offset_of!(State, x), offset_of!(State, f)][usize::from(register / F)];
-        let array = *arrays[usize::from(register / F)].get_or_insert_with(|| self.field(place));
-        (array, i32::from(register % F) * 8)
-    }
-
     /// Loads the registers, and goes to the block at `entry`.
     fn enter(&mut self, entry: u64) {
-        let mut arrays = [None; 2];
         for (register, variable) in self.x.clone() {
-            let (array, offset) = self.place(register, &mut arrays);
+            let field = [offset_of!(State, x), offset_of!(State, f)][usize::from(register / F)];
+            let array = match self.arrays[usize::from(register / F)] {
+                Some(array) => array,
+                None => self.field(field),
+            };
+            self.arrays[usize::from(register / F)] = Some(array);
+            let offset = i32::from(register % F) * 8;
             let value = self.builder.ins().load(I64, MemFlagsData::trusted(), array, offset);
             self.builder.def_var(variable, value);
         }
@@ -307,6 +320,14 @@ impl Emitter<'_> {
         self.builder.switch_to_block(out);
         self.builder.ins().return_(&[]);
 
+        self.builder.switch_to_block(self.before);
+        let [retired, place] = [0, 1].map(|place| self.builder.block_params(self.before)[place]);
+        let passed = self.builder.ins().band_imm_s(place, (1 << PASSED_BITS) - 1);
+        let retired = self.builder.ins().iadd(retired, passed);
+        let distance = self.builder.ins().sshr_imm_s(place, PASSED_BITS);
+        let pc = self.plus(distance, self.entry as i64);
+        self.builder.ins().jump(self.out, &[pc, retired].map(BlockArg::from));
+
         self.builder.switch_to_block(self.out);
         let [pc, retired] = [0, 1].map(|place| self.builder.block_params(self.out)[place]);
         self.set_field(offset_of!(State, retired), retired);
@@ -330,28 +351,22 @@ impl Emitter<'_> {
         }
     }
 
+    /// Writes a register, also where the interpreter finds it: the region may be left at every access, and to store what was written
+    /// until then at each of these would take longer to compile than everything else.
     fn write(&mut self, register: u8, value: Value) {
-        if register != 0 {
-            self.builder.def_var(self.x[&register], value);
-            self.unsettled.insert(register);
+        if register == 0 {
+            return;
         }
+        self.builder.def_var(self.x[&register], value);
+        if let Some(array) = self.arrays[usize::from(register / F)] {
+            self.builder.ins().store(MemFlagsData::trusted(), value, array, i32::from(register % F) * 8);
+        }
+        self.known = self.known.map(|found| found.filter(|found| found.base != register));
     }
 
-    /// Stores the registers that the block in hand has written since [`settle`](Self::settle), and what it has counted.
-    fn store_registers(&mut self) {
-        let mut arrays = [None; 2];
-        for register in self.unsettled.clone() {
-            let value = self.read(register);
-            let (array, offset) = self.place(register, &mut arrays);
-            self.builder.ins().store(MemFlagsData::trusted(), value, array, offset);
-        }
-        self.store_counts();
-    }
-
-    /// Stores them on the way on, so that what comes later need not.
+    /// Stores what was counted on the way on, so that what comes later need not.
     fn settle(&mut self) {
-        self.store_registers();
-        self.unsettled.clear();
+        self.store_counts();
         self.counts.settle();
     }
 
@@ -374,7 +389,7 @@ impl Emitter<'_> {
 
     /// The same where [`note`](Self::note) was called before.
     fn leave_noted(&mut self, pc: Value, interpret: bool) {
-        self.store_registers();
+        self.store_counts();
         let retired = self.count();
         let exit = if interpret { self.out } else { self.exit };
         self.builder.ins().jump(exit, &[pc, retired].map(BlockArg::from));
@@ -382,15 +397,23 @@ impl Emitter<'_> {
 
     /// Leaves for `pc` if a condition holds, which is rare.
     fn leave_if(&mut self, condition: Value, pc: u64, interpret: bool) {
-        self.leave_if_any(&[condition], pc, interpret);
-    }
-
-    /// The same for several conditions.
-    fn leave_if_any(&mut self, conditions: &[Value], pc: u64, interpret: bool) {
-        let [leaving, on] = self.unless_any(conditions);
+        let [leaving, on] = self.unless_any(&[condition]);
         self.builder.switch_to_block(leaving);
         let pc = self.constant(pc);
         self.leave(pc, interpret);
+        self.builder.switch_to_block(on);
+    }
+
+    /// Leaves for the instruction at `pc`, which the interpreter does, if one of several conditions holds, which is rare.
+    fn leave_before(&mut self, conditions: &[Value], pc: u64) {
+        let [leaving, on] = self.unless_any(conditions);
+        self.builder.switch_to_block(leaving);
+        self.note(&Left::On);
+        self.store_counts();
+        let retired = self.builder.use_var(self.retired);
+        let place = pc.wrapping_sub(self.entry) << PASSED_BITS | self.passed as u64;
+        let place = self.constant(place);
+        self.builder.ins().jump(self.before, &[retired, place].map(BlockArg::from));
         self.builder.switch_to_block(on);
     }
 
@@ -463,8 +486,9 @@ impl Emitter<'_> {
         self.builder.ins().jump(block, &[]);
     }
 
-    /// Writes one instruction, behind which its run goes on at `following`; false if it ends its run.
-    fn insn(&mut self, here: &BlockInsn, following: Option<u64>) -> bool {
+    /// Writes one instruction, behind which the `rest` of its run is next; false if it ends its run.
+    fn insn(&mut self, here: &BlockInsn, rest: &[BlockInsn]) -> bool {
+        let following = rest.first().map(|next| next.pc);
         let BlockInsn { pc, insn, .. } = *here;
         let insn = &insn;
         let target = pc.wrapping_add(insn.imm as u64);
@@ -490,8 +514,8 @@ impl Emitter<'_> {
             {
                 None
             }
-            Class::Load | Class::FpLoad => self.load(here).map(|()| true),
-            Class::Store | Class::FpStore => self.store(here).map(|()| true),
+            Class::Load | Class::FpLoad => self.load(here, rest).map(|()| true),
+            Class::Store | Class::FpStore => self.store(here, rest).map(|()| true),
             Class::FpFp | Class::FpInt | Class::IntFp => self.float(insn).map(|()| {
                 self.commit(here);
                 true

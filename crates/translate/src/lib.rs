@@ -20,6 +20,7 @@
 
 mod compile;
 mod emit;
+mod found;
 mod notes;
 mod reporter;
 mod state;
@@ -220,7 +221,8 @@ impl Translator for Translations {
         let [fetches, data] = self.loud.probes(registers.observed.as_mut());
         let noted = self.loud.room();
         let tells = matches!(registers.observed, Some(Observed::Runs { .. }));
-        if self.notes_runs && !tells {
+        // (An index of RAM is compared with its length less the bytes of an access.)
+        if self.notes_runs && !tells || registers.ram.len() < found::MOST_SPAN as usize {
             return None;
         }
         let mut state = State {

@@ -72,7 +72,7 @@ fn a_translation_goes_on_in_another_one_only_in_its_context_and_below_the_limit(
         starts[(0x1004 >> 1) % STARTS] = start;
         let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; TLB_ENTRIES];
         let mut x = [0; 256];
-        let exit = run((&mut translations, first), &mut x, &mut [0; 8], &table, &starts, limit);
+        let exit = run((&mut translations, first), &mut x, &mut [0; 64], &table, &starts, limit);
         let end = Exit { pc: 0x1000 + expected * 4, retired: 5 + expected, interpret: false };
         assert_eq!((exit, x[10]), (Some(end), expected), "{what}");
     }
@@ -140,6 +140,75 @@ fn accesses_beyond_ram_are_the_interpreters_whatever_the_table_says() {
         assert_eq!(exit, Some(expected), "{addend:#x}");
         assert_eq!(ram.iter().any(|&byte| byte != 0), is_inside, "{addend:#x}");
         assert_eq!(x[12], if is_inside { 77 } else { 0 });
+    }
+}
+
+/// Accesses by one register are found together, all of them or none: before the first one, with nothing done.
+#[test]
+fn accesses_by_one_register_are_found_together_in_one_page_of_ram_while_it_is_not_written() {
+    let mut asm = Asm::default();
+    asm.op(Op::Sd, 0, 10, 11, 8).op(Op::Sw, 0, 10, 11, 0).op(Op::Sb, 0, 10, 11, 40);
+    // (This one points elsewhere from then on.)
+    asm.op(Op::Ld, 12, 10, 0, 8).op(Op::Ld, 10, 10, 0, 48).op(Op::Ld, 13, 10, 0, 16);
+    let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
+    let (there, value) = (0x2100_u64, 0x8877_6655_4433_2211_u64);
+    // Where the register points to, the bytes of RAM, and how many instructions are done.
+    let cases = [
+        (0x1000, 0x3000, 6),
+        (0x1020, 0x3000, 6),
+        // The third store, and then the fourth load, is in the next page.
+        (0x1fd8, 0x3000, 0),
+        (0x1fd0, 0x3000, 3),
+        // RAM ends with the third store, and before it.
+        (0x1000, 0x1029, 3),
+        (0x1000, 0x1028, 0),
+    ];
+    for misaligned in [true, false] {
+        let mut translations = Translations::new().unwrap();
+        let region = Region { misaligned, ..straight(0x1000, &asm) };
+        let number = translations.translate(region).number().unwrap();
+        for (at, bytes, done) in cases {
+            let mut ram = vec![0; bytes];
+            for (place, value) in [(at as usize + 48, there), (there as usize + 16, 99)] {
+                if let Some(place) = ram.get_mut(place..place + 8) {
+                    place.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+            let mut table = [tollgate_riscv::tier::TlbEntry { tag: 1 << 11, addend: 0 }; TLB_ENTRIES];
+            for (entry, page) in table.iter_mut().zip(0..3) {
+                entry.tag = page << 12;
+            }
+            let mut x = [0; 256];
+            (x[10], x[11]) = (at, value);
+            let exit = run((&mut translations, number), &mut x, &mut ram, &table, &starts, 100).unwrap();
+            let end = Exit { pc: 0x1000 + 4 * done, retired: 5 + done, interpret: done < 6 };
+            assert_eq!(exit, end, "at {at:#x} of {bytes:#x}, misaligned: {misaligned}");
+            let stored = ram.get(at as usize + 8..at as usize + 16) == Some(&value.to_le_bytes());
+            assert_eq!(stored, done > 0, "at {at:#x} of {bytes:#x}");
+            let loaded = if done == 6 { [there, value, 99] } else { [at, 0, 0] };
+            assert_eq!([x[10], x[12], x[13]], loaded, "at {at:#x} of {bytes:#x}");
+        }
+    }
+    // RAM without room for what is found together is the interpreter's.
+    let mut translations = Translations::new().unwrap();
+    let number = translations.translate(straight(0x1000, &asm)).number().unwrap();
+    let table =
+        [tollgate_riscv::tier::TlbEntry { tag: 0x1000, addend: 0_u64.wrapping_sub(0x1000) }; TLB_ENTRIES];
+    let mut x = [0; 256];
+    x[10] = 0x1000;
+    assert_eq!(run((&mut translations, number), &mut x, &mut [0; 40], &table, &starts, 100), None);
+    // What is not aligned as the first access is has to be.
+    let mut asm = Asm::default();
+    asm.op(Op::Lw, 12, 10, 0, 4).op(Op::Lw, 13, 10, 0, 6).op(Op::Ld, 14, 10, 0, 0);
+    let mut translations = Translations::new().unwrap();
+    let region = Region { misaligned: false, ..straight(0x1000, &asm) };
+    let number = translations.translate(region).number().unwrap();
+    let table = [tollgate_riscv::tier::TlbEntry { tag: 0, addend: 0 }; TLB_ENTRIES];
+    for (at, done) in [(0, 1), (2, 0), (4, 1), (1, 0)] {
+        let mut x = [0; 256];
+        x[10] = at;
+        let exit = run((&mut translations, number), &mut x, &mut [0; 4096], &table, &starts, 100).unwrap();
+        assert_eq!(exit, Exit { pc: 0x1000 + 4 * done, retired: 5 + done, interpret: true }, "at {at}");
     }
 }
 

@@ -1,7 +1,6 @@
 //! Building superblocks.
 
 use crate::bus::Bus;
-use crate::decode::Decoder;
 use crate::engine::{ARENA, Arena, Code, Meta, MicroOp, fold};
 use crate::fp::Rounding;
 use crate::insn::{Class, Insn, Op};
@@ -72,15 +71,13 @@ impl Builder<'_> {
     }
 }
 
-/// The bits at `pc`, which is in the page at the physical address `page`, and their instruction; `None` if it is illegal or in
-/// two pages.
-pub(super) fn decode_in_page(bus: &Bus, decoder: &Decoder, page: u64, pc: u64) -> (u32, Option<Insn>) {
+/// The bits of the instruction at `pc`, which is in the page at the physical address `page`, and whether it is in two pages.
+pub(super) fn word_in_page(bus: &Bus, page: u64, pc: u64) -> (u32, bool) {
     let offset = pc & (PAGE - 1);
     let size = if offset == PAGE - 2 { 2 } else { 4 };
     let word = bus.ram_read(page + offset, size).unwrap_or(0) as u32;
     let word = if word & 3 == 3 { word } else { word & 0xffff };
-    let crosses = word & 3 == 3 && size == 2;
-    (word, if crosses { None } else { decoder.decode(word) })
+    (word, word & 3 == 3 && size == 2)
 }
 
 impl Machine {
@@ -112,8 +109,9 @@ impl Machine {
                 b.leave(pc, same_page);
                 break;
             }
-            let (word, decoded) = decode_in_page(&self.bus, &self.decoder, page, pc);
-            let Some(insn) = decoded else {
+            let (word, crosses) = word_in_page(&self.bus, page, pc);
+            let decoded = (!crosses).then(|| b.arena.decoded.decode(&self.decoder, word));
+            let Some(insn) = decoded.flatten() else {
                 // Illegal, or in two pages: the reference interpreter fetches it again.
                 b.begin(Meta { pc, insn: NO_INSN, word, page: 0 });
                 b.push(MicroOp::NOTHING);

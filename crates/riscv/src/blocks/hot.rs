@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::build::decode_in_page;
+use super::build::word_in_page;
 use crate::insn::Class;
 use crate::jump::{Jump, jump_index};
 use crate::machine::Machine;
@@ -113,7 +113,8 @@ impl Machine {
             if !is_inside || insns.contains_key(&pc) || insns.len() >= LARGEST_REGION {
                 continue;
             }
-            let (word, Some(insn)) = decode_in_page(&self.bus, &self.decoder, page, pc) else { continue };
+            let (word, crosses) = word_in_page(&self.bus, page, pc);
+            let Some(insn) = self.decoder.decode(word).filter(|_| !crosses) else { continue };
             insns.insert(pc, BlockInsn { pc, insn, word, page: (page >> 12) as u32 });
             let next = pc.wrapping_add(u64::from(insn.len));
             let target = pc.wrapping_add(insn.imm as u64);
@@ -149,14 +150,16 @@ fn is_interpreters(class: Class, fp: u8, reports: Reports) -> bool {
     }
 }
 
-/// Instructions as runs without a jump, none of which another one goes into the middle of.
+/// Instructions as runs without a jump, but for branches that are not taken, none of which another one goes into the middle of.
 fn straight(insns: &BTreeMap<u64, BlockInsn>, entry: u64) -> Vec<Run> {
     let mut leaders = BTreeSet::from([entry]);
     for BlockInsn { pc, insn, .. } in insns.values() {
         let next = pc.wrapping_add(u64::from(insn.len));
         let target = pc.wrapping_add(insn.imm as u64);
-        if matches!(insn.row().class, Class::Branch | Class::Jump) {
-            leaders.extend([target, next]);
+        match insn.row().class {
+            Class::Branch => leaders.extend([target]),
+            Class::Jump => leaders.extend([target, next]),
+            _ => {}
         }
     }
     let run = |&leader: &u64| {

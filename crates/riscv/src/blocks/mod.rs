@@ -14,8 +14,8 @@
 //!   write to a page with blocks drops those of this page, and `fence.i` does nothing.
 //! * Which block a jump leads to is looked up in a table whose entries carry a context number. A context is
 //!   everything that translation and permission depend on: privilege, `satp`, and `mstatus` fields. Its
-//!   number is never used again after `sfence.vma` or a change of PMP. Each of the latest contexts has a TLB of
-//!   its own. `sfence.vma` of one address drops no more than that address in these, if its page is small and was never
+//!   number is never used again after `sfence.vma` or a change of PMP. Each of the latest contexts has TLBs of
+//!   its own, for loads, stores and the code that blocks are built of. `sfence.vma` of one address drops no more than that address in these, if its page is small and was never
 //!   fetched from.
 //! * Links from block to block never leave the page: as long as the first block may run, so may the second.
 //! * No store to the page of `tohost` goes through the TLB.
@@ -26,27 +26,18 @@ mod hot;
 mod inner;
 mod run;
 
-use crate::engine::{Context, tlb_index};
+use crate::engine::Context;
 use crate::exception::AccessType;
 use crate::jump::{Jump, jump_index};
 use crate::machine::Machine;
 use crate::mmu::{Found, PAGE};
 use crate::observer::Observer;
 use crate::pmp::Verdict;
-use crate::tier::TlbEntry;
 
 impl Machine {
     /// The block at an address, built if need be; `None` when the reference interpreter has to fetch there.
     fn find_block<O: Observer>(&mut self, pc: u64, context: Context, id: u32, obs: &mut O) -> Option<u16> {
-        let found = self.find_page_reporting_walk(pc, AccessType::Fetch, context.privilege, obs).ok()?;
-        let page = found.pa & !(PAGE - 1);
-        if self.hart.pmp.check(page, PAGE, AccessType::Fetch, context.privilege) != Verdict::Allowed {
-            return None;
-        }
-        self.bus.ram_slice(page, PAGE)?;
-        self.engine.spread.insert(pc, PAGE.trailing_zeros());
-        self.note_large(pc, &found);
-        found.mark(&mut self.bus);
+        let page = self.code_page(pc, context, obs)?;
         let key = (pc, page | u64::from(context.fp));
         let start = match self.engine.blocks.get(&key) {
             Some(&(start, _)) => start,
@@ -64,6 +55,29 @@ impl Machine {
             arena.jumps[jump_index(pc)] = Jump { pc, context: id, start };
         }
         Some(start)
+    }
+
+    /// The physical page of the code at an address; `None` where the reference interpreter has to fetch.
+    fn code_page<O: Observer>(&mut self, pc: u64, context: Context, obs: &mut O) -> Option<u64> {
+        // (Observers of walks see one for each block.)
+        let slot = self.engine.current;
+        let known = self.engine.arena.as_ref().and_then(|arena| arena.fetched(slot, pc));
+        if !O::WALK && known.is_some() {
+            return known;
+        }
+        let found = self.find_page_reporting_walk(pc, AccessType::Fetch, context.privilege, obs).ok()?;
+        let page = found.pa & !(PAGE - 1);
+        if self.hart.pmp.check(page, PAGE, AccessType::Fetch, context.privilege) != Verdict::Allowed {
+            return None;
+        }
+        self.bus.ram_slice(page, PAGE)?;
+        self.engine.spread.insert(pc, PAGE.trailing_zeros());
+        self.note_large(pc, &found);
+        found.mark(&mut self.bus);
+        if let Some(arena) = &mut self.engine.arena {
+            arena.note_fetch(slot, pc, page);
+        }
+        Some(page)
     }
 
     /// Notes that the page of an address is one of many that depend on the same page table entry.
@@ -93,10 +107,8 @@ impl Machine {
         self.note_large(va, &found);
         found.mark(&mut self.bus);
         let Some(arena) = &mut self.engine.arena else { return false };
-        let va_page = va & !(PAGE - 1);
-        let addend = (pa - self.bus.ram_base).wrapping_sub(va_page);
-        let tlb = if store { &mut arena.stores[slot] } else { &mut arena.loads[slot] };
-        tlb[tlb_index(va)] = TlbEntry { tag: va_page, addend };
+        let addend = (pa - self.bus.ram_base).wrapping_sub(va & !(PAGE - 1));
+        arena.fill_tlb(slot, va, store, addend);
         true
     }
 }

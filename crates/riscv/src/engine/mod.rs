@@ -1,8 +1,10 @@
 //! The state of the fast engine: decoded ops, the table of jump targets, and the TLBs. [`crate::blocks`] builds and
 //! runs what is here.
 
+mod decoded;
 mod op;
 
+pub(crate) use decoded::Decoded;
 pub(crate) use op::{Code, MicroOp, called, fold};
 
 use crate::fold::Map;
@@ -37,6 +39,21 @@ pub(crate) enum Pause {
 pub(crate) const NO_TAG: u64 = 1 << 11;
 
 const EMPTY_TLB: Tlb = [TlbEntry { tag: NO_TAG, addend: 0 }; TLB_ENTRIES];
+
+/// Pages of code that each context knows.
+const FETCHES: usize = 64;
+
+/// A page that instructions may be fetched from in a context.
+#[derive(Clone, Copy)]
+pub(crate) struct Fetched {
+    /// Its virtual address, and the physical one.
+    page: u64,
+    pa: u64,
+}
+
+impl Fetched {
+    const NOWHERE: Fetched = Fetched { page: NO_TAG, pa: 0 };
+}
 
 /// Everything that a translation, a permission or a decoded op depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,6 +90,11 @@ pub(crate) struct Arena {
     pub(crate) jumps: Box<[Jump; JUMP_ENTRIES]>,
     pub(crate) loads: Box<[Tlb; CONTEXTS]>,
     pub(crate) stores: Box<[Tlb; CONTEXTS]>,
+    /// Which entries of these two have been filled since they were empty, some perhaps more than once.
+    pub(crate) filled: [Vec<u16>; CONTEXTS],
+    /// Where the pages are that code was found in.
+    pub(crate) fetches: Box<[[Fetched; FETCHES]; CONTEXTS]>,
+    pub(crate) decoded: Decoded,
     /// What was not reported to observers of blocks yet.
     pub(crate) passes: Box<[Pass; LOG]>,
     pub(crate) accesses: Box<[Touch; LOG]>,
@@ -88,10 +110,50 @@ impl Arena {
             jumps: boxed(Jump::NOWHERE),
             loads: boxed(EMPTY_TLB),
             stores: boxed(EMPTY_TLB),
+            filled: [const { Vec::new() }; CONTEXTS],
+            fetches: boxed([Fetched::NOWHERE; FETCHES]),
+            decoded: Decoded::new(),
             passes: boxed(Pass::NONE),
             accesses: boxed(Touch::NONE),
             operands: boxed([0; 2]),
         }
+    }
+
+    /// Puts the page of an address into a TLB.
+    pub(crate) fn fill_tlb(&mut self, slot: usize, va: u64, store: bool, addend: u64) {
+        let index = tlb_index(va);
+        let tlb = if store { &mut self.stores[slot] } else { &mut self.loads[slot] };
+        tlb[index] = TlbEntry { tag: va & !(PAGE - 1), addend };
+        if self.filled[slot].len() < TLB_ENTRIES {
+            self.filled[slot].push(index as u16);
+        }
+    }
+
+    /// Notes from which physical page instructions may be fetched at an address.
+    pub(crate) fn note_fetch(&mut self, slot: usize, va: u64, pa: u64) {
+        self.fetches[slot][fetch_index(va)] = Fetched { page: va & !(PAGE - 1), pa };
+    }
+
+    /// The physical page that was noted for an address.
+    pub(crate) fn fetched(&self, slot: usize, va: u64) -> Option<u64> {
+        let entry = self.fetches[slot][fetch_index(va)];
+        (entry.page == va & !(PAGE - 1)).then_some(entry.pa)
+    }
+
+    /// Empties the TLBs of a slot: a kernel does that so often that all entries would take longer than those that are used.
+    fn empty_tlbs(&mut self, slot: usize) {
+        let filled = &mut self.filled[slot];
+        if filled.len() < TLB_ENTRIES {
+            for &index in &*filled {
+                for tlb in [&mut self.loads, &mut self.stores] {
+                    tlb[slot][usize::from(index) % TLB_ENTRIES].tag = NO_TAG;
+                }
+            }
+        } else {
+            (self.loads[slot], self.stores[slot]) = (EMPTY_TLB, EMPTY_TLB);
+        }
+        filled.clear();
+        self.fetches[slot] = [Fetched::NOWHERE; FETCHES];
     }
 }
 
@@ -274,8 +336,7 @@ impl Engine {
         let slot = self.victim;
         self.victim = (slot + 1) % CONTEXTS;
         let arena = self.arena.get_or_insert_with(|| Box::new(Arena::new()));
-        arena.loads[slot] = EMPTY_TLB;
-        arena.stores[slot] = EMPTY_TLB;
+        arena.empty_tlbs(slot);
         let id = self.next_context;
         match id.checked_add(1) {
             Some(next) => self.next_context = next,
@@ -295,7 +356,43 @@ impl Engine {
     }
 }
 
+fn fetch_index(va: u64) -> usize {
+    (va >> 12) as usize & (FETCHES - 1)
+}
+
 #[inline(always)]
 pub(crate) fn tlb_index(va: u64) -> usize {
     (va >> 12) as usize & (TLB_ENTRIES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Machine};
+
+    #[test]
+    fn another_context_finds_nothing_of_the_one_whose_slot_it_has() {
+        let machine = Machine::new(Config { ram_bytes: 1 << 20, ..Config::default() }).unwrap();
+        let context = |satp| Context { satp, ..Context::of(&machine.hart) };
+        let mut engine = Engine::new();
+        // A few entries, and more than there are.
+        for pages in [3, TLB_ENTRIES as u64 + 5] {
+            let (slot, _) = engine.enter(context(pages));
+            let arena = engine.arena.as_mut().unwrap();
+            for va in (0..pages).map(|page| page << 12) {
+                arena.fill_tlb(slot, va, va & 0x1000 != 0, 0);
+                arena.note_fetch(slot, va, 0x8000_0000 + va);
+            }
+            let last = (pages - 1) << 12;
+            assert_eq!(arena.fetched(slot, last + 0xffe), Some(0x8000_0000 + last));
+            assert_eq!(arena.loads[slot][tlb_index(last)].tag, last);
+            assert_eq!(arena.stores[slot][tlb_index(last - 0x1000)].tag, last - 0x1000);
+            for other in 0..CONTEXTS as u64 {
+                engine.enter(context(pages << 16 | other));
+            }
+            let arena = engine.arena.as_mut().unwrap();
+            assert!((0..pages).all(|page| arena.fetched(slot, page << 12).is_none()));
+            assert!(arena.loads[slot].iter().chain(&arena.stores[slot]).all(|entry| entry.tag == NO_TAG));
+        }
+    }
 }

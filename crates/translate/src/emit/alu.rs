@@ -13,7 +13,6 @@ impl Emitter<'_> {
         let a = self.read(insn.rs1);
         let b = if class == Class::AluImm { self.constant(insn.imm as u64) } else { self.read(insn.rs2) };
         let b_is_zero = if class == Class::AluImm { insn.imm == 0 } else { insn.rs2 == 0 };
-        let (low_a, low_b) = (self.builder.ins().ireduce(I32, a), self.builder.ins().ireduce(I32, b));
         let ins = self.builder.ins();
         // Shifts take their amount modulo the width of what is shifted, as RISC-V's do.
         let wide = match insn.op {
@@ -49,6 +48,7 @@ impl Emitter<'_> {
         if wide.is_some() {
             return wide;
         }
+        let (low_a, low_b) = (self.builder.ins().ireduce(I32, a), self.builder.ins().ireduce(I32, b));
         let ins = self.builder.ins();
         let narrow = match insn.op {
             Op::Addiw | Op::Addw => Some(ins.iadd(low_a, low_b)),

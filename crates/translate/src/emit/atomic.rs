@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData};
 use tollgate_riscv::tier::Kind;
 use tollgate_riscv::{BlockInsn, Op};
 
@@ -10,16 +10,6 @@ use super::{Emitter, State, offset_of};
 use crate::state::NOT_RESERVED;
 
 impl Emitter<'_> {
-    /// The place in RAM of an access, which is aligned and done from here on, and its physical address.
-    fn find_aligned(&mut self, here: &BlockInsn, kind: Kind) -> (Value, Value) {
-        let misaligned = std::mem::replace(&mut self.misaligned, false);
-        let address = self.find(here, kind, width(here.insn.op));
-        self.misaligned = misaligned;
-        let ram = self.field(offset_of!(State, ram));
-        let place = self.builder.ins().isub(address, ram);
-        (address, self.builder.ins().iadd_imm_s(place, self.ram_base as i64))
-    }
-
     /// A read, an operation and a write.
     pub(super) fn amo(&mut self, here: &BlockInsn) -> Option<()> {
         use Op::{
@@ -36,7 +26,7 @@ impl Emitter<'_> {
             | AmoorD => None,
             _ => return None,
         };
-        let (address, _) = self.find_aligned(here, Kind::Store);
+        let (address, _) = self.find_aligned(here, Kind::Store, width(insn.op));
         let wide = width(insn.op) == 8;
         let of_width = if wide { I64 } else { I32 };
         let memory = MemFlagsData::new().with_notrap();
@@ -63,7 +53,7 @@ impl Emitter<'_> {
 
     /// A load that reserves what it reads.
     pub(super) fn load_reserved(&mut self, here: &BlockInsn) {
-        let (address, pa) = self.find_aligned(here, Kind::Load);
+        let (address, pa) = self.find_aligned(here, Kind::Load, width(here.insn.op));
         let memory = MemFlagsData::new().with_notrap();
         let value = match width(here.insn.op) {
             8 => self.builder.ins().load(I64, memory, address, 0),
@@ -76,7 +66,7 @@ impl Emitter<'_> {
     /// A store of what is reserved, which is nothing afterwards.
     pub(super) fn store_conditional(&mut self, here: &BlockInsn) {
         let insn = &here.insn;
-        let (address, pa) = self.find_aligned(here, Kind::Store);
+        let (address, pa) = self.find_aligned(here, Kind::Store, width(insn.op));
         let reserved = self.field(offset_of!(State, reserved));
         let nothing = self.constant(NOT_RESERVED);
         self.set_field(offset_of!(State, reserved), nothing);
@@ -98,6 +88,6 @@ impl Emitter<'_> {
 }
 
 /// The bytes of an access.
-fn width(op: Op) -> u64 {
+fn width(op: Op) -> i64 {
     1 << (op.row().bits >> 12 & 3)
 }
