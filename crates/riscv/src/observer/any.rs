@@ -48,7 +48,7 @@ impl<O: Observer> Single for O {
     }
 }
 
-/// An observer of any type, and what it wants to be told.
+/// An observer of any type, and what it receives.
 pub(crate) struct AnyObserver<'a> {
     /// [`Observer::RETIRE`] or [`Observer::BLOCKS`]: retired instructions that are in no block.
     pub(crate) retire: bool,
