@@ -182,6 +182,25 @@ fn a_load_that_is_replayed_waits_for_the_store_if_what_is_behind_it_also_reads()
 }
 
 #[test]
+fn a_return_behind_a_load_that_is_replayed_takes_two_addresses() {
+    // The load overlaps with the store before it. Until it is fetched again the front end has come to the return behind it,
+    // and has taken the address of the only call: the second time it has no address.
+    let mut core = Core::preset("rocket").unwrap();
+    (core.l1i, core.l1d, core.itlb, core.dtlb) = (None, None, None, None);
+    let last = |load: Op, known| {
+        let mut a = Asm::default();
+        a.op(Op::Auipc, 5, 0, 0, 0x1000).op(Op::Jal, 1, 0, 0, 8).op(Op::Addi, 6, 6, 0, 1);
+        a.op(Op::Sd, 0, 5, 6, 0).op(load, 7, 5, 0, 0).op(Op::Jalr, 0, 1, 0, 0);
+        cycles(&core, &a.0, 6, known)[5]
+    };
+    // The target buffer does not know the return, the return stack does: one bubble. Otherwise it is found in EX: three.
+    assert_eq!(last(Op::Addi, true), 1 + 1);
+    assert_eq!(last(Op::Ld, true), 1 + 3);
+    // Where nothing is known of the code, the fetch does not run on.
+    assert_eq!(last(Op::Ld, false), 1 + 1);
+}
+
+#[test]
 fn accesses_behind_the_first_store_to_a_clean_line_come_again() {
     // The store writes the tags two cycles behind its EX, as in switch-space in guests/riscv/golden/rocket-traps.golden: an
     // access that is in MEM then, or in EX, is fetched again.

@@ -23,6 +23,19 @@ impl Overlaps {
         (self.0[usize::from(place.load / 32 % 2)] >> (place.load % 32 * 2) & 3) as u8
     }
 
+    /// Whether one of these overlaps that may matter.
+    #[inline(always)]
+    pub(super) fn meets(&self, others: &Overlaps) -> bool {
+        self.0[0] & others.0[0] | self.0[1] & others.0[1] != 0
+    }
+
+    /// Those of the first loads.
+    pub(super) fn first(self, loads: u8) -> Overlaps {
+        let all = u128::from(self.0[1]) << 64 | u128::from(self.0[0]);
+        let first = all & !u128::MAX.checked_shl(2 * u32::from(loads)).unwrap_or(0);
+        Overlaps([first as u64, (first >> 64) as u64])
+    }
+
     /// A hash of them.
     #[inline(always)]
     pub(super) fn mixed(&self) -> u64 {

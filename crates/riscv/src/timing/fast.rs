@@ -7,6 +7,7 @@
 //! [`Timed`](super::Timed).
 
 mod computed;
+mod marked;
 
 use std::slice;
 
@@ -15,7 +16,9 @@ use super::beyond::Beyond;
 use super::block::Block;
 use super::core::{Core, CoreError};
 use super::known::{Known, UNKNOWN};
+use super::latest::LatestStores;
 use super::ledger::{Cause, Causes, Ledger};
+use super::marks::{Mark, Marked};
 use super::memo::Memo;
 use super::memory::Waits;
 use super::operands::Dependence;
@@ -84,6 +87,8 @@ pub struct Fast<const PIPE: bool = true> {
     states: Vec<Key>,
     /// How many words are fetched in each state until the fetch is redirected.
     rooms: Vec<u8>,
+    /// Whether a store waits in each of them.
+    stores: Vec<bool>,
     state_numbers: Map<Key, u32>,
     /// The codes of more misses than a result has room for, and the number that takes their place.
     lists: Map<Box<[u64]>, u64>,
@@ -101,6 +106,9 @@ pub struct Fast<const PIPE: bool = true> {
     /// The ways of the fetch on wrong paths, and what the front end sees on one.
     trails: Vec<(Option<WrongPath>, Trail)>,
     seen: Seen,
+    /// What loads leave that are replayed; the mark of the last instruction that went through the pipe, if it may leave one.
+    marks: Vec<Marked>,
+    mark: Option<Mark>,
     /// Runs of a core with a scoreboard.
     memo: Option<Box<Memo>>,
     /// For one block: misses, and operations that depend on their operands, by number of instruction, with [`FETCH`] if its
@@ -136,6 +144,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             contents: Map::default(),
             states: Vec::new(),
             rooms: Vec::new(),
+            stores: Vec::new(),
             state_numbers: Map::default(),
             lists: Map::default(),
             codes: Vec::new(),
@@ -147,6 +156,8 @@ impl<const PIPE: bool> Fast<PIPE> {
             write: 0,
             trails: Vec::new(),
             seen: Seen::default(),
+            marks: Vec::new(),
+            mark: None,
             misses: Vec::new(),
             uses: 0,
             learned: 0,
@@ -238,7 +249,9 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.forget_numbers();
         self.states.clear();
         self.rooms.clear();
+        self.stores.clear();
         self.trails.iter_mut().for_each(|(known, _)| *known = None);
+        self.marks.clear();
         self.state_numbers.clear();
         self.lists.clear();
     }
@@ -293,12 +306,24 @@ impl<const PIPE: bool> Fast<PIPE> {
             None => {
                 let n = self.states.len() as u32;
                 self.rooms.push(self.model.pipe.room());
+                self.stores.push(!self.model.pipe.waiting.is_empty());
                 self.states.push(key.clone());
                 self.state_numbers.insert(key, n);
                 n
             }
         };
         self.note_size();
+    }
+
+    /// The misses that were found as two numbers; `None` when they do not fit.
+    #[inline(always)]
+    fn code_misses(&mut self) -> Option<[u64; 2]> {
+        match *self.misses {
+            [] => Some([0; 2]),
+            [(at, waits)] => waits.code(at).map(|code| [code, 0]),
+            [(at, waits), (next, others)] => waits.code(at).zip(others.code(next)).map(Into::into),
+            _ => self.number_misses().map(|number| [number, 0]),
+        }
     }
 
     /// A number for the misses that were found, different from all their codes; `None` when they do not fit.
@@ -398,7 +423,14 @@ impl<const PIPE: bool> Fast<PIPE> {
         // The next refill has to be charged to the same mode.
         if PIPE && self.model.refill_phase != block.memoized
             || PIPE && !PLAIN && self.model.goes_singly(&block.jumps, &mut block.ways, &mut block.known)
-            || PIPE && !PLAIN && self.model.strays_between(&block.jumps, &mut block.ways)
+            || PIPE
+                && !PLAIN
+                && self.model.strays_between(&block.jumps, &mut block.ways, |latest| {
+                    let waits = self.stores.get(self.state as usize).is_none_or(|&waits| waits);
+                    let marks = if waits { &block.marks } else { &block.own_marks };
+                    block.marks_inside
+                        && LatestStores::of_block(latest, &block.memory, accesses.as_slice()).meets(marks)
+                })
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
             self.otherwise(number, (several, pass), accesses, operands, walks);
@@ -459,8 +491,13 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.misses.sort_by_key(|&(at, _)| at & !FETCH);
             }
         }
-        let target = || several.outside(pass.target);
-        let predictions = self.model.predict.foresee_all::<PLAIN>(&block.jumps, pass.taken(), target);
+        let predictions = if !PLAIN && overlaps.meets(&block.marks) && self.may_mark(number, &overlaps) {
+            self.predict_marked(number, overlaps, several, pass)
+        } else {
+            let target = || several.outside(pass.target);
+            let jumps = &self.blocks[number].jumps;
+            self.model.predict.foresee_all::<PLAIN>(jumps, pass.taken(), target)
+        };
         let block = &mut self.blocks[number];
         let mut wanted = Known { predictions, overlaps, ..UNKNOWN };
         let strays = match !PLAIN && predictions != 0 {
@@ -470,12 +507,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         wanted.entered = Known::entered(number, self.number());
         let mut mixed = wanted.entered ^ predictions;
         if !self.misses.is_empty() || !PLAIN && overlaps != Overlaps::NONE {
-            let codes = match *self.misses {
-                [] => Some([0; 2]),
-                [(at, waits)] => waits.code(at).map(|code| [code, 0]),
-                [(at, waits), (next, others)] => waits.code(at).zip(others.code(next)).map(Into::into),
-                _ => self.number_misses().map(|number| [number, 0]),
-            };
+            let codes = self.code_misses();
             let ways = &mut self.blocks[number].ways;
             let Some(codes) = codes.filter(|_| PLAIN || self.model.knows_ways(ways)) else {
                 self.replay_once(wanted, several, pass);

@@ -1,5 +1,8 @@
 //! Which of the latest stores a load overlaps with.
 
+use super::access::{Overlaps, Place};
+use crate::observer::Touch;
+
 /// The latest stores, the last one in the lower half: each one's address, and its size in the highest bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LatestStores(u64);
@@ -25,5 +28,16 @@ impl LatestStores {
             u8::from((store ^ va as u32) & 0xff8 == 0 && shared != 0)
         };
         overlaps(stores[0]) | overlaps(stores[1]) << 1
+    }
+
+    /// With which stores the loads of a block would overlap, in a core that compares their addresses.
+    pub(super) fn of_block(latest: Option<Self>, places: &[Place], touches: &[Touch]) -> Overlaps {
+        let mut overlaps = Overlaps::NONE;
+        if let Some(mut latest) = latest {
+            for (place, touch) in places.iter().zip(touches) {
+                overlaps.add(place, latest.overlap(touch.va, place.size, place.store));
+            }
+        }
+        overlaps
     }
 }

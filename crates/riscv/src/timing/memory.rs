@@ -98,7 +98,7 @@ pub(super) struct Memory {
     pub(super) fills: u64,
     counts: MemoryCounts,
     /// None in a core that does not replay.
-    latest_stores: Option<LatestStores>,
+    pub(super) latest_stores: Option<LatestStores>,
 }
 
 impl Memory {
@@ -217,6 +217,12 @@ impl Memory {
             return Some(va);
         }
         self.ways.get(&(self.satp, va >> 12)).map(|w| w.pa & !0xfff | va & 0xfff)
+    }
+
+    /// The same where fetches are translated, if the translation is in its buffer.
+    pub(super) fn translated_fetch(&self, va: u64, privilege: Privilege) -> Option<u64> {
+        let there = |tlb: &Tlb| tlb.find(self.space, va).is_some();
+        self.physical(va, privilege).filter(|_| self.itlb.as_ref().is_none_or(there))
     }
 
     /// An instruction is fetched, all its lines and pages.

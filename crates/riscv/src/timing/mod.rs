@@ -42,6 +42,7 @@ mod latest;
 mod ledger;
 mod line_port;
 mod lines_ahead;
+mod marks;
 mod memo;
 mod memory;
 mod operands;

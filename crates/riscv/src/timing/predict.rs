@@ -360,11 +360,16 @@ impl Predict {
 
     /// What the front end has seen of calls and branches.
     pub(super) fn seen(&self) -> Seen {
-        Seen {
-            returns: self.returns.clone(),
-            latest: self.history.as_ref().map_or(0, History::latest),
-            wrong: self.wrong,
-        }
+        let mut seen = Seen::default();
+        self.see(&mut seen);
+        seen
+    }
+
+    /// The same in place of what was seen before.
+    pub(super) fn see(&self, seen: &mut Seen) {
+        seen.returns.clone_from(&self.returns);
+        seen.latest = self.history.as_ref().map_or(0, History::latest);
+        seen.wrong = self.wrong;
     }
 
     /// The same directly behind a misprediction, that of a branch or that of a jump.
@@ -385,8 +390,8 @@ impl Predict {
     }
 
     /// What it has seen on its way stays.
-    pub(super) fn keep(&mut self, mut seen: Seen) {
-        self.keep_returns(&mut seen);
+    pub(super) fn keep(&mut self, seen: &mut Seen) {
+        self.keep_returns(seen);
         if let Some(history) = &mut self.history {
             history.keep(seen.latest);
         }
@@ -564,7 +569,7 @@ mod tests {
         assert_eq!(predict.guess(&call, 0, &mut seen), Guess::To { target: 0x1f0, known: true });
         assert_eq!(predict.guess(&other, 0, &mut seen), Guess::Unknown);
         assert_eq!(predict.returns.last().copied(), Some(0x104));
-        predict.keep(seen);
+        predict.keep(&mut seen);
         assert_eq!(predict.returns.last().copied(), None);
     }
 

@@ -40,6 +40,11 @@ impl Waiting {
         self.reads = false;
     }
 
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.from.is_empty()
+    }
+
     /// A load is in EX. Yields, if it has to be replayed because it overlaps with a store that waits, in how many cycles of its
     /// way back the data array is still written: `overlap` has a bit for each of the latest stores, the lowest for the latest.
     pub(super) fn load(&mut self, execute: i64, overlap: u8, behind: Behind) -> Option<i64> {

@@ -1,7 +1,9 @@
 //! What a front end fetches behind an instruction that sends it elsewhere, until it knows: the lines that it misses.
 
 use super::Cause;
+use super::latest::LatestStores;
 use super::passage::Flush;
+use super::pipe::Pipe;
 use super::predict::{Guess, Turn, behind_unknown, misread};
 use super::refill::LOOKED_UP;
 use super::replay::Behind;
@@ -21,7 +23,7 @@ pub(super) struct RunOn {
     pub(super) pc: u64,
     pub(super) pa: u64,
     pub(super) privilege: Privilege,
-    from: Origin,
+    pub(super) from: Origin,
 }
 
 /// What the fetch runs on from.
@@ -31,6 +33,8 @@ pub(super) enum Origin {
     Flush,
     /// An interrupt.
     Interrupt,
+    /// A load that is replayed because it overlaps with a store.
+    Replay,
     /// A branch that was predicted not taken.
     Branch,
     /// A jump or branch, to where it was predicted to go; `late` if the front end found that out after it had gone on in sequence.
@@ -42,7 +46,7 @@ pub(super) enum Origin {
 impl Origin {
     /// Whether that was a misprediction.
     fn is_wrong(self) -> bool {
-        !matches!(self, Origin::Flush | Origin::Interrupt)
+        !matches!(self, Origin::Flush | Origin::Interrupt | Origin::Replay)
     }
 }
 
@@ -71,18 +75,22 @@ impl Model {
         behind
     }
 
-    /// The fetch runs on behind an instruction that traps or empties the pipe, or in an interrupt's place, until it is redirected, as
-    /// the pipe knows it.
+    /// The fetch runs on behind an instruction that traps or empties the pipe, until it is redirected, as the pipe knows it.
     fn run_on(&mut self, path: RunOn) {
-        let mut seen = self.predict.seen();
+        if self.runs_on {
+            let mut pipe = self.pipe.clone();
+            (pipe.redirect, pipe.fresh) = (None, false);
+            self.run_on_with(path, &mut pipe);
+        }
         self.predict.redirect();
-        if !self.runs_on {
-            return;
-        }
-        self.fetch_on(path, &mut seen, &mut Trail::default());
-        if path.from != Origin::Interrupt {
-            self.predict.keep(seen);
-        }
+    }
+
+    /// The same with a pipe that may still have to be redirected to where that begins.
+    fn run_on_with(&mut self, path: RunOn, pipe: &mut Pipe) {
+        let mut seen = self.predict.seen();
+        let Some(redirect) = self.pipe.redirect else { return };
+        self.fetch_on(path, pipe, redirect.at, &mut seen, &mut Trail::default());
+        self.predict.keep(&mut seen);
     }
 
     /// What the front end has seen where it begins to run on behind a misprediction.
@@ -97,19 +105,32 @@ impl Model {
     /// The fetch runs on behind a misprediction. What the branches there have done is taken back.
     pub(super) fn run_on_wrong(&mut self, path: RunOn, seen: &mut Seen, trail: &mut Trail) {
         self.see(&path, seen);
-        self.fetch_on(path, seen, trail);
+        if let Some(redirect) = self.pipe.redirect {
+            let fresh = matches!(path.from, Origin::Jump { .. });
+            let mut pipe = self.pipe.clone();
+            (pipe.redirect, pipe.fresh) = (None, fresh);
+            if matches!(path.from, Origin::Unknown | Origin::Jump { late: true, .. }) {
+                pipe.redirect_from_fetch(1, Cause::Branch, Flush::Branch);
+            }
+            self.fetch_on(path, &mut pipe, redirect.at, seen, trail);
+        }
         self.predict.keep_returns(seen);
     }
 
-    fn fetch_on(&mut self, mut path: RunOn, seen: &mut Seen, trail: &mut Trail) {
-        let (Some(ahead), Some(redirect)) = (&mut self.ahead, self.pipe.redirect) else { return };
-        let last = redirect.at - LOOKED_UP;
-        let mut pipe = self.pipe.clone();
-        (pipe.redirect, pipe.fresh) = (None, matches!(path.from, Origin::Jump { .. }));
-        if matches!(path.from, Origin::Unknown | Origin::Jump { late: true, .. }) {
-            pipe.redirect_from_fetch(1, Cause::Branch, Flush::Branch);
-        }
+    /// The fetch goes on with a pipe until it is redirected in a cycle.
+    pub(super) fn fetch_on(
+        &mut self,
+        mut path: RunOn,
+        pipe: &mut Pipe,
+        redirect: i64,
+        seen: &mut Seen,
+        trail: &mut Trail,
+    ) {
+        let Some(ahead) = &mut self.ahead else { return };
+        let last = redirect - LOOKED_UP;
         let wrong = path.from.is_wrong();
+        // Behind a replay the pipe itself misses the lines. In another page the fetch may be not allowed, and then nothing is filled.
+        let mut fills = path.from != Origin::Replay;
         let mut jumps = MOST_JUMPS;
         let width = self.core.pipeline.fetch_width;
         while let Some(insn) = ahead.find(path.pa) {
@@ -117,7 +138,7 @@ impl Model {
             let end = u64::from(insn.len) - 1;
             let words = if at_hand { 0 } else { 1 + second };
             // In sequence; where nothing is fetched in the end, the front end finds out in ID.
-            if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect.at) {
+            if words > 0 && !pipe.fresh && pipe.is_full().is_some_and(|at| at < redirect) {
                 let (word, partial, long) = word_behind(ahead, path.pa);
                 let word = word.wrapping_sub(path.pa).wrapping_add(path.pc);
                 trail.word(&mut self.predict, word, misread(partial, long), seen);
@@ -131,7 +152,10 @@ impl Model {
                 }
                 let (pc, pa) = (path.pc + behind, path.pa + behind);
                 let there = self.memory.has_instructions(pa);
-                trail.line(pa, there);
+                trail.line(pa, there, fills);
+                if !there && !fills {
+                    return;
+                }
                 if !there {
                     let Some(from) = self.pipe.can_fill(at, last) else { return };
                     let waits = self.memory.fetch(pc, pa, 1, path.privilege);
@@ -162,7 +186,7 @@ impl Model {
                         jumps -= 1;
                         // The target buffer does not find a word that is entered in the middle.
                         let entered = known && target.is_multiple_of(4) && !wrong;
-                        if entered && pipe.is_full().is_some_and(|at| at < redirect.at) {
+                        if entered && pipe.is_full().is_some_and(|at| at < redirect) {
                             let pa = (path.pa + end) & !3;
                             let long = [pa, pa + 2].map(|pa| ahead.len(pa) == 4);
                             trail.word(&mut self.predict, target, misread(false, long), seen);
@@ -175,11 +199,17 @@ impl Model {
                     }
                 }
             }
-            let same_page = (next ^ path.pc) >> 12 == 0;
-            path.pa = match same_page || !self.memory.fetch_walks(path.privilege) {
-                true => path.pa.wrapping_add(next.wrapping_sub(path.pc)),
-                false => return,
-            };
+            if (next ^ path.pc) >> 12 == 0 || !self.memory.fetch_walks(path.privilege) {
+                path.pa = path.pa.wrapping_add(next.wrapping_sub(path.pc));
+            } else if !wrong
+                && path.from != Origin::Replay
+                && let Some(pa) = self.memory.translated_fetch(next, path.privilege)
+            {
+                // Even where the fetch is not allowed the front end looks at the instructions.
+                (path.pa, fills) = (pa, false);
+            } else {
+                return;
+            }
             path.pc = next;
         }
     }
@@ -310,17 +340,31 @@ impl Model {
         reach.settled && reach.seen == self.state_of(reach)
     }
 
-    /// Whether the fetch may change something inside a run, so that what follows there finds it.
+    /// Whether the fetch may change something inside a run, so that what follows there finds it. `marked` says whether a load in the
+    /// run may leave a mark: behind it the predictions are not known yet.
     #[inline(always)]
-    pub(super) fn strays_between(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways) -> bool {
+    pub(super) fn strays_between(
+        &mut self,
+        jumps: &[(u8, Turn, u64)],
+        ways: &mut Ways,
+        marked: impl FnOnce(Option<LatestStores>) -> bool,
+    ) -> bool {
         ways.inside > 0
             && (ways.marks_inside != 0 || !self.is_settled(&ways.reach))
-            && self.strays_inside(jumps, ways)
+            && self.strays_inside(jumps, ways, marked)
     }
 
     #[inline(never)]
-    fn strays_inside(&mut self, jumps: &[(u8, Turn, u64)], ways: &mut Ways) -> bool {
+    fn strays_inside(
+        &mut self,
+        jumps: &[(u8, Turn, u64)],
+        ways: &mut Ways,
+        marked: impl FnOnce(Option<LatestStores>) -> bool,
+    ) -> bool {
         let inside = jumps.get(..ways.inside).unwrap_or(jumps);
+        if marked(self.memory.latest_stores) {
+            return ways.marks_inside != 0 || !self.has_settled(ways);
+        }
         self.predict.strays_inside(inside, u32::MAX)
             && (!self.has_settled(ways) || self.predict.strays_inside(inside, ways.marks_inside))
     }
@@ -379,7 +423,7 @@ impl Model {
         marks
     }
 
-    /// Behind an instruction that traps, or in its place if it is an interrupt.
+    /// Behind an instruction that traps.
     pub(super) fn run_on_from_trap(&mut self, trap: &Trap) {
         let cannot_fetch = matches!(
             trap.cause,
@@ -389,9 +433,16 @@ impl Model {
         );
         let Some(pa) = self.memory.physical(trap.epc, trap.from).filter(|_| !cannot_fetch) else { return };
         let Some(ahead) = &mut self.ahead else { return };
-        let len = if trap.cause.is_interrupt() { 0 } else { ahead.len(pa) };
-        let (pc, pa) = (trap.epc + len, pa + len);
-        let from = if trap.cause.is_interrupt() { Origin::Interrupt } else { Origin::Flush };
-        self.run_on(RunOn { pc, pa, privilege: trap.from, from });
+        let len = ahead.len(pa);
+        self.run_on(RunOn { pc: trap.epc + len, pa: pa + len, privilege: trap.from, from: Origin::Flush });
+    }
+
+    /// At the instruction whose place an interrupt takes, with the pipe from before that.
+    pub(super) fn run_on_from_interrupt(&mut self, trap: &Trap, pipe: &mut Pipe) {
+        if let Some(pa) = self.memory.physical(trap.epc, trap.from) {
+            let path = RunOn { pc: trap.epc, pa, privilege: trap.from, from: Origin::Interrupt };
+            self.run_on_with(path, pipe);
+        }
+        self.predict.redirect();
     }
 }

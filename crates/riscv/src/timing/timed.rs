@@ -246,6 +246,7 @@ impl Model {
             beyond.note(step.pa, step.insn);
             self.dropped = None;
         }
+        self.run_on_from_access(step, &work.shape, &costs);
         let pass = self.pipe.pass(&work.shape, &costs);
         self.charge(step.phase, &pass);
         self.instructions += 1;

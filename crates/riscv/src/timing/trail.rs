@@ -18,18 +18,22 @@ enum Look {
 pub(super) struct Trail {
     /// Whether anything is noted.
     pub(super) keeps: bool,
-    /// Whether something else has changed there than the return stack.
+    /// Whether something else has changed there than what the front end has seen.
     pub(super) changes: bool,
+    /// Whether there was a branch or jump.
+    pub(super) turns: bool,
     looks: Vec<Look>,
-    /// An address in each line, and at which [`Memory::fills`] all lines were there.
+    /// An address in each line, and whether the last one was missed; at which [`Memory::fills`] that was so.
     lines: Vec<u64>,
+    missed: bool,
     fills: u64,
 }
 
 impl Trail {
     /// Begins anew.
     pub(super) fn begin(&mut self, memory: &Memory) {
-        (self.keeps, self.changes, self.fills) = (true, false, memory.fills);
+        (self.keeps, self.changes, self.turns) = (true, false, false);
+        (self.missed, self.fills) = (false, memory.fills);
         self.looks.clear();
         self.lines.clear();
     }
@@ -37,6 +41,7 @@ impl Trail {
     /// The fetch comes to a branch or jump.
     pub(super) fn guess(&mut self, predict: &Predict, turn: &Turn, target: u64, seen: &mut Seen) -> Guess {
         let guess = predict.guess(turn, target, seen);
+        self.turns = true;
         if self.keeps {
             self.looks.push(Look::Turn(*turn, target, guess));
         }
@@ -53,18 +58,26 @@ impl Trail {
         }
     }
 
-    /// The fetch finds a line, or misses it.
-    pub(super) fn line(&mut self, pa: u64, there: bool) {
-        self.changes |= !there;
+    /// The fetch finds a line, or misses it; then it is filled, or the way ends.
+    pub(super) fn line(&mut self, pa: u64, there: bool, fills: bool) {
+        self.changes |= !there && fills;
+        self.missed |= !there;
         if self.keeps {
             self.lines.push(pa);
         }
     }
 
+    /// Whether the way is always the same, and changes nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.looks.is_empty() && !self.changes && !self.missed
+    }
+
     /// Whether the fetch would go the same way again. If so, it has seen the calls and returns there.
     pub(super) fn follow(&mut self, memory: &Memory, predict: &Predict, seen: &mut Seen) -> bool {
         if self.fills != memory.fills {
-            if !self.lines.iter().all(|&pa| memory.has_instructions(pa)) {
+            let found = self.lines.len() - usize::from(self.missed);
+            let same = |(i, &pa): (usize, &u64)| memory.has_instructions(pa) == (i < found);
+            if !self.lines.iter().enumerate().all(same) {
                 return false;
             }
             self.fills = memory.fills;

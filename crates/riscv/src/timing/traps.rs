@@ -21,6 +21,7 @@ impl Model {
         }
         if trap.cause.is_interrupt() {
             let penalty = self.core.trap.interrupt;
+            let before = self.runs_on.then(|| self.pipe.clone());
             match self.interrupted.take() {
                 // It is not known when the line rose: the next instruction had just come to ID.
                 None if self.core.pipeline.replay > 0 => self.pipe.interrupt(penalty + 1),
@@ -31,7 +32,9 @@ impl Model {
                 }
             }
             self.refill_phase = phase;
-            self.run_on_from_trap(trap);
+            if let Some(mut before) = before {
+                self.run_on_from_interrupt(trap, &mut before);
+            }
             return None;
         }
         let ecall = matches!(

@@ -116,7 +116,7 @@ pub(super) struct Queue {
 }
 
 /// Cycles from EX of an instruction that is replayed to its being in IF again.
-const REFETCH: i64 = 3;
+pub(super) const REFETCH: i64 = 3;
 
 impl Queue {
     /// An empty queue.

@@ -6,6 +6,7 @@ use super::{FETCH, Fast, MOST_RESULT_BITS, NOTHING, TRAIL_BITS};
 use crate::observer::{Pass, Retired, Several, Touch};
 use crate::timing::access::{Data, Overlaps};
 use crate::timing::known::{Known, UNKNOWN};
+use crate::timing::latest::LatestStores;
 use crate::timing::ledger::{Cause, Causes};
 use crate::timing::memory::Waits;
 use crate::timing::passage::Stage;
@@ -39,8 +40,8 @@ impl<const PIPE: bool> Fast<PIPE> {
         }
     }
 
-    /// A block that may miss its lines, in parts that end behind its jumps: what the fetch runs on to there comes behind all
-    /// fetches and accesses of the part.
+    /// A block that may miss its lines, in parts that end behind its jumps and the loads that may leave marks: what the fetch runs
+    /// on to there comes behind all fetches and accesses of the part.
     fn in_parts(
         &mut self,
         number: usize,
@@ -49,11 +50,19 @@ impl<const PIPE: bool> Fast<PIPE> {
         operands: &mut slice::Iter<[u64; 2]>,
         walks: (bool, bool),
     ) {
-        let (mut start, mut jump) = (pass.start(), 0);
+        let mut start = pass.start();
+        let (latest, places) = (self.model.memory.latest_stores, &self.blocks[number].memory);
+        let overlaps = LatestStores::of_block(latest, places, accesses.as_slice());
+        let place = |at: Option<u8>| at.map_or(pass.end(), |at| pass.start() + u16::from(at) + 1);
         while start < pass.end() {
-            let end = self.blocks[number].jumps.get(jump).map(|&(at, ..)| pass.start() + u16::from(at) + 1);
-            jump += 1;
-            let part = pass.part(start, end.unwrap_or(pass.end()));
+            let from = (start - pass.start()) as u8;
+            // Where no line is missed and no word misread, only some jumps change what follows.
+            let block = &mut self.blocks[number];
+            let settled = self.model.pipe.filling().is_none() && self.model.has_settled(&mut block.ways);
+            let mut part = pass.part(start, place(block.next_change(from).filter(|_| settled)));
+            if !settled || !self.fetch_part(several, &part, walks.0) {
+                part = pass.part(start, place(self.blocks[number].part_end(from, &overlaps)));
+            }
             let number = self.block(several, &part);
             if self.model.pipe.filling().is_some() {
                 self.plainly(number, several, &part, accesses, operands);
@@ -66,6 +75,12 @@ impl<const PIPE: bool> Fast<PIPE> {
             }
             start = part.end();
         }
+    }
+
+    /// Whether all lines of a part are there; they are touched if so.
+    fn fetch_part(&mut self, several: &Several, part: &Pass, walks: bool) -> bool {
+        let number = self.block(several, part);
+        self.model.memory.fetch_block(&mut self.blocks[number].lines, walks)
     }
 
     /// Fetches the instructions of a block and accesses its data in order, and notes what waits. Yields which overlap.
@@ -139,7 +154,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 
     /// The block through the pipe, with the predictions, overlaps and misses that were found.
-    fn replay(&mut self, wanted: &Known, several: &Several, pass: &Pass) -> (Causes, u32) {
+    pub(super) fn replay(&mut self, wanted: &Known, several: &Several, pass: &Pass) -> (Causes, u32) {
         let number = wanted.block();
         self.materialise();
         let (privilege, phase) = (several.privilege, several.privilege as u8);
@@ -189,6 +204,9 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.model.share_port(&step, &shape, &mut costs);
             }
             self.model.stray_from_load(&step, &shape, &mut costs);
+            if costs.overlap != 0 && place + 1 == pass.end() {
+                self.mark = self.model.mark(&step, &shape, &costs);
+            }
             let passed = self.model.pipe.pass(&shape, &costs);
             for (sum, c) in charges.iter_mut().zip(passed.causes()) {
                 *sum += c;
