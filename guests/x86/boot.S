@@ -89,7 +89,7 @@ start64:
         cmova %ecx, %eax
         mov %eax, p_samples
         add $TURNS - 1, %eax
-        shr $4, %eax
+        shr $TURN_BITS, %eax
         mov %eax, results + R_TURN
         movl $TURNS, turns
         movl $0, index

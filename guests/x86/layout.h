@@ -14,7 +14,8 @@
 #define CAPACITY 256             // maximum number of samples of a phase
 #define PHASES 21
 #define IN_TURNS 18              // the first phases, which take turns: some of the samples of each, then more of each
-#define TURNS 16
+#define TURN_BITS 4
+#define TURNS (1 << TURN_BITS)
 
 // Parameter `flags`
 #define DUMP 1                   // write the results to port 0xe9 as well: QEMU's debugcon

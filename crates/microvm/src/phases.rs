@@ -70,3 +70,17 @@ const NO_DOORBELLS: &str = "KVM has no ioeventfd, no irqfd, or no interrupt cont
 pub fn phase(name: &str) -> Option<usize> {
     PHASES.iter().position(|phase| phase.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{IN_TURNS, PHASES};
+
+    #[test]
+    fn the_guest_has_the_same_numbers() {
+        let layout = include_str!("../../../guests/x86/layout.h");
+        for (name, number) in [("PHASES", PHASES.len()), ("IN_TURNS", IN_TURNS)] {
+            let mut lines = layout.lines().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>());
+            assert!(lines.any(|line| line == ["#define", name, &number.to_string()]), "{name} {number}");
+        }
+    }
+}

@@ -244,8 +244,8 @@ pub trait Translator {
         None
     }
 
-    /// Runs a translation from its entry, and those that it leads to; `None`, with nothing done, if there is none of this number, or RAM is
-    /// too small for it.
+    /// Runs a translation from its entry, and then the translations that it jumps to. Does nothing and yields `None` if no translation
+    /// has this number, or if RAM is smaller than a translation can check.
     fn run(&mut self, number: u16, registers: Registers<'_>) -> Option<Exit>;
 
     /// Whether there is no room for another translation until [`clear`](Self::clear).
