@@ -83,6 +83,11 @@ impl Package {
         self
     }
 
+    /// The workspace.
+    fn root(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
+    }
+
     /// Style, types, tests, and the wheel; each line of the tests goes to `line`.
     ///
     /// # Errors
@@ -98,13 +103,27 @@ impl Package {
                 failed.push(name);
             }
         }
-        if let Err(error) = self.tests(&[], line) {
+        // The tests mostly wait, and the wheels mostly compile.
+        let (tests, wheels) = std::thread::scope(|scope| {
+            let wheels = scope.spawn(|| {
+                self.wheel().context("the wheel")?;
+                self.other_wheels().context("the wheels of other architectures")
+            });
+            (self.tests(&[], line), wheels.join())
+        });
+        let wheels = wheels.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if let Err(error) = tests {
             println!("{error:#}");
             failed.push("pytest");
         }
-        ensure!(failed.is_empty(), "{} failed", failed.join(", "));
-        self.wheel().context("the wheel")?;
-        self.other_wheels().context("the wheels of other architectures")
+        if failed.is_empty() {
+            return wheels;
+        }
+        if let Err(error) = wheels {
+            println!("{error:#}");
+            failed.push("wheels");
+        }
+        bail!("{} failed", failed.join(", "))
     }
 
     /// Runs the tests.
@@ -183,7 +202,7 @@ impl Package {
     /// What makes a wheel around a program.
     fn packer(&self) -> Packer {
         let mut describe = self.tool("maturin", &["pep517", "write-dist-info", "--metadata-directory"]);
-        describe.current_dir(self.folder.join(".."));
+        describe.current_dir(self.root());
         Packer {
             module: self.folder.join("src/tollgate"),
             describe,
@@ -198,7 +217,7 @@ impl Package {
         }
         let args = ["riscv", "trap", "--core", "rocket", "--no-save"];
         let expected = printed(Command::new(self.target.join("debug/tollgate")).args(args))?;
-        for it in machines::cross::programs(&self.folder.join("..")) {
+        for it in machines::cross::programs(self.root()) {
             let place = tempfile::tempdir()?;
             match it.program {
                 Ok(program) => {
@@ -226,32 +245,26 @@ impl Package {
     /// When it cannot be built.
     pub(crate) fn wheel_bytes(&self) -> Result<u64> {
         let (place, arch) = (tempfile::tempdir()?, std::env::consts::ARCH);
-        let program = machines::dist::program(&self.folder.join(".."), arch)?;
+        let program = machines::dist::program(self.root(), arch)?;
         Ok(fs::metadata(wheel::pack(self.packer(), &program, arch, place.path())?)?.len())
     }
 
     /// Packs the sources, and builds a wheel from them alone, with the program that builds quickly. It is static, so the wheel is
     /// for systems with either C library.
     fn build(&self, wheels: &Path) -> Result<PathBuf> {
-        let arch = std::env::consts::ARCH;
-        let triple = format!("{arch}-unknown-linux-gnu").replace("riscv64-", "riscv64gc-");
-        let flags = format!("CARGO_TARGET_{}_RUSTFLAGS", triple.to_uppercase().replace('-', "_"));
+        let own = machines::cross::own_build(self.root())?;
         let commit =
             printed(Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(&self.folder))?;
         let mut maturin = self.tool("maturin", &["build", "--sdist", "--quiet", "--strip"]);
-        maturin.args([
-            "--profile",
-            "cross",
-            "--target",
-            &triple,
-            "--compatibility",
-            "manylinux_2_17",
-            "--out",
-        ]);
-        maturin.arg(wheels).current_dir(self.folder.join("..")).env("CARGO_TARGET_DIR", &self.target);
-        maturin.env(flags, "-C target-feature=+crt-static").env_remove("RUSTFLAGS");
+        maturin.args(["--compatibility", "manylinux_2_17", "--profile", own.profile, "--target", own.triple]);
+        maturin
+            .arg("--out")
+            .arg(wheels)
+            .current_dir(self.root())
+            .env_remove("RUSTFLAGS")
+            .envs(own.environment);
         printed(maturin.env("TOLLGATE_COMMIT", commit.trim()))?;
-        let tag = format!("--platform-tag=+musllinux_1_2_{arch}");
+        let tag = format!("--platform-tag=+musllinux_1_2_{}", std::env::consts::ARCH);
         printed(self.python(&["-m", "wheel", "tags", "--remove", &tag]).arg(made(wheels)?))?;
         made(wheels)
     }

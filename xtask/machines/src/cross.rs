@@ -5,10 +5,11 @@ mod cases;
 mod table;
 mod trial;
 
-use crate::build::target::{self, Profile, Target};
+use crate::build::target::{self, Profile, STATIC, Target};
 use crate::build::{TestProgram, tests, tollgate};
 use crate::dist;
 use anyhow::{Error, Result, ensure};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Instant;
@@ -92,6 +93,27 @@ pub fn programs(root: &Path) -> Vec<CrossProgram> {
         CrossProgram { arch: target.arch, program, emulator }
     };
     target::TARGETS.iter().map(one).collect()
+}
+
+/// How this machine's own program is built. Another tool that builds it so finds its dependencies built.
+pub struct OwnBuild {
+    /// The target's triple.
+    pub triple: &'static str,
+    /// The profile of cargo.
+    pub profile: &'static str,
+    /// The variables for cargo: the folder, and the flags that make the program static.
+    pub environment: [(OsString, OsString); 2],
+}
+
+/// How this machine's own program is built.
+///
+/// # Errors
+/// When this machine's architecture is none of the targets.
+pub fn own_build(root: &Path) -> Result<OwnBuild> {
+    let target = Target::known(std::env::consts::ARCH)?;
+    let folder = ("CARGO_TARGET_DIR".into(), target.folder(root).into());
+    let flags = (target.variable("RUSTFLAGS"), STATIC.into());
+    Ok(OwnBuild { triple: target.triple, profile: Profile::Dev.name(), environment: [folder, flags] })
 }
 
 /// Builds the programs of some targets and prints where they are.

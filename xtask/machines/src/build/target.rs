@@ -27,7 +27,7 @@ impl Profile {
 }
 
 /// Links the C library into the program.
-pub(super) const STATIC: &str = "-C target-feature=+crt-static";
+pub(crate) const STATIC: &str = "-C target-feature=+crt-static";
 
 /// One target.
 pub(crate) struct Target {
@@ -162,12 +162,12 @@ impl Target {
 
     /// Where cargo builds for it: one folder for each compiler, so that what runs on this machine (procedural macros) is
     /// built once for all targets of that compiler.
-    pub(super) fn folder(&self, root: &Path) -> PathBuf {
+    pub(crate) fn folder(&self, root: &Path) -> PathBuf {
         root.join("target/cross").join(if self.is_native() { "own" } else { "debian" })
     }
 
     /// The environment variable of a setting of cargo for this target.
-    pub(super) fn variable(&self, what: &str) -> OsString {
+    pub(crate) fn variable(&self, what: &str) -> OsString {
         format!("CARGO_TARGET_{}_{what}", self.triple.to_uppercase().replace('-', "_")).into()
     }
 }
