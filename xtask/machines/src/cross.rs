@@ -108,7 +108,7 @@ pub struct OwnBuild {
 /// How this machine's own program is built.
 ///
 /// # Errors
-/// When this machine's architecture is none of the targets.
+/// When this machine's architecture is not one of the targets.
 pub fn own_build(root: &Path) -> Result<OwnBuild> {
     let target = Target::known(std::env::consts::ARCH)?;
     let folder = ("CARGO_TARGET_DIR".into(), target.folder(root).into());
