@@ -95,7 +95,7 @@ pub fn programs(root: &Path) -> Vec<CrossProgram> {
     target::TARGETS.iter().map(one).collect()
 }
 
-/// How this machine's own program is built. Another tool that builds it so finds its dependencies built.
+/// How [`try_all`] builds the program for this machine.
 pub struct OwnBuild {
     /// The target's triple.
     pub triple: &'static str,
@@ -105,7 +105,7 @@ pub struct OwnBuild {
     pub environment: [(OsString, OsString); 2],
 }
 
-/// How this machine's own program is built.
+/// What another tool needs to build it alike, so that it finds all dependencies built. It replaces the program.
 ///
 /// # Errors
 /// When this machine's architecture is not one of the targets.
