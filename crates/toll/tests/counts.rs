@@ -23,7 +23,7 @@ const PROGRAMS: &[Program] = &[
     ("sleep", 50, &[(Call, "clock_nanosleep", 1), (Switch, "voluntary", 1)]),
     ("anonymous", 1000, &[(Fault, "minor", 1), (Fault, "anonymous", 1)]),
     ("zero-page", 1000, &[(Fault, "minor", 1), (Fault, "zero page", 1)]),
-    ("copy-on-write", 500, &[(Fault, "minor", 1), (Fault, "copy on write", 1)]),
+    ("copy-on-write", 500, &[(Fault, "minor", 2), (Fault, "zero page", 1), (Fault, "copy on write", 1)]),
     ("file", 300, &[(Fault, "minor", 1), (Fault, "file", 1)]),
     ("major", 100, &[(Fault, "major", 1)]),
     ("huge", 20, &[(Fault, "minor", 1), (Fault, "huge", 1)]),
