@@ -8,6 +8,7 @@ mod command;
 mod source;
 mod trace;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -15,7 +16,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use strum::VariantArray;
 use tollgate_lab::rtl::golden::{self, Golden};
-use tollgate_lab::rtl::{Part, SUBJECTS, Subject};
+use tollgate_lab::rtl::{Part, Program, SUBJECTS, Subject};
 
 use source::{SOURCES, Source};
 
@@ -37,6 +38,10 @@ pub struct Args {
     /// Only programs whose name contains this; print their cycles and write nothing
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
+
+    /// With memory that takes so many cycles
+    #[arg(long, value_name = "CYCLES", requires = "only")]
+    latency: Vec<u64>,
 }
 
 /// Programs of each core that `--check` runs.
@@ -92,6 +97,9 @@ impl Args {
             if let Some(name) = &self.only {
                 programs.retain(|program| program.name.contains(name));
             }
+            if !self.latency.is_empty() {
+                programs = with_latencies(programs, &self.latency);
+            }
             let wanted = self.part.is_empty() || self.part.iter().any(|name| name == part.name());
             if !wanted || programs.is_empty() {
                 continue;
@@ -139,6 +147,18 @@ fn chosen<T>(mut all: Vec<T>, day: usize) -> Vec<T> {
     all
 }
 
+/// Each program once with each of these latencies of memory.
+fn with_latencies(mut programs: Vec<Program>, latencies: &[u64]) -> Vec<Program> {
+    let mut names = BTreeSet::new();
+    programs.retain(|program| names.insert(program.name.clone()));
+    let mut all = Vec::new();
+    for &latency in latencies {
+        programs.iter_mut().for_each(|program| program.latency = latency);
+        all.extend_from_slice(&programs);
+    }
+    all
+}
+
 fn print(golden: &Golden) {
     println!("{}", golden.program);
     let mut before = 0;
@@ -151,8 +171,6 @@ fn print(golden: &Golden) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
@@ -166,6 +184,16 @@ mod tests {
             }
             assert_eq!(seen.len(), count);
         }
+    }
+
+    #[test]
+    fn a_program_of_several_latencies_comes_once_with_each_that_is_asked_for() {
+        let mut programs = Subject::find("rocket").unwrap().programs(Part::Traps).unwrap();
+        programs.retain(|program| program.name.starts_with("nested"));
+        let found = with_latencies(programs, &[12, 80]);
+        let found: Vec<(&str, u64)> =
+            found.iter().map(|program| (program.name.as_str(), program.latency)).collect();
+        assert_eq!(found, [("nested", 12), ("nested-taken", 12), ("nested", 80), ("nested-taken", 80)]);
     }
 
     #[test]
