@@ -245,10 +245,20 @@ impl Cache {
     /// [`access_noted`](Self::access_noted) with a smaller result.
     #[inline(always)]
     pub(crate) fn look_for_noted(&mut self, noted: u64) -> Found {
-        let (set, wanted) = ((noted >> LINE_SHIFT & self.set_mask) as usize, noted & !DIRTY);
+        self.look_again(noted >> LINE_SHIFT << self.shift, noted & DIRTY != 0)
+    }
+
+    /// [`look_for`](Self::look_for) without counting reads and writes, for what [`is_latest`](Self::is_latest) did not find. Only for
+    /// caches that write back.
+    #[inline(always)]
+    pub(crate) fn look_again(&mut self, address: u64, store: bool) -> Found {
+        let line = address >> self.shift;
+        let (set, wanted) = ((line & self.set_mask) as usize, line << LINE_SHIFT | VALID);
         match self.order {
-            Order::Lru => self.find_and_move(wanted, set, noted != wanted, noted & DIRTY),
-            _ => self.find(wanted, set, noted != wanted),
+            Order::Lru if self.write.allocate => {
+                self.find_and_move(wanted, set, store, u64::from(store) * DIRTY)
+            }
+            _ => self.find(wanted, set, store),
         }
     }
 

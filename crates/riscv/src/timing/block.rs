@@ -1,8 +1,8 @@
 //! A run of instructions that the fast path knows.
 
 use super::access::{Overlaps, Place};
+use super::lines::Lines;
 use super::lines_ahead::Beside;
-use super::memory::Lines;
 use super::operands::Dependence;
 use super::predict::Turn;
 use super::step::physical;
@@ -39,6 +39,8 @@ pub(super) struct Block {
     pub(super) operated: Vec<(u8, Option<Dependence>)>,
     /// Those that may jump: which, and where they went, unless that is an indirect jump.
     pub(super) jumps: Vec<(u8, Turn, u64)>,
+    /// Whether all of them [settle](Turn::settles).
+    pub(super) settles: bool,
     /// Where the fetch may go behind them.
     pub(super) ways: Ways,
     /// The privilege mode's number.
@@ -160,6 +162,7 @@ impl Block {
                 true => several.privilege as u8,
                 false => NEVER,
             },
+            settles: jumps.iter().all(|(_, turn, _)| turn.settles()),
             jumps,
             ways,
             phase: several.privilege as u8,

@@ -8,6 +8,7 @@
 
 mod computed;
 mod marked;
+mod steady;
 
 use std::slice;
 
@@ -22,6 +23,7 @@ use super::marks::{Mark, Marked};
 use super::memo::Memo;
 use super::memory::Waits;
 use super::operands::Dependence;
+use super::repeats::Steady;
 use super::run_on::RunOn;
 use super::seen::Seen;
 use super::state::Key;
@@ -114,6 +116,7 @@ pub struct Fast<const PIPE: bool = true> {
     /// For one block: misses, and operations that depend on their operands, by number of instruction, with [`FETCH`] if its
     /// own fetch misses.
     misses: Vec<(u8, Waits)>,
+    steady: Steady,
     /// How often results were used, as far as they were charged, and computed; how often a block was replayed.
     uses: u64,
     learned: u64,
@@ -129,7 +132,8 @@ impl<const PIPE: bool> Fast<PIPE> {
             && !model.memory.compares()
             && model.predict.is_plain()
             && model.board.is_none()
-            && model.ahead.is_none();
+            && model.ahead.is_none()
+            && model.beyond.is_none();
         Ok(Fast {
             dependent,
             plain,
@@ -159,6 +163,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             marks: Vec::new(),
             mark: None,
             misses: Vec::new(),
+            steady: Steady::new(),
             uses: 0,
             learned: 0,
             replays: 0,
@@ -398,11 +403,17 @@ impl<const PIPE: bool> Fast<PIPE> {
         model.memory.count_hits(times * u64::from(block.loads), times * u64::from(block.stores));
     }
 
+    /// By what the block that a run is can be found, and its place in the table.
+    #[inline(always)]
+    fn block_key(several: &Several, pass: &Pass) -> (usize, u64) {
+        let key = pass.number() | (several.privilege as u64) << 40;
+        (key as usize & (BLOCKS - 1), key)
+    }
+
     /// The number of the block that a run is.
     #[inline(always)]
     fn block(&mut self, several: &Several, pass: &Pass) -> usize {
-        let key = pass.number() | (several.privilege as u64) << 40;
-        let at = key as usize & (BLOCKS - 1);
+        let (at, key) = Self::block_key(several, pass);
         let (known, number) = self.block_table[at];
         if known == key { number as usize } else { self.describe(several, pass, key, at) }
     }
@@ -496,7 +507,10 @@ impl<const PIPE: bool> Fast<PIPE> {
         } else {
             let target = || several.outside(pass.target);
             let jumps = &self.blocks[number].jumps;
-            self.model.predict.foresee_all::<PLAIN>(jumps, pass.taken(), target)
+            match PLAIN {
+                true => self.model.predict.foresee_plainly(jumps, pass.taken(), target),
+                false => self.model.predict.foresee_all(jumps, pass.taken(), target),
+            }
         };
         let block = &mut self.blocks[number];
         let mut wanted = Known { predictions, overlaps, ..UNKNOWN };
@@ -517,10 +531,18 @@ impl<const PIPE: bool> Fast<PIPE> {
                 return;
             };
             wanted.misses = codes;
-            let [first, second] = codes;
-            mixed ^= (first ^ second.rotate_left(21) ^ overlaps.mixed()).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+            mixed = wanted.mixed();
         }
-        let at = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - self.result_bits)) as usize;
+        self.take(wanted, mixed, several, pass);
+        if strays.is_some_and(|words| words <= self.rooms[self.state as usize]) {
+            self.run_on(several, pass);
+        }
+    }
+
+    /// Takes a result, or computes it.
+    #[inline(always)]
+    fn take(&mut self, wanted: Known, mixed: u64, several: &Several, pass: &Pass) {
+        let at = Known::place(mixed, self.result_bits);
         match &mut self.results[at] {
             known if known.is(&wanted) => {
                 known.count += 1;
@@ -528,9 +550,6 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.write += i64::from(known.cycles);
             }
             _ => self.learn(wanted, several, pass, at),
-        }
-        if strays.is_some_and(|words| words <= self.rooms[self.state as usize]) {
-            self.run_on(several, pass);
         }
     }
 
@@ -586,6 +605,9 @@ impl<const PIPE: bool> Fast<PIPE> {
         loop {
             if !PIPE && self.model.memory.quick() {
                 passes = self.settled_runs(several, passes, &mut accesses, walks);
+            }
+            if PIPE && PLAIN && self.model.memory.quick() {
+                passes = self.steady_runs(several, passes, &mut accesses, walks);
             }
             let Some((pass, others)) = passes.split_first() else { break };
             self.run::<PLAIN>(several, pass, &mut accesses, &mut operands, walks);

@@ -36,6 +36,20 @@ impl Known {
         (self.entered >> 40) as usize
     }
 
+    /// What its place depends on.
+    #[inline(always)]
+    pub(super) fn mixed(&self) -> u64 {
+        let [first, second] = self.misses;
+        let others = first ^ second.rotate_left(21) ^ self.overlaps.mixed();
+        self.entered ^ self.predictions ^ others.wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+    }
+
+    /// Where that is in a table of so many entries, as a power of two.
+    #[inline(always)]
+    pub(super) fn place(mixed: u64, bits: u32) -> usize {
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
+    }
+
     /// Whether it is what is looked for.
     #[inline(always)]
     pub(super) fn is(&self, wanted: &Known) -> bool {

@@ -4,6 +4,7 @@ use super::access::{Data, Overlaps, Place};
 use super::core::{Core, CoreError};
 use super::keys::{CacheShape, Memory as Latencies};
 use super::latest::LatestStores;
+use super::lines::{Lines, NO_LINE};
 use super::tlb::{Latest, Tlb};
 use crate::cache::{Cache, Found};
 use crate::fold::Map;
@@ -35,9 +36,6 @@ pub struct MemoryCounts {
     /// a machine that had already run.
     pub unknown_walks: u64,
 }
-
-/// No line has this number.
-const NO_LINE: u64 = u64::MAX;
 
 /// How long one access waits, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -435,6 +433,15 @@ impl Memory {
         None
     }
 
+    /// How many accesses of blocks [`next_to_wait`](Self::next_to_wait) finds in a core that does not compare addresses.
+    #[inline(always)]
+    pub(super) fn quiet_data_of_blocks(&self, touches: &[Touch], walks: bool) -> usize {
+        let page = if walks { self.latest_data } else { Latest::ALL };
+        let Some(cache) = self.l1d.as_ref().filter(|_| self.quick) else { return 0 };
+        let is_quiet = |touch: &Touch| page.has(touch.va) && cache.is_latest(touch.pa(), touch.store());
+        touches.iter().position(|touch| !is_quiet(touch)).unwrap_or(touches.len())
+    }
+
     /// Adds with which of the latest stores an access of a block overlaps.
     pub(super) fn compare(&mut self, place: &Place, touch: &Touch, overlaps: &mut Overlaps) {
         overlaps.add(place, self.overlap(touch.va, place.size, place.store));
@@ -443,16 +450,16 @@ impl Memory {
     /// What an access waits that [`next_to_wait`](Self::next_to_wait) did not find.
     #[inline(never)]
     pub(super) fn wait_in_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
-        let waits = if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
-            self.data(access, privilege)
-        } else {
-            let mut waits = Waits::default();
-            self.data_at(access.pa, access.store, &mut waits);
-            waits
-        };
-        // The caller counts it.
-        if let Some(cache) = &mut self.l1d {
-            cache.count_again(access.store);
+        let mut waits = Waits::default();
+        if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
+            waits = self.data(access, privilege);
+            // The caller counts it.
+            if let Some(cache) = &mut self.l1d {
+                cache.count_again(access.store);
+            }
+        } else if let Some(cache) = &mut self.l1d {
+            let found = cache.look_again(access.pa, access.store);
+            self.wait_for(found, access.pa, access.store, &mut waits);
         }
         waits
     }
@@ -548,11 +555,20 @@ impl Memory {
 
     /// Data in one line is accessed.
     fn data_at(&mut self, pa: u64, store: bool, waits: &mut Waits) {
-        let (miss, soils) = self.look_for(pa, store, self.latencies.write_back);
+        if let Some(cache) = &mut self.l1d {
+            let found = cache.look_for(pa >> cache.geometry().line_shift(), store);
+            self.wait_for(found, pa, store, waits);
+        }
+    }
+
+    /// Adds what an access waits that has found this in the first data cache.
+    #[inline(always)]
+    fn wait_for(&mut self, found: Found, pa: u64, store: bool, waits: &mut Waits) {
+        let miss = self.found(found, pa, store, self.latencies.write_back);
         if !store || self.latencies.stores_wait {
             waits.miss += miss;
         }
-        waits.soils |= soils && self.latencies.tag_update;
+        waits.soils |= matches!(found, Found::Soiled) && self.latencies.tag_update;
     }
 
     /// Whether the core compares the addresses of loads with those of stores.
@@ -572,17 +588,22 @@ impl Memory {
 
     #[inline]
     fn data_line(&mut self, pa: u64, store: bool) -> u32 {
-        self.look_for(pa, store, self.latencies.write_back).0
+        self.look_for(pa, store, self.latencies.write_back)
     }
 
-    /// What an access to a line of the first data cache waits, and whether it is the first store to a clean one. A changed
-    /// line takes `write_back` cycles to leave.
+    /// What an access to a line of the first data cache waits. A changed line takes `write_back` cycles to leave.
     #[inline]
-    fn look_for(&mut self, pa: u64, store: bool, write_back: u32) -> (u32, bool) {
-        let Some(cache) = &mut self.l1d else { return (0, false) };
-        let line_shift = cache.geometry().line_shift();
-        let found = cache.look_for(pa >> line_shift, store);
-        let miss = match found {
+    fn look_for(&mut self, pa: u64, store: bool, write_back: u32) -> u32 {
+        let Some(cache) = &mut self.l1d else { return 0 };
+        let found = cache.look_for(pa >> cache.geometry().line_shift(), store);
+        self.found(found, pa, store, write_back)
+    }
+
+    /// The same of an access that has found this there.
+    #[inline(always)]
+    fn found(&mut self, found: Found, pa: u64, store: bool, write_back: u32) -> u32 {
+        let Some(cache) = &mut self.l1d else { return 0 };
+        match found {
             Found::Hit | Found::Soiled => {
                 if store && !cache.write_policy().back {
                     self.next_level(pa, true);
@@ -594,6 +615,7 @@ impl Memory {
                 let mut buffer = 0;
                 if let Some(address) = cache.dirty(old) {
                     // The line goes down, and no access waits for the next level to take it.
+                    let line_shift = cache.geometry().line_shift();
                     self.counts.write_backs += 1;
                     self.next_level(address, true);
                     let bits = self.latencies.write_back_compare;
@@ -605,8 +627,7 @@ impl Memory {
                 }
                 self.next_level(pa, store) + self.latencies.miss + buffer
             }
-        };
-        (miss, matches!(found, Found::Soiled))
+        }
     }
 
     /// What the first level waits for a line.
@@ -659,41 +680,8 @@ impl Memory {
         let Some((leaf, tables)) = way.entries().split_last() else { return cycles.next_multiple_of(step) };
         for &at in tables {
             let kept = self.tables.as_mut().is_some_and(|tables| tables.access(at, false).hit);
-            cycles += if kept { 1 } else { level + self.look_for(at, false, write_back).0 };
+            cycles += if kept { 1 } else { level + self.look_for(at, false, write_back) };
         }
-        (cycles + level + self.look_for(*leaf, false, write_back).0).next_multiple_of(step)
-    }
-}
-
-/// The cache lines of a block of instructions.
-#[derive(Clone, Debug)]
-pub(super) struct Lines {
-    /// In the order of fetching.
-    all: Vec<u64>,
-    /// Those beyond the block that must be there, too: the front end may come to them while an access of it is under way.
-    ahead: Vec<u64>,
-    last: u64,
-    /// An address in their page.
-    page: u64,
-    /// At which [`Memory::fills`] they were seen to be there.
-    verified: u64,
-    /// At which [`Cache::changes`] to touch all of them changed nothing.
-    settled: u64,
-}
-
-impl Lines {
-    const UNSETTLED: u64 = u64::MAX;
-
-    /// In the order of fetching; all are in the page of this virtual address.
-    pub(super) fn new(all: Vec<u64>, page: u64) -> Self {
-        let last = all.last().copied().unwrap_or(NO_LINE);
-        Lines { all, ahead: Vec::new(), last, page, verified: u64::MAX, settled: Self::UNSETTLED }
-    }
-
-    /// The same with lines that the front end may miss while an access is under way.
-    pub(super) fn with_ahead(mut self, lines: impl Iterator<Item = u64>) -> Self {
-        self.ahead = lines.filter(|line| !self.all.contains(line)).collect();
-        self.ahead.dedup();
-        self
+        (cycles + level + self.look_for(*leaf, false, write_back)).next_multiple_of(step)
     }
 }

@@ -1,5 +1,7 @@
 //! Branch prediction: direction, targets, returns.
 
+mod plain;
+
 use super::core::Core;
 use super::history::{History, Targets};
 use super::keys::Predictor;
@@ -164,21 +166,16 @@ impl Predict {
         Some(Turn { pc, sequential, kind, branches, entry, half: pc & 2 != 0 && insn.len == 2 })
     }
 
-    /// Whether a table has each target by its address, and no history is kept.
-    pub(super) fn is_plain(&self) -> bool {
-        self.targets.is_none() && self.history.is_none()
-    }
-
     /// A branch or jump went to `next`, a branch because it was `taken`. Learns, and yields what
     /// [`bubbles`](Self::bubbles) makes the bubbles of.
     pub(super) fn foresee(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
-        self.foresee_all::<false>(&[(0, *turn, next)], taken, || next)
+        self.foresee_all(&[(0, *turn, next)], taken, || next)
     }
 
     /// The same for one after the other, of which the last one `leaves` if it is a branch; the codes in two bits each, that
-    /// of the first on top. `target` is where an indirect jump goes. With `PLAIN` the predictor [is](Self::is_plain).
+    /// of the first on top. `target` is where an indirect jump goes.
     #[inline(always)]
-    pub(super) fn foresee_all<const PLAIN: bool>(
+    pub(super) fn foresee_all(
         &mut self,
         turns: &[(u8, Turn, u64)],
         leaves: bool,
@@ -188,7 +185,7 @@ impl Predict {
         for (i, (_, turn, next)) in turns.iter().enumerate() {
             let taken = leaves && i + 1 == turns.len();
             let code = match turn.kind {
-                _ if turn.branches => self.branch::<PLAIN>(turn, *next, taken),
+                _ if turn.branches => self.branch(turn, *next, taken),
                 Turning::Indirect { .. } => self.jump(turn, target()),
                 _ => self.jump(turn, *next),
             };
@@ -198,9 +195,9 @@ impl Predict {
     }
 
     #[inline(always)]
-    fn branch<const PLAIN: bool>(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
-        let middle = !PLAIN && self.enters(turn, if taken { next } else { NONE.0 });
-        let right = if !PLAIN && let Some(history) = &mut self.history {
+    fn branch(&mut self, turn: &Turn, next: u64, taken: bool) -> u64 {
+        let middle = self.enters(turn, if taken { next } else { NONE.0 });
+        let right = if let Some(history) = &mut self.history {
             history.branch(turn.pc, turn.entry, next, taken, self.wrong)
         } else if let Some(counter) = self.counters.get_mut(turn.entry as usize) {
             let before = *counter;
@@ -210,7 +207,7 @@ impl Predict {
             let backward = matches!(turn.kind, Turning::Branch { backward: true });
             (backward && self.predictor == Predictor::BackwardTaken) == taken
         };
-        let known = !taken || self.target::<PLAIN>(turn, next, middle, !right);
+        let known = !taken || self.target(turn, next, middle, !right);
         if !right {
             self.mispredicts += 1;
             self.redirect();
@@ -237,7 +234,7 @@ impl Predict {
                     self.push(turn.sequential);
                     self.called = next;
                 }
-                if self.target::<false>(turn, next, middle, false) { RIGHT } else { OTHER }
+                if self.target(turn, next, middle, false) { RIGHT } else { OTHER }
             }
             Turning::Indirect { pops, pushes } => self.jump_reg(turn, pops, pushes, next, middle),
         }
@@ -439,8 +436,7 @@ impl Predict {
         if pushes {
             self.push(turn.sequential);
         }
-        let right =
-            if popped { predicted == Some(next) } else { self.target::<true>(turn, next, middle, true) };
+        let right = if popped { predicted == Some(next) } else { self.target(turn, next, middle, true) };
         if right {
             RIGHT
         } else {
@@ -501,15 +497,9 @@ impl Predict {
     /// Whether the target buffer has this target; afterwards it does, unless the front end knows that it is on a wrong path and
     /// does not find out by this jump.
     #[inline(always)]
-    fn target<const PLAIN: bool>(
-        &mut self,
-        turn: &Turn,
-        target: u64,
-        middle: bool,
-        mispredicted: bool,
-    ) -> bool {
+    fn target(&mut self, turn: &Turn, target: u64, middle: bool, mispredicted: bool) -> bool {
         let (pc, last) = (turn.pc, turn.last());
-        if !PLAIN && let Some(targets) = &mut self.targets {
+        if let Some(targets) = &mut self.targets {
             let known = targets.know(last);
             if known != Some(target) && (mispredicted || !self.wrong) {
                 targets.learn(last, target);

@@ -48,7 +48,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             let Some(one) = self.blocks[number].jumps.get(jump) else { break };
             let taken = pass.taken() && jump + 1 == jumps;
             let (one, target) = (std::slice::from_ref(one), || several.outside(pass.target));
-            predictions = predictions << 2 | self.model.predict.foresee_all::<false>(one, taken, target);
+            predictions = predictions << 2 | self.model.predict.foresee_all(one, taken, target);
         }
         predictions
     }
