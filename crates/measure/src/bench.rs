@@ -37,13 +37,15 @@ pub enum Request {
         /// If crossing `warm` times takes longer, no batch is timed.
         most_ticks: u64,
     },
-    /// Time `count` single passes one by one.
+    /// Time single passes one by one.
     Singles {
         /// Its place in the list.
         probe: usize,
-        /// How many.
-        count: u32,
-        /// No further pass begins after so many ticks.
+        /// How many, at least and at most.
+        count: (u32, u32),
+        /// As many as fit into so many ticks, with all that each of them needs before and after it.
+        ticks: u64,
+        /// No further pass begins after so many ticks, even if there are too few.
         most_ticks: u64,
     },
     /// Make about `count` single passes with stamps at their cuts.

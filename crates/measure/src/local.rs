@@ -46,7 +46,9 @@ impl<'p, C: Clock> Local<'p, C> {
             Request::Visit { probe, warm, passes, most_ticks } => {
                 self.visit(*probe, *warm, passes, *most_ticks)
             }
-            Request::Singles { probe, count, most_ticks } => self.singles(*probe, *count, *most_ticks),
+            Request::Singles { probe, count, ticks, most_ticks } => {
+                self.singles(*probe, *count, *ticks, *most_ticks)
+            }
             Request::Dissect { probe, count } => self.dissect(*probe, *count),
             Request::Yardsticks => {
                 let yardsticks = self.yardsticks.get_or_insert_with(Yardsticks::new);
@@ -92,15 +94,21 @@ impl<'p, C: Clock> Local<'p, C> {
         Ok(Reply::Visited { ticks, counts, passes, noise })
     }
 
-    fn singles(&mut self, probe: usize, count: u32, most_ticks: u64) -> Result<Reply, Refusal> {
+    fn singles(
+        &mut self,
+        probe: usize,
+        (least, most): (u32, u32),
+        wanted_ticks: u64,
+        most_ticks: u64,
+    ) -> Result<Reply, Refusal> {
         let Some(crossing) = self.open[probe].as_mut() else {
             return Err(Refusal::Failed("it is not open".into()));
         };
-        let mut times = [Vec::with_capacity(count as usize), Vec::with_capacity(count as usize)];
-        let mut used = 0;
+        let mut times = [Vec::with_capacity(most as usize), Vec::with_capacity(most as usize)];
+        let (mut begun, mut used) = (None, 0);
         arch::reset_float_control();
-        for _ in 0..count {
-            if used > most_ticks {
+        for made in 0..most {
+            if used > most_ticks || made >= least && used > wanted_ticks {
                 break;
             }
             // A pass, then an empty pass by the same path: the pair's cost is measured where it is paid.
@@ -110,9 +118,8 @@ impl<'p, C: Clock> Local<'p, C> {
                 let outcome = crossing.cross(passes);
                 let end = self.clock.now();
                 outcome?;
-                let ticks = elapsed(start, end)?;
-                used += ticks;
-                times.push(ticks);
+                times.push(elapsed(start, end)?);
+                used = elapsed(*begun.get_or_insert(start), end)?;
             }
         }
         // Nobody counts them. A probe that disturbs others while it crosses ends that here, as after a visit.
@@ -276,7 +283,7 @@ mod tests {
         bench.ask(&Request::Open { probe: 0 }).unwrap();
         for request in [
             Request::Visit { probe: 0, warm: 1, passes: vec![1], most_ticks: 100 },
-            Request::Singles { probe: 0, count: 2, most_ticks: 100 },
+            Request::Singles { probe: 0, count: (2, 2), ticks: 100, most_ticks: 100 },
         ] {
             let reply = bench.ask(&request).unwrap();
             assert!(matches!(reply, Reply::Visited { .. } | Reply::Singles { .. }), "{reply:?}");

@@ -44,9 +44,6 @@ pub fn run(
     side.finish(end.err())
 }
 
-/// The yardsticks are timed once in so many visits: they take a fifteenth of the time.
-const VISITS_OF_YARDSTICKS: usize = 8;
-
 struct Sampler<'a> {
     side: Side<'a>,
     plan: &'a Plan,
@@ -116,7 +113,7 @@ impl Sampler<'_> {
 
     /// Rounds until the deadline, and then of the probes that have no batch yet.
     fn rounds(&mut self, start: u64, deadline: u64) -> Result<(), Halt> {
-        let (mut round, mut visits) = (0, 0);
+        let mut round = 0;
         loop {
             let is_over = round >= FEWEST_ROUNDS && self.elapsed() >= deadline;
             let mut order = self.side.active();
@@ -125,16 +122,19 @@ impl Sampler<'_> {
                 break;
             }
             order.shuffle(&mut self.rng);
-            let count = order.len();
-            for (place, probe) in order.into_iter().enumerate() {
-                if (visits + place).is_multiple_of(VISITS_OF_YARDSTICKS) {
-                    self.side.yardsticks()?;
+            // What a neighbor on the core does to a batch, it does to the work beside it; a moment later it may be gone.
+            let mut before = self.side.yardsticks()?;
+            for probe in order {
+                if !self.side.open[probe] {
+                    continue;
                 }
-                if self.side.open[probe] {
-                    self.side.sample(probe, round)?;
+                let batch = self.side.sample(probe, round)?;
+                let after = self.side.yardsticks()?;
+                if batch.is_some() {
+                    self.side.beside(probe, &before, &after);
                 }
+                before = after;
             }
-            visits += count;
             round += 1;
             let share = self.plan.share(self.elapsed() - start);
             self.say(|samples| Event::Round(share, samples))?;

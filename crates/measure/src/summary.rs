@@ -49,7 +49,8 @@ pub fn record_run(run: &mut Run, metas: &[&Meta], samples: &RunSamples, source: 
             let mut result = measurement(meta, probe, &units);
             let taken = probe.epochs.len();
             core_clock::put_frequencies(&mut result.epochs, taken, &samples.core, scale);
-            result.relative = yardsticks::relative(&result.epochs, taken, &run.yardsticks);
+            yardsticks::put_beside(&mut result.epochs, probe, &run.yardsticks, scale);
+            result.relative = yardsticks::relative(&result.epochs, &run.yardsticks);
             result
         })
         .collect();
@@ -274,7 +275,7 @@ fn write_figures(
     result.epochs = figures
         .epochs
         .iter()
-        .map(|&level| EpochFigure { ns: level * to_ns, core_hz: None, paired: None })
+        .map(|&level| EpochFigure { ns: level * to_ns, ..EpochFigure::default() })
         .collect();
     let paired = pairs::paired(probe);
     if paired.len() == result.epochs.len() {

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use tollgate_record::KERNEL_YARDSTICK;
 
 /// The kinds of work, as the record names them. Work that changes gets another name.
-pub const YARDSTICKS: [&str; 5] = ["chain", "issue", "l1", "l2", KERNEL_YARDSTICK];
+pub const YARDSTICKS: [&str; 5] = ["multiply", "add", "l1-walk", "l2-walk", KERNEL_YARDSTICK];
 
 /// Bytes of a cache line, or a multiple.
 const LINE: usize = 64;
@@ -64,7 +64,7 @@ impl Yardsticks {
 
     /// Ticks of each kind of work, in the order of [`YARDSTICKS`]; `None` if the clock ran backwards.
     pub(crate) fn time(&mut self, clock: &impl Clock) -> Vec<Option<u64>> {
-        // Some 20 to 60 us each, after what makes caches and predictors those of this work.
+        // Some 10 us each, after what makes caches and predictors those of this work.
         (0..YARDSTICKS.len())
             .map(|kind| {
                 self.work(kind, true);
@@ -78,11 +78,11 @@ impl Yardsticks {
     fn work(&mut self, kind: usize, warm: bool) {
         let less = if warm { 8 } else { 1 };
         match kind {
-            0 => _ = arch::multiply_chain(40_000 / less),
-            1 => _ = arch::additions(300_000 / less),
-            2 => self.l1.around(if warm { 4 } else { 80 }),
-            3 => self.l2.around(if warm { 1 } else { 4 }),
-            _ => kernel(320 / less),
+            0 => _ = arch::multiply_chain(10_000 / less),
+            1 => _ = arch::additions(100_000 / less),
+            2 => self.l1.around(if warm { 4 } else { 20 }),
+            3 => self.l2.around(1),
+            _ => kernel(64 / less),
         }
     }
 }

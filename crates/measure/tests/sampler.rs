@@ -252,7 +252,7 @@ fn a_clock_that_runs_backwards_is_a_failure_and_no_figure() {
     let list: Vec<&dyn Probe> = vec![&probe];
     for request in [
         Request::Visit { probe: 0, warm: 0, passes: vec![1], most_ticks: u64::MAX },
-        Request::Singles { probe: 0, count: 1, most_ticks: u64::MAX },
+        Request::Singles { probe: 0, count: (1, 1), ticks: u64::MAX, most_ticks: u64::MAX },
         Request::Core,
     ] {
         let mut local = Local::new(Scripted::reading(&[100, 50]), &list, Site { cpu: 0, peer: None });

@@ -101,6 +101,9 @@ fn clean_measurement(measurement: &mut Measurement) -> bool {
     for epoch in &mut measurement.epochs {
         let is_finite = |it: &PairedFigure| it.ratio.is_finite() && it.spread.is_finite();
         clean(&mut epoch.paired, "paired", &mut lost, is_finite);
+        for work in &mut epoch.yardsticks {
+            clean(work, "yardsticks", &mut lost, |ns| ns.is_finite());
+        }
     }
     clean_map(&mut measurement.counters, "counter", &mut lost);
     if lost.is_empty() {

@@ -205,7 +205,7 @@ pub struct RelativeFigure {
 }
 
 /// What one epoch gave.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EpochFigure {
     /// The epoch's headline in nanoseconds.
@@ -213,6 +213,10 @@ pub struct EpochFigure {
     /// The core's frequency in that epoch, in Hz, where it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_hz: Option<f64>,
+    /// What each of the run's yardsticks took beside the batches of this epoch, in nanoseconds, made like the headline; in the
+    /// order of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub yardsticks: Vec<Option<f64>>,
     /// The same epoch against the run of `interleaved_with`, where the batches of both alternated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<PairedFigure>,

@@ -68,7 +68,7 @@ impl Random {
             let mut epoch = || {
                 let far = if self.numbers.random::<f64>() < 1.0 / 30.0 { 5.0 } else { 1.0 };
                 let ns = usual * (of_host + 0.01 * far * self.normal()).exp();
-                EpochFigure { ns, core_hz: Some(3e9), paired: None }
+                EpochFigure { ns, core_hz: Some(3e9), ..EpochFigure::default() }
             };
             row.epochs = (0..EPOCHS).map(|_| epoch()).collect();
             row.ns = Some(Estimate::within(usual, [0.99 * usual, 1.01 * usual]));

@@ -106,6 +106,7 @@ fn dress(run: &mut Run, numbers: &[(f64, f64, f64)]) {
         let epoch = |(a, b, c): &(f64, f64, f64)| EpochFigure {
             ns: *a,
             core_hz: (*b > 0.0).then_some(*c),
+            yardsticks: vec![Some(*a), None],
             paired: (*b > 1.0).then_some(PairedFigure { ratio: *c, pairs: 7, spread: *a }),
         };
         result.epochs = numbers.iter().skip(place % 3).map(epoch).collect();

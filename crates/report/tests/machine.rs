@@ -18,6 +18,9 @@ const FOLLOWS: [f64; 12] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.
 /// Standard deviation of a process of a probe, and of its runs, in logarithms.
 const OWN: (f64, f64) = (0.006, 0.003);
 
+/// The yardsticks, and the powers by which they follow what the machine does.
+const WORK: [(&str, f64); 4] = [("multiply", 0.0), ("add", 1.3), ("l1-walk", 0.7), ("getppid", 0.9)];
+
 /// What the machine does to a run.
 #[derive(Clone, Copy, PartialEq)]
 enum Scene {
@@ -47,6 +50,12 @@ impl Random {
         far * self.normal()
     }
 
+    /// What a yardstick takes that is slowed down to this level.
+    fn work(&mut self, scene: Scene, level: f64) -> Option<f64> {
+        let level = if scene == Scene::OfNoUse { 0.1 * self.uniform() } else { level };
+        Some(30_000.0 * (level + 0.003 * self.noise()).exp())
+    }
+
     fn run(&mut self, id: &str, scene: Scene, change: f64) -> Run {
         let tool = Tool { version: String::new(), commit: String::new() };
         let host = Host { name: "here".into(), ..Host::default() };
@@ -59,13 +68,9 @@ impl Random {
             _ => 0.0,
         };
         let levels: Vec<f64> = (0..EPOCHS).map(|_| slow()).collect();
-        for (name, power) in [("chain", 0.0), ("issue", 1.3), ("l1", 0.7), ("kernel", 0.9)] {
-            let mut epoch = |level: &f64| {
-                let level = if scene == Scene::OfNoUse { 0.1 * self.uniform() } else { power * level };
-                Some(30_000.0 * (level + 0.003 * self.noise()).exp())
-            };
-            run.yardsticks
-                .push(Yardstick { name: name.into(), epochs: levels.iter().map(&mut epoch).collect() });
+        for (name, power) in WORK {
+            let epochs = levels.iter().map(|level| self.work(scene, power * level)).collect();
+            run.yardsticks.push(Yardstick { name: name.into(), epochs });
         }
         for (place, power) in FOLLOWS.into_iter().enumerate() {
             let of_run = OWN.1 * self.normal() + if place == CHANGED { change.ln_1p() } else { 0.0 };
@@ -74,6 +79,7 @@ impl Random {
             let epoch = |level: &f64| EpochFigure {
                 ns: 100.0 * (of_run + power * level + OWN.0 * self.noise()).exp(),
                 core_hz: Some(3e9),
+                yardsticks: WORK.map(|(_, power)| self.work(scene, power * level)).into(),
                 paired: None,
             };
             row.epochs = levels.iter().map(epoch).collect();
@@ -171,7 +177,10 @@ fn the_kernel_explains_nothing_if_it_is_another_one() {
     let [mut a, mut b] = random.pair(Scene::Bursts, 0.0);
     // The kernel's work alone follows the machine.
     for run in [&mut a, &mut b] {
-        run.yardsticks.retain(|it| it.name == "kernel");
+        run.yardsticks.retain(|it| it.name == "getppid");
+        for epoch in run.results.iter_mut().flat_map(|row| &mut row.epochs) {
+            epoch.yardsticks = epoch.yardsticks.split_off(WORK.len() - 1);
+        }
     }
     let relative = |a: &Run, b: &Run| {
         let found = compare(from_ref(a), from_ref(b), &Options::default()).unwrap();

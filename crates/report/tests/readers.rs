@@ -45,7 +45,7 @@ fn full() -> Run {
         row.histogram = Some(histogram(&[(100, 90), (200, 9), (5000, 1)]));
     }
     for row in run.results.iter_mut().filter(|row| row.probe == "thread/futex") {
-        row.epochs = EPOCHS.map(|ns| EpochFigure { ns, core_hz: Some(2e9), paired: None }).into();
+        row.epochs = EPOCHS.map(|ns| EpochFigure { ns, core_hz: Some(2e9), ..EpochFigure::default() }).into();
         row.crossings = 6000;
     }
     let points = vec![[0.0, 0.0], [0.5, 12.0], [1.0, 30.0]];

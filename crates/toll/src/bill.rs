@@ -77,7 +77,7 @@ pub fn elapsed(counted: &Counted) -> Measurement {
     let ns = counted.account.wall.as_nanos() as f64;
     let mut row = Measurement::empty("exec/elapsed", "host", Per::Run, Status::Measured);
     (row.samples, row.ns) = (1, Some(Estimate::point(ns)));
-    row.epochs = vec![EpochFigure { ns, core_hz: None, paired: None }];
+    row.epochs = vec![EpochFigure { ns, ..EpochFigure::default() }];
     row
 }
 
@@ -168,7 +168,7 @@ fn whole(
     let tolls = tolls(boundaries);
     let cpu = Estimate::point(account.cpu.as_nanos() as f64);
     row.ns = Some(cpu);
-    row.epochs = vec![EpochFigure { ns: cpu.estimate, core_hz: None, paired: None }];
+    row.epochs = vec![EpochFigure { ns: cpu.estimate, ..EpochFigure::default() }];
     row.phases = match counts.and_then(|counts| Some((counts, counts.stamped?, counted.overhead?))) {
         Some((counts, stamped, overhead)) => {
             let mut parts = stamped_parts(counts, &stamped, &overhead, boundaries);

@@ -655,6 +655,11 @@ class EpochFigure:
     paired: PairedFigure | None = None
     """The same epoch against the run of `interleaved_with`, where the batches of both alternated."""
 
+    yardsticks: list[float | None] = field(default_factory=list)
+    """What each of the run's yardsticks took beside the batches of this epoch, in nanoseconds, made like
+    the headline; in the order of the run.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -1651,7 +1656,7 @@ class Yardstick:
     """For each epoch of the run the headline of this work in nanoseconds, where it was timed."""
 
     name: str
-    """`chain`, `issue`, `l1`, `l2`, `kernel`."""
+    """`multiply`, `add`, `l1-walk`, `l2-walk`, `getppid`."""
 
 
 @dataclass(frozen=True, kw_only=True)

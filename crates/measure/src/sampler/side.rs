@@ -189,16 +189,24 @@ impl<'a> Side<'a> {
     }
 
     /// Times each yardstick once, in this epoch.
-    pub(super) fn yardsticks(&mut self) -> Result<(), Lost> {
+    pub(super) fn yardsticks(&mut self) -> Result<Vec<Option<u64>>, Lost> {
         let (Reply::Yardsticks(ticks), Some(epoch)) =
             (self.ask(&Request::Yardsticks)?, self.samples.yardsticks.last_mut())
         else {
-            return Ok(());
+            return Ok(Vec::new());
         };
-        for (all, ticks) in epoch.iter_mut().zip(ticks) {
+        for (all, ticks) in epoch.iter_mut().zip(&ticks) {
             all.extend(ticks.filter(|&ticks| ticks > 0));
         }
-        Ok(())
+        Ok(ticks)
+    }
+
+    /// Keeps what the yardsticks took before a batch and after it.
+    pub(super) fn beside(&mut self, probe: usize, before: &[Option<u64>], after: &[Option<u64>]) {
+        let Some(epoch) = self.samples.probes[probe].epochs.last_mut() else { return };
+        for (all, (before, after)) in epoch.yardsticks.iter_mut().zip(before.iter().zip(after)) {
+            all.extend(before.zip(*after).map(|(before, after)| u64::midpoint(before, after)));
+        }
     }
 
     /// The frequencies of clock and core.
@@ -339,6 +347,7 @@ impl<'a> Side<'a> {
                 // Batches of one epoch have one length.
                 samples.passes = (usual / 8).max(1);
                 epoch.batches.clear();
+                epoch.yardsticks = Default::default();
                 epoch.rounds.clear();
                 epoch.doubles.clear();
             }
@@ -399,8 +408,13 @@ impl<'a> Side<'a> {
                 continue;
             }
             let in_time = self.plan.singles_ns * self.samples.probes[probe].passes / self.plan.batch_ns;
-            let count = in_time.clamp(SINGLES.0, SINGLES.1) as u32;
-            let request = Request::Singles { probe, count, most_ticks: self.most_ticks() };
+            let most = in_time.clamp(SINGLES.0, SINGLES.1) as u32;
+            let request = Request::Singles {
+                probe,
+                count: (SINGLES.0 as u32, most),
+                ticks: self.ticks(self.plan.singles_ns) as u64,
+                most_ticks: self.most_ticks(),
+            };
             let reply = self.ask_probe(probe, &request)?;
             if let (Some(Reply::Singles { ticks, empty }), Some(epoch)) =
                 (reply, self.samples.probes[probe].epochs.last_mut())

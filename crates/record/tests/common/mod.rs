@@ -153,11 +153,9 @@ fn arbitrary_series(float: BoxedStrategy<f64>) -> impl Strategy<Value = Series> 
 fn arbitrary_epoch(float: BoxedStrategy<f64>) -> impl Strategy<Value = EpochFigure> {
     let paired = (float.clone(), any::<u64>(), float.clone())
         .prop_map(|(ratio, pairs, spread)| PairedFigure { ratio, pairs, spread });
-    (float.clone(), option::of(float), option::of(paired)).prop_map(|(ns, core_hz, paired)| EpochFigure {
-        ns,
-        core_hz,
-        paired,
-    })
+    let work = vec(option::of(float.clone()), 0..3);
+    (float.clone(), option::of(float), work, option::of(paired))
+        .prop_map(|(ns, core_hz, yardsticks, paired)| EpochFigure { ns, core_hz, yardsticks, paired })
 }
 
 fn arbitrary_warning() -> impl Strategy<Value = Warning> {

@@ -30,8 +30,8 @@ pub(super) struct Machine {
 }
 
 struct OneRun {
-    /// The core's frequency in each epoch.
-    hz: Vec<Option<f64>>,
+    /// For each yardstick its place in the run.
+    places: Vec<usize>,
     /// For each yardstick the logarithm of its core cycles in each epoch.
     logs: Vec<Vec<Option<f64>>>,
 }
@@ -41,10 +41,10 @@ impl Machine {
     pub(super) fn new(a: &[Run], b: &[Run]) -> Self {
         let all = || a.iter().chain(b);
         let one_kernel = all().all(|run| is_one_kernel(run, &a[0]));
-        let has = |run: &Run, name: &str| run.yardsticks.iter().any(|it| it.name == name);
         let names = a[0].yardsticks.iter().map(|it| it.name.clone());
-        let usable =
-            |name: &String| (one_kernel || name != KERNEL_YARDSTICK) && all().all(|run| has(run, name));
+        let usable = |name: &String| {
+            (one_kernel || name != KERNEL_YARDSTICK) && all().all(|run| place(run, name).is_some())
+        };
         let yardsticks: Vec<String> = names.filter(usable).collect();
         let sides = [a, b].map(|runs| runs.iter().map(|run| OneRun::new(run, &yardsticks)).collect());
         Self { yardsticks, sides }
@@ -69,8 +69,7 @@ impl Machine {
         each: usize,
     ) -> Option<([Column; 2], Shift, Explained)> {
         let explained = |(kind, name): (usize, &String)| {
-            let x = [0, 1].map(|side| self.column(side, kind, results[side], each));
-            let [x_a, x_b] = [x[0].as_ref()?, x[1].as_ref()?];
+            let [x_a, x_b] = &[0, 1].map(|side| self.column(side, kind, results[side], each));
             let runs: Vec<Vec<[f64; 2]>> = [(x_a, &units[0]), (x_b, &units[1])]
                 .iter()
                 .flat_map(|(x, y)| x.chunks(each).zip(y.chunks(each)))
@@ -104,26 +103,22 @@ impl Machine {
         best.filter(|(_, shift, _)| width(shift) < width(&raw))
     }
 
-    /// The yardstick beside each process of the results. `None` if the processes cannot be told from others of the run.
-    fn column(
-        &self,
-        side: usize,
-        kind: usize,
-        results: &[(usize, &Measurement)],
-        each: usize,
-    ) -> Option<Column> {
+    /// The yardstick beside each process of the results.
+    fn column(&self, side: usize, kind: usize, results: &[(usize, &Measurement)], each: usize) -> Column {
         let mut column = Column::new();
-        for (place, result) in results {
-            let run = self.sides[side].get(*place)?;
-            let hz: Vec<Option<f64>> = result.epochs.iter().map(|epoch| epoch.core_hz).collect();
-            if !run.hz.starts_with(&hz) {
-                return None;
-            }
-            column.resize(column.len().max(place * each), None);
-            column.extend(run.logs[kind].iter().take(hz.len()));
+        for (run, result) in results {
+            let place = self.sides[side].get(*run).map(|it| it.places[kind]);
+            column.resize(column.len().max(run * each), None);
+            column.extend(result.epochs.iter().map(|epoch| log_of_work(epoch, place?)));
         }
-        Some(column)
+        column
     }
+}
+
+/// The logarithm of the core cycles that the yardstick at this place of its run took beside a process.
+fn log_of_work(epoch: &EpochFigure, place: usize) -> Option<f64> {
+    let cycles = epoch.yardsticks.get(place).copied().flatten()? * epoch.core_hz? / 1e9;
+    Some(cycles.ln()).filter(|log| log.is_finite())
 }
 
 impl OneRun {
@@ -131,18 +126,20 @@ impl OneRun {
         let longest = run.results.iter().max_by_key(|result| result.epochs.len());
         let hz: Vec<Option<f64>> =
             longest.iter().flat_map(|it| &it.epochs).map(|epoch| epoch.core_hz).collect();
-        let logs = |name: &String| {
-            let of_run = run.yardsticks.iter().find(|it| it.name == *name);
-            let epochs = of_run.map_or(&[][..], |it| &it.epochs);
+        let logs = |place: &usize| {
             let log = |(ns, hz): (&Option<f64>, &Option<f64>)| {
                 ns.zip(*hz).map(|(ns, hz)| (ns * hz / 1e9).ln()).filter(|log| log.is_finite())
             };
-            let mut logs: Vec<Option<f64>> = epochs.iter().zip(&hz).map(log).collect();
-            logs.resize(hz.len(), None);
-            logs
+            run.yardsticks[*place].epochs.iter().zip(&hz).map(log).collect()
         };
-        Self { logs: yardsticks.iter().map(logs).collect(), hz }
+        let places: Vec<usize> = yardsticks.iter().filter_map(|name| place(run, name)).collect();
+        Self { logs: places.iter().map(logs).collect(), places }
     }
+}
+
+/// The place of a yardstick in a run.
+fn place(run: &Run, name: &str) -> Option<usize> {
+    run.yardsticks.iter().position(|it| it.name == name)
 }
 
 /// The newest runs of a series from which the slope is taken.
@@ -156,26 +153,25 @@ pub(crate) fn machine_of_runs(runs: &[&Run], results: &[&Measurement]) -> Option
     let one_kernel = runs.iter().all(|run| is_one_kernel(run, first));
     let names = first.yardsticks.iter().map(|it| it.name.clone());
     let names: Vec<String> = names.filter(|name| one_kernel || name != KERNEL_YARDSTICK).collect();
-    let work: Vec<OneRun> = runs.iter().map(|run| OneRun::new(run, &names)).collect();
-    let explained = |(kind, name): (usize, &String)| {
-        let points = |(work, result): (&OneRun, &&Measurement)| -> Option<Vec<[f64; 2]>> {
-            let hz: Vec<Option<f64>> = result.epochs.iter().map(|epoch| epoch.core_hz).collect();
-            let both = work.logs[kind].iter().zip(&result.epochs);
-            let point = |(x, epoch): (&Option<f64>, &EpochFigure)| {
-                Some([(*x)?, (epoch.ns * epoch.core_hz? / 1e9).ln()]).filter(|it| it[1].is_finite())
+    let explained = |name: String| {
+        let points = |(run, result): (&&Run, &&Measurement)| -> Option<Vec<[f64; 2]>> {
+            let place = place(run, &name)?;
+            let point = |epoch: &EpochFigure| {
+                let probe = (epoch.ns * epoch.core_hz? / 1e9).ln();
+                Some([log_of_work(epoch, place)?, probe]).filter(|_| probe.is_finite())
             };
-            let points: Vec<[f64; 2]> = both.filter_map(point).collect();
-            (work.hz.starts_with(&hz) && !points.is_empty()).then_some(points)
+            let points: Vec<[f64; 2]> = result.epochs.iter().filter_map(point).collect();
+            (!points.is_empty()).then_some(points)
         };
-        let points: Vec<Vec<[f64; 2]>> = work.iter().zip(results).map(points).collect::<Option<_>>()?;
+        let points: Vec<Vec<[f64; 2]>> = runs.iter().zip(results).map(points).collect::<Option<_>>()?;
         let found = slope(&points[points.len().saturating_sub(MOST_RUNS)..])?;
         let of_run = |run: &Vec<[f64; 2]>| median(&run.iter().map(|point| point[0]).collect::<Vec<_>>());
         let levels: Vec<f64> = points.iter().map(of_run).collect();
         let middle = median(&levels);
         let moved = levels.iter().map(|level| found.slope * (level - middle)).collect();
-        Some((found.left, name.clone(), moved))
+        Some((found.left, name, moved))
     };
-    let all = names.iter().enumerate().filter_map(explained);
+    let all = names.into_iter().filter_map(explained);
     let best = all.min_by(|(a, ..): &(f64, String, Vec<f64>), (b, ..)| a.total_cmp(b));
     best.map(|(_, name, moved)| (name, moved))
 }

@@ -36,7 +36,7 @@ fn measured(probe: &str, cycles: f64, hz: f64, epochs: usize) -> Measurement {
         .iter()
         .cycle()
         .take(epochs)
-        .map(|own| EpochFigure { ns: ns * (1.0 + own), core_hz: Some(hz), paired: None })
+        .map(|own| EpochFigure { ns: ns * (1.0 + own), core_hz: Some(hz), ..EpochFigure::default() })
         .collect();
     result
 }
@@ -138,7 +138,7 @@ fn what_moves_work_that_cannot_change_is_not_a_change_of_the_others() {
     let with = |id: &str, work: f64, probes: &[(&str, f64)]| {
         let results = probes.iter().map(|(name, times)| measured(name, 300.0 * times, 3e9, 12)).collect();
         let epochs = OWN.iter().rev().map(|own| Some(30_000.0 * work * (1.0 + own))).collect();
-        Run { yardsticks: vec![Yardstick { name: "issue".into(), epochs }], ..run(id, results) }
+        Run { yardsticks: vec![Yardstick { name: "add".into(), epochs }], ..run(id, results) }
     };
     let verdict = |work: f64, probes: &[(&str, f64)]| {
         let before: Vec<(&str, f64)> = probes.iter().map(|(name, _)| (*name, 1.0)).collect();

@@ -9,7 +9,7 @@ fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
     let ns = cycles / hz * 1e9;
     let ci = [ns, ns];
     result.ns = Some(Estimate { estimate: ns, ci, min: ns, p10: ns, p50: ns, p90: ns, p99: ns, mean: ns });
-    result.epochs = vec![EpochFigure { ns, core_hz: Some(hz), paired: None }; 6];
+    result.epochs = vec![EpochFigure { ns, core_hz: Some(hz), ..EpochFigure::default() }; 6];
     let mut host = Host { name: host.into(), ..Host::default() };
     host.kernel.release = kernel.into();
     Run {
@@ -68,17 +68,18 @@ fn a_change_is_found_on_a_machine_that_changes_its_level() {
         let mut run = run(day, "here", "6.18", if day < 13 { 300.0 } else { 309.0 }, 3e9);
         let row = &mut run.results[0];
         let ns = row.epochs[0].ns;
-        row.epochs.resize(12, row.epochs[0]);
+        row.epochs = vec![row.epochs[0].clone(); 12];
         for (at, epoch) in row.epochs.iter_mut().enumerate() {
             epoch.ns = ns * (0.5 * slow(day, at) + own(day, at)).exp();
+            epoch.yardsticks = vec![Some(3e4 * slow(day, at).exp())];
         }
-        let epochs = (0..12).map(|at| Some(3e4 * slow(day, at).exp())).collect();
-        run.yardsticks = vec![tollgate_record::Yardstick { name: "l1".into(), epochs }];
+        let epochs = row.epochs.iter().map(|epoch| epoch.yardsticks[0]).collect();
+        run.yardsticks = vec![tollgate_record::Yardstick { name: "l1-walk".into(), epochs }];
         run
     });
     let mut runs: Vec<Run> = days.collect();
     let series = &history(&runs, &|_| true, false).groups[0].series[0];
-    assert_eq!(series.relative_to.as_deref(), Some("l1"));
+    assert_eq!(series.relative_to.as_deref(), Some("l1-walk"));
     assert_eq!(series.changes.iter().map(|it| it.at).collect::<Vec<_>>(), [12]);
     assert!((series.changes[0].ratio - 1.03).abs() < 0.004, "{}", series.changes[0].ratio);
     // One run without the work: no series of two kinds of figure.
