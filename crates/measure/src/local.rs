@@ -290,4 +290,20 @@ mod tests {
             assert!(!DISTURBS.load(Ordering::Relaxed), "{request:?}");
         }
     }
+
+    #[test]
+    fn single_passes_are_as_many_as_fit_into_their_time() {
+        // A pass and an empty one take four readings: 30 ticks from the first to the last, and 10 before the next.
+        let readings: Vec<u64> = (0..64).map(|at| 10 * at).collect();
+        let made = |ticks, most_ticks| {
+            let mut bench = Local::new(Scripted::reading(&readings), &[&Loud], Site { cpu: 0, peer: None });
+            bench.ask(&Request::Open { probe: 0 }).unwrap();
+            match bench.ask(&Request::Singles { probe: 0, count: (2, 5), ticks, most_ticks }).unwrap() {
+                Reply::Singles { ticks, empty } if ticks.len() == empty.len() => ticks.len(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([made(20, 1_000), made(100, 1_000), made(1_000, 1_000)], [2, 3, 5]);
+        assert_eq!(made(20, 20), 1, "what takes too long is given up with less than the least");
+    }
 }

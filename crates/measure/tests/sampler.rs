@@ -366,6 +366,45 @@ fn a_probe_that_is_not_asked_for_is_never_opened() {
     assert_eq!(figures.len(), YARDSTICKS.len());
     assert_eq!(figures[0], (YARDSTICKS[0], &[Some(25_000.0); 6][..]));
     assert_eq!(figures[1], (YARDSTICKS[1], &[Some(25_000.5); 6][..]));
+    let beside: Vec<_> = run.results[0].epochs.iter().map(|epoch| epoch.yardsticks[..2].to_vec()).collect();
+    assert_eq!(beside, vec![vec![Some(25_000.0), Some(25_000.5)]; 6]);
+}
+
+/// A scene whose yardsticks take 1,000 ticks more each time.
+struct Slowing<'p>(Scene<'p>, u64);
+
+impl Bench for Slowing<'_> {
+    fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
+        if *request != Request::Yardsticks {
+            return self.0.ask(request);
+        }
+        self.1 += 1_000;
+        Ok(Reply::Yardsticks(vec![Some(self.1); YARDSTICKS.len()]))
+    }
+
+    fn restart(&mut self) -> Result<(), Lost> {
+        self.0.restart()
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.0.elapsed_ns()
+    }
+}
+
+#[test]
+fn each_batch_has_beside_it_what_the_work_took_before_and_after() {
+    let probes = [known("a", 1_000, 20, Behavior::Works), known("b", 1_000, 20, Behavior::Works)];
+    let list: Vec<&dyn Probe> = probes.iter().map(|probe| probe as &dyn Probe).collect();
+    let metas: Vec<&Meta> = probes.iter().map(|probe| &probe.meta).collect();
+    let local = Local::new(CLOCK.with(Clone::clone), &list, Site { cpu: 0, peer: None });
+    let mut bench = Slowing(Scene { local, restarts: 0, migrates: false }, 0);
+    let samples = sampler::run(&mut bench, &metas, Vec::new(), &PLAN, &mut go_on).unwrap();
+    for epoch in samples.probes.iter().flat_map(|probe| &probe.epochs) {
+        let beside = &epoch.yardsticks[0];
+        assert_eq!(beside.len(), epoch.batches.len());
+        assert!(beside.iter().all(|ticks| ticks % 1_000 == 500), "not the mean of two neighbors: {beside:?}");
+        assert!(beside.is_sorted());
+    }
 }
 
 /// How many pages a fault maps is found by trying when its probe is opened, and can be more in a later epoch.
