@@ -17,6 +17,7 @@ mod tool;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use tollgate_testkit::Missing;
 
 macro_rules! commands {
     ($($name:ident => $($file:ident)::+),+ $(,)?) => {
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            if error.is::<Missing>() { ExitCode::from(test::beside::MISSING) } else { ExitCode::FAILURE }
         }
     }
 }

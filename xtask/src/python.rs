@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tollgate_testkit::{Missing, SKIPS, need, printed, workspace};
+use tollgate_testkit::{Missing, need, printed, workspace};
 use wheel::Packer;
 
 /// The Python of the pinned packages: older ones can use the package, and not all of its tests' tools.
@@ -48,8 +48,8 @@ impl Args {
             return Ok(());
         }
         match &self.words {
-            Some(words) => package.tests(&["-k", words], |line| println!("{line}")),
-            None => package.check(|line| println!("{line}")),
+            Some(words) => package.tests(&["-k", words]),
+            None => package.check(),
         }
     }
 }
@@ -59,8 +59,6 @@ pub(crate) struct Package {
     folder: PathBuf,
     target: PathBuf,
     tools: PathBuf,
-    /// The list to which skipped tests are added.
-    skips: Option<PathBuf>,
 }
 
 impl Package {
@@ -74,13 +72,7 @@ impl Package {
         let tools = tools(&folder.join("tests/requirements.txt"), &target.join("python"))?;
         let built = workspace::cargo(root).args(["build", "--quiet", "--package", "tollgate"]).status()?;
         ensure!(built.success(), "the program was not built");
-        Ok(Self { folder, target, tools, skips: None })
-    }
-
-    /// Adds skipped tests to this list.
-    pub(crate) fn skips_to(mut self, list: &Path) -> Self {
-        self.skips = Some(list.to_owned());
-        self
+        Ok(Self { folder, target, tools })
     }
 
     /// The workspace.
@@ -88,11 +80,11 @@ impl Package {
         self.folder.parent().unwrap_or(&self.folder)
     }
 
-    /// Style, types, tests, and the wheel; each line of the tests goes to `line`.
+    /// Style, types, tests, and the wheel.
     ///
     /// # Errors
     /// What failed.
-    pub(crate) fn check(&self, line: impl FnMut(&str)) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let mut failed = Vec::new();
         for (name, command) in [
             ("ruff check", &mut self.tool("ruff", &["check", "--quiet"])),
@@ -110,7 +102,7 @@ impl Package {
                 self.cross_wheels().context("the wheels of the programs of cross")?;
                 self.wheel().context("the wheel")
             });
-            (self.tests(&[], line), wheels.join())
+            (self.tests(&[]), wheels.join())
         });
         let wheels = wheels.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         if let Err(error) = tests {
@@ -127,18 +119,9 @@ impl Package {
     }
 
     /// Runs the tests.
-    fn tests(&self, args: &[&str], mut line: impl FnMut(&str)) -> Result<()> {
+    fn tests(&self, args: &[&str]) -> Result<()> {
         let mut command = self.python(&["-m", "pytest", "-p", "no:cacheprovider"]);
-        command.args(args).stdout(Stdio::piped());
-        if let Some(list) = &self.skips {
-            command.env(SKIPS, list);
-        }
-        let mut child = command.spawn().context("pytest could not be started")?;
-        let output = child.stdout.take().context("pytest has no output")?;
-        for text in std::io::BufRead::lines(std::io::BufReader::new(output)) {
-            line(&text?);
-        }
-        let status = child.wait()?;
+        let status = command.args(args).status().context("pytest could not be started")?;
         ensure!(status.success(), "pytest: {status}");
         Ok(())
     }
@@ -191,10 +174,10 @@ impl Package {
         let linked = printed(Command::new("ldd").arg(place.path().join("python3/bin/tollgate")))?;
         ensure!(linked.contains("statically linked"), "the program of the wheel needs libraries: {linked}");
         if !absent.is_empty() {
-            self.skip(
+            skip(
                 "wheel in other versions of Python",
                 &format!("{} cannot be started here", absent.join(", ")),
-            )?;
+            );
         }
         Ok(())
     }
@@ -213,7 +196,8 @@ impl Package {
     /// Packs a wheel around each program of `cargo xtask cross`, installs it, and calls its program.
     fn cross_wheels(&self) -> Result<()> {
         if let Err(missing) = wheel::needs() {
-            return self.skip("wheels of the programs of cross", &missing.0);
+            skip("wheels of the programs of cross", &missing.0);
+            return Ok(());
         }
         let args = ["riscv", "trap", "--core", "rocket", "--no-save"];
         let expected = printed(Command::new(self.target.join("debug/tollgate")).args(args))?;
@@ -224,19 +208,10 @@ impl Package {
                     let wheel = wheel::pack(self.packer(), &program, it.arch, place.path())?;
                     wheel::check(&wheel, it.arch, it.emulator, &args, &expected)?;
                 }
-                Err(why) => self.skip(&format!("wheel::{}", it.arch), &why)?,
+                Err(why) => skip(&format!("wheel::{}", it.arch), &why),
             }
         }
         Ok(())
-    }
-
-    /// Says that something was not checked, and why.
-    fn skip(&self, what: &str, why: &str) -> Result<()> {
-        let line = format!("skipped: python::{what}: {why}");
-        println!("{line}");
-        let Some(list) = &self.skips else { return Ok(()) };
-        let mut list = fs::OpenOptions::new().create(true).append(true).open(list)?;
-        Ok(writeln!(list, "{line}")?)
     }
 
     /// The size of the wheel for this machine's architecture, as it is published.
@@ -292,6 +267,11 @@ impl Package {
         python.env("TOLLGATE_PROGRAM", self.target.join("debug/tollgate"));
         python
     }
+}
+
+/// Says that something was not checked, and why.
+fn skip(what: &str, why: &str) {
+    tollgate_testkit::skipped(&format!("python::{what}"), None, why);
 }
 
 /// The wheel in a folder.

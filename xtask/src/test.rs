@@ -1,13 +1,16 @@
 //! `cargo xtask test`: set-up, all checks and tests, and a summary.
 
+pub(crate) mod beside;
 pub(crate) mod setup;
 mod steps;
 mod summary;
 
 use anyhow::Result;
+use beside::Priority;
+use std::sync::mpsc;
 use std::time::Instant;
-use summary::{Report, Session, Tally};
-use tollgate_testkit::{Missing, workspace};
+use summary::{Report, Session};
+use tollgate_testkit::Missing;
 
 /// Do all set-up that the tests need, then run every check and every test
 #[derive(clap::Args)]
@@ -17,29 +20,83 @@ pub(crate) struct Args {
     fast: bool,
 }
 
-/// One step: its name, what it does, whether `--fast` leaves it out, and the function: [`Missing`] is a reason to skip it, any
-/// other error is a failure.
-type Step = (&'static str, &'static str, bool, fn(&mut Session) -> Result<()>);
+/// One step.
+struct Step {
+    name: &'static str,
+    what: &'static str,
+    /// Whether `--fast` leaves it out.
+    slow: bool,
+    run: Run,
+}
+
+/// How a step runs. [`Missing`] is a reason to skip it, any other error is a failure.
+enum Run {
+    /// In this process; its output appears at once.
+    Here(fn(&mut Session) -> Result<()>),
+    /// As a process of its own, beside the steps that follow it in its stage: the words behind `cargo xtask`. Its output
+    /// appears when it has ended.
+    Beside(&'static [&'static str], Priority),
+}
 
 const SLOW: bool = true;
 const FAST: bool = false;
 
-/// The steps in their order. A step that fails does not stop the next one.
-static STEPS: &[Step] = &[
-    ("set-up", "programs that the tests need", FAST, setup::run),
-    ("fmt", "cargo fmt --all --check", FAST, steps::fmt),
-    ("clippy", "cargo clippy --workspace --all-targets -- -D warnings", FAST, steps::clippy),
-    ("test", "cargo test --workspace: unit, property, snapshot, end-to-end and doc tests", FAST, steps::test),
-    ("guests", "cargo xtask guests --check", SLOW, steps::guests),
-    ("cross", "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user", SLOW, steps::cross),
-    ("vm", "cargo xtask vm: Debian kernels under software emulation", SLOW, steps::vm),
-    ("python", "cargo xtask python: the Python package, its tests, its wheel", SLOW, steps::python),
-    ("minimum", "cargo check with the minimum Rust version", SLOW, steps::minimum),
-    ("doc", "cargo doc --no-deps --workspace, warnings denied", SLOW, steps::doc),
-    ("book", "cargo xtask book: the HTML of docs", SLOW, steps::book),
-    ("deny", "cargo deny check", SLOW, steps::deny),
-    ("typos", "typos", SLOW, steps::typos),
-    ("tidy", "cargo xtask tidy", FAST, steps::tidy),
+const fn here(
+    name: &'static str,
+    what: &'static str,
+    slow: bool,
+    run: fn(&mut Session) -> Result<()>,
+) -> Step {
+    Step { name, what, slow, run: Run::Here(run) }
+}
+
+/// The steps in their order, in stages: a stage begins when everything of the one before it has ended. A step that fails does
+/// not stop the next one.
+static STAGES: &[&[Step]] = &[
+    &[
+        here("set-up", "programs that the tests need", FAST, setup::run),
+        here("fmt", "cargo fmt --all --check", FAST, steps::fmt),
+    ],
+    // Many tests wait or use one processor: the builds of the other architectures take what they leave.
+    &[
+        Step {
+            name: "programs",
+            what: "cargo xtask cross --build-only, beside the next steps",
+            slow: SLOW,
+            run: Run::Beside(&["cross", "--build-only"], Priority::Lowest),
+        },
+        here("clippy", "cargo clippy --workspace --all-targets -- -D warnings", FAST, steps::clippy),
+        here(
+            "test",
+            "cargo test --workspace: unit, property, snapshot, end-to-end and doc tests",
+            FAST,
+            steps::test,
+        ),
+    ],
+    // The tests in Python mostly wait, and an emulator uses one processor.
+    &[
+        Step {
+            name: "python",
+            what: "cargo xtask python: the Python package, its tests, its wheel; beside the next steps",
+            slow: SLOW,
+            run: Run::Beside(&["python"], Priority::Equal),
+        },
+        here(
+            "cross",
+            "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user",
+            SLOW,
+            steps::cross,
+        ),
+        here("guests", "cargo xtask guests --check", SLOW, steps::guests),
+        here("minimum", "cargo check with the minimum Rust version", SLOW, steps::minimum),
+        here("doc", "cargo doc --no-deps --workspace, warnings denied", SLOW, steps::doc),
+        here("book", "cargo xtask book: the HTML of docs", SLOW, steps::book),
+        here("deny", "cargo deny check", SLOW, steps::deny),
+        here("typos", "typos", SLOW, steps::typos),
+        here("tidy", "cargo xtask tidy", FAST, steps::tidy),
+    ],
+    // Its guests keep all processors busy, and each has a time limit.
+    &[here("vm", "cargo xtask vm: Debian kernels under software emulation", SLOW, steps::vm)],
 ];
 
 impl Args {
@@ -48,20 +105,93 @@ impl Args {
     /// # Errors
     /// When any step failed; the message names each.
     pub(crate) fn run(&self) -> Result<()> {
-        let start = Instant::now();
-        let mut session =
-            Session { root: workspace::root()?, fast: self.fast, tally: Tally::default(), skips: Vec::new() };
-        let mut reports = Vec::new();
-        for &(name, what, slow, run) in STEPS {
-            let begun = Instant::now();
-            let outcome = if slow && self.fast {
-                Err(Missing("left out by --fast".to_owned()).into())
-            } else {
-                println!("[{:6.1} s] {name}: {what}", start.elapsed().as_secs_f64());
-                run(&mut session)
-            };
-            reports.push(Report { name, outcome, seconds: begun.elapsed().as_secs_f64() });
+        let begun = Instant::now();
+        let mut session = Session::new(self.fast)?;
+        let reports: Vec<Report> =
+            STAGES.iter().flat_map(|steps| stage(steps, &mut session, begun)).collect();
+        summary::print(&reports, &session.tally, &session.all_skips()?, begun.elapsed().as_secs_f64())
+    }
+}
+
+/// Runs the steps of one stage.
+fn stage(steps: &[Step], session: &mut Session, begun: Instant) -> Vec<Report> {
+    let mut reports = Vec::new();
+    std::thread::scope(|scope| {
+        let (sender, ended) = mpsc::channel();
+        for step in steps {
+            let start = Instant::now();
+            let report =
+                move |outcome| Report { name: step.name, outcome, seconds: start.elapsed().as_secs_f64() };
+            if step.slow && session.fast {
+                reports.push(report(Err(Missing("left out by --fast".to_owned()).into())));
+                continue;
+            }
+            println!("[{:6.1} s] {}: {}", begun.elapsed().as_secs_f64(), step.name, step.what);
+            match step.run {
+                Run::Here(run) => reports.push(report(run(session))),
+                Run::Beside(words, priority) => {
+                    let (sender, skips) = (sender.clone(), session.list.to_owned());
+                    scope.spawn(move || {
+                        let (outcome, output) = beside::run(words, priority, &skips);
+                        // The receiver outlives every sender.
+                        sender.send((report(outcome), output))
+                    });
+                }
+            }
+            reports.extend(ended.try_iter().map(|(report, output)| shown(session, begun, report, &output)));
         }
-        summary::print(&reports, &session.tally, &session.skips, start.elapsed().as_secs_f64())
+        drop(sender);
+        reports.extend(ended.iter().map(|(report, output)| shown(session, begun, report, &output)));
+    });
+    reports
+}
+
+/// Prints what a process beside the others has printed, and counts its tests.
+fn shown(session: &mut Session, begun: Instant, report: Report, output: &[u8]) -> Report {
+    println!(
+        "[{:6.1} s] {} ended after {:.1} s:",
+        begun.elapsed().as_secs_f64(),
+        report.name,
+        report.seconds
+    );
+    let text = String::from_utf8_lossy(output);
+    print!("{text}");
+    text.lines().for_each(|line| session.tally.line(line));
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FAST, Instant, Priority, Run, SLOW, STAGES, Session, Step, here, stage};
+    use anyhow::bail;
+
+    /// This program is the tests; `--list` is an option of theirs.
+    const BESIDE: Step = Step {
+        name: "beside",
+        what: "",
+        slow: SLOW,
+        run: Run::Beside(&["--list", "each_step"], Priority::Equal),
+    };
+
+    #[test]
+    fn a_stage_ends_with_the_outcome_of_every_step() {
+        let steps = [BESIDE, here("fails", "", FAST, |_| bail!("no")), here("works", "", SLOW, |_| Ok(()))];
+        let outcomes = |fast| {
+            let mut session = Session::new(fast).expect("a session");
+            let mut reports = stage(&steps, &mut session, Instant::now());
+            reports.sort_by_key(|report| report.name);
+            let outcome = reports.into_iter().map(|it| it.outcome.map_err(|error| error.to_string()));
+            outcome.map(|it| it.err().unwrap_or_default()).collect::<Vec<_>>()
+        };
+        assert_eq!(outcomes(false), ["", "no", ""]);
+        assert_eq!(outcomes(true), ["left out by --fast", "no", "left out by --fast"]);
+    }
+
+    #[test]
+    fn each_step_has_its_own_name() {
+        let names: Vec<&str> = STAGES.iter().copied().flatten().map(|step| step.name).collect();
+        for (index, name) in names.iter().enumerate() {
+            assert!(!names[..index].contains(name), "{name}");
+        }
     }
 }

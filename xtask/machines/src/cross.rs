@@ -23,7 +23,7 @@ pub struct Args {
     /// Only this architecture: x86_64, aarch64 or riscv64; may be repeated
     #[arg(long, value_name = "NAME")]
     arch: Vec<String>,
-    /// Build only, and print where each program is
+    /// Build the programs and the tests only, and print where each program is
     #[arg(long)]
     build_only: bool,
 }
@@ -116,15 +116,21 @@ pub fn own_build(root: &Path) -> Result<OwnBuild> {
     Ok(OwnBuild { triple: target.triple, profile: Profile::Dev.name(), environment: [folder, flags] })
 }
 
-/// Builds the programs of some targets and prints where they are.
+/// Builds the programs and the tests of some targets, and prints where the programs are.
 fn build_all(root: &Path, targets: &[&'static Target]) -> CrossReport {
     let mut report = CrossReport::default();
-    for target in targets {
-        match tollgate(root, target, Profile::Dev) {
-            Ok(program) => println!("{}: {}", target.arch, program.display()),
-            Err(error) => report.add(target, &error),
+    let (sender, built) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| target::prepare(root, targets));
+        scope.spawn(move || build(root, targets, &sender));
+        for (target, built) in built {
+            match built {
+                Ok(Built::Program(program)) => println!("{}: {}", target.arch, program.display()),
+                Ok(Built::Tests(_)) => {}
+                Err(error) => report.add(target, &error),
+            }
         }
-    }
+    });
     report
 }
 

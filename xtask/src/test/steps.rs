@@ -130,47 +130,27 @@ pub(super) fn tidy(session: &mut Session) -> Result<()> {
 /// Runs all tests, prints their output and counts them. At most two run at the same time, unless `RUST_TEST_THREADS` is set:
 /// many of them measure, and more of them on two cores would disturb each other.
 pub(super) fn test(session: &mut Session) -> Result<()> {
-    let skips = std::env::temp_dir().join(format!("tollgate-skips-{}", std::process::id()));
     let mut command = workspace::cargo(&session.root);
     command
         .args(["test", "--workspace", "--no-fail-fast"])
         .env("CARGO_TERM_COLOR", "never")
         .env("TOLLGATE_FAST", if session.fast { "1" } else { "0" })
-        .env(SKIPS, &skips);
+        .env(SKIPS, &session.list);
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         command.env("RUST_TEST_THREADS", cpus.min(2).to_string());
     }
     let status = watch(&mut command, &mut std::io::stdout(), |line| session.tally.line(line))?;
     session.tally.end(status.success());
-    session.skips = read_skips(&std::fs::read_to_string(&skips).unwrap_or_default());
-    // The file does not exist if nothing was skipped.
-    let _ = std::fs::remove_file(&skips);
     outcome(status)
 }
 
-/// The Python package. Its skipped tests join those of the other steps.
-pub(super) fn python(session: &mut Session) -> Result<()> {
-    let package = crate::python::Package::ready(&session.root)?;
-    let skips = tempfile::NamedTempFile::new()?;
-    let checked = package.skips_to(skips.path()).check(|line| {
-        println!("{line}");
-        session.tally.line(line);
-    });
-    session.skips.extend(read_skips(&std::fs::read_to_string(skips.path())?));
-    checked
-}
-
-/// Each skip once, sorted: a test may run twice.
-fn read_skips(list: &str) -> Vec<Skip> {
-    let mut skips: Vec<Skip> = list.lines().filter_map(Skip::parse).collect();
-    skips.sort();
-    skips.dedup();
-    skips
-}
-
 /// Runs a command, prints its output immediately, and calls `line` for each line.
-fn watch(command: &mut Command, out: &mut impl Write, mut line: impl FnMut(&str)) -> Result<ExitStatus> {
+pub(super) fn watch(
+    command: &mut Command,
+    out: &mut impl Write,
+    mut line: impl FnMut(&str),
+) -> Result<ExitStatus> {
     let (reader, writer) = std::io::pipe().context("no pipe could be made: raise the limit on open files")?;
     let mut child = start(command.stdout(writer.try_clone()?).stderr(writer))?;
     // The command holds our copies of the writing end: while they are open, the output does not end.
@@ -194,14 +174,14 @@ fn start(command: &mut Command) -> Result<std::process::Child> {
     command.spawn().with_context(|| format!("{} could not be started", name.display()))
 }
 
-fn outcome(status: ExitStatus) -> Result<()> {
+pub(super) fn outcome(status: ExitStatus) -> Result<()> {
     ensure!(status.success(), "{status}");
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, MINIMUM, is_minimum, read_skips, watch};
+    use super::{Command, MINIMUM, is_minimum, watch};
 
     #[test]
     fn both_streams_are_read_to_their_end() {
@@ -219,13 +199,6 @@ mod tests {
         let mut command = Command::new("no-such-program-anywhere");
         let error = watch(&mut command, &mut Vec::new(), |_| {}).expect_err("it is missing");
         assert!(error.to_string().contains("no-such-program-anywhere"), "{error}");
-    }
-
-    #[test]
-    fn a_skip_counts_once() {
-        let list = "skipped: b: y\nskipped: a: x\nnoise\nskipped: b: y\n";
-        let skips: Vec<String> = read_skips(list).iter().map(ToString::to_string).collect();
-        assert_eq!(skips, ["skipped: a: x", "skipped: b: y"]);
     }
 
     #[test]

@@ -1,19 +1,43 @@
 //! The summary: the steps, what did not run and why, what failed, and the count of tests: how many passed, which failed, and
 //! which binary crashed, from the output of `cargo test`.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use regex::Regex;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use tollgate_testkit::{Missing, Skip};
+use tempfile::TempPath;
+use tollgate_testkit::{Missing, Skip, workspace};
 
 /// The state of one `cargo xtask test`, which its steps share.
 pub(super) struct Session {
     pub(super) root: PathBuf,
     pub(super) fast: bool,
     pub(super) tally: Tally,
+    /// Skips of the steps in this process.
     pub(super) skips: Vec<Skip>,
+    /// The list to which other processes add theirs.
+    pub(super) list: TempPath,
+}
+
+impl Session {
+    pub(super) fn new(fast: bool) -> Result<Self> {
+        let list = tempfile::NamedTempFile::new().context("a list of skipped tests")?.into_temp_path();
+        Ok(Self { root: workspace::root()?, fast, tally: Tally::default(), skips: Vec::new(), list })
+    }
+
+    /// Each skip once, sorted: a test may run twice.
+    ///
+    /// # Errors
+    /// When the list cannot be read.
+    pub(super) fn all_skips(&self) -> Result<Vec<Skip>> {
+        let list = std::fs::read_to_string(&self.list).context("the list of skipped tests")?;
+        let mut skips: Vec<Skip> =
+            list.lines().filter_map(Skip::parse).chain(self.skips.iter().cloned()).collect();
+        skips.sort();
+        skips.dedup();
+        Ok(skips)
+    }
 }
 
 /// The results of all test binaries.
@@ -143,7 +167,7 @@ fn text(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Missing, Report, Skip, Tally, text};
+    use super::{Missing, Report, Session, Skip, Tally, text};
     use anyhow::anyhow;
 
     const OUTPUT: &str = "   Compiling xtask v0.1.0
@@ -204,6 +228,17 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         let skip = |line| Skip::parse(line).expect("a skip");
         let skips = [skip("skipped: a::whole: why"), skip("skipped: a::table [one case]: why")];
         assert_eq!(read(false).count(&skips), "4 passed, 2 failed, 3 skipped");
+    }
+
+    #[test]
+    fn a_skip_counts_once() {
+        let mut session = Session::new(false).expect("a session");
+        std::fs::write(&session.list, "skipped: b: y\nskipped: a: x\nnoise\nskipped: b: y\n")
+            .expect("written");
+        session.skips.push(Skip { test: "a".into(), case: Some("one".into()), reason: "z".into() });
+        let skips: Vec<String> =
+            session.all_skips().expect("a list").iter().map(ToString::to_string).collect();
+        assert_eq!(skips, ["skipped: a: x", "skipped: a [one]: z", "skipped: b: y"]);
     }
 
     #[test]
