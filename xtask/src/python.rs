@@ -16,6 +16,10 @@ const LEAST: (u32, u32) = (3, 11);
 /// The other versions that the package promises to work with, where they are found.
 const OTHERS: [&str; 5] = ["python3.10", "python3.11", "python3.12", "python3.13", "python3.14"];
 
+/// Makes cargo resolve the features of dependencies as for `cargo test --workspace`, so that it finds them built: it does so
+/// when all packages are chosen, and a test of any.
+const AS_TESTS: [&str; 3] = ["--workspace", "--test", "tree"];
+
 /// What the output of pip contains if its registry cannot be reached.
 const UNREACHABLE: [&str; 4] =
     ["NewConnectionError", "Failed to establish a new connection", "ConnectTimeoutError", "ProxyError"];
@@ -70,7 +74,8 @@ impl Package {
         let folder = root.join("python");
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let tools = tools(&folder.join("tests/requirements.txt"), &target.join("python"))?;
-        let built = workspace::cargo(root).args(["build", "--quiet", "--package", "tollgate"]).status()?;
+        let built =
+            workspace::cargo(root).args(["build", "--quiet", "--bin", "tollgate"]).args(AS_TESTS).status()?;
         ensure!(built.success(), "the program was not built");
         Ok(Self { folder, target, tools })
     }

@@ -20,6 +20,9 @@ use tollgate_testkit::Missing;
 const CHOSEN: &[&str] =
     &["--package=tollgate", "--package=tollgate-measure", "--package=tollgate-boundary", "--test", COUNTERS];
 
+/// The same for this machine's own architecture, where the tests are not built, and the wheel's program is: by that list.
+const CHOSEN_HERE: &[&str] = &["--package=tollgate"];
+
 /// The unit tests of two libraries (the program has none), and [`COUNTERS`].
 const TEST_PROGRAMS: usize = 3;
 
@@ -35,7 +38,7 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
     let mut cargo = target.cargo(root, command, profile)?;
     cargo.args(["--quiet", "--bin", "tollgate"]);
     match profile {
-        Profile::Dev => cargo.args(CHOSEN),
+        Profile::Dev => cargo.args(if target.is_native() { CHOSEN_HERE } else { CHOSEN }),
         // The folder of the sources is private, and would make two builds of the same sources differ.
         Profile::Dist => cargo
             .args(["--package", "tollgate"])

@@ -130,17 +130,24 @@ pub(super) fn tidy(session: &mut Session) -> Result<()> {
 /// Runs all tests, prints their output and counts them. At most two run at the same time, unless `RUST_TEST_THREADS` is set:
 /// many of them measure, and more of them on two cores would disturb each other.
 pub(super) fn test(session: &mut Session) -> Result<()> {
-    let mut command = workspace::cargo(&session.root);
-    command
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .env("CARGO_TERM_COLOR", "never")
-        .env("TOLLGATE_FAST", if session.fast { "1" } else { "0" })
-        .env(SKIPS, &session.list);
-    if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        command.env("RUST_TEST_THREADS", cpus.min(2).to_string());
+    let mut status = ExitStatus::default();
+    // In two calls, because one without a choice also builds the examples, which take a minute. Clippy checks those.
+    for chosen in ["--tests", "--doc"] {
+        let mut command = workspace::cargo(&session.root);
+        command
+            .args(["test", "--workspace", "--no-fail-fast", chosen])
+            .env("CARGO_TERM_COLOR", "never")
+            .env("TOLLGATE_FAST", if session.fast { "1" } else { "0" })
+            .env(SKIPS, &session.list);
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+            command.env("RUST_TEST_THREADS", cpus.min(2).to_string());
+        }
+        let ended = watch(&mut command, &mut std::io::stdout(), |line| session.tally.line(line))?;
+        if !ended.success() {
+            status = ended;
+        }
     }
-    let status = watch(&mut command, &mut std::io::stdout(), |line| session.tally.line(line))?;
     session.tally.end(status.success());
     outcome(status)
 }
