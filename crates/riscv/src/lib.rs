@@ -102,7 +102,7 @@ pub use insn::{Class, INSTRUCTIONS, Insn, Op, Row, Width};
 pub use isa::{Extension, Isa, IsaError, Xlen};
 pub use machine::{Machine, MemoryError, Step, Stop};
 pub use map::ram_below;
-pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
+pub use observer::{Access, AccessKind, BlockInsn, LoudTouch, Observer, Pass, Retired, Several, Touch, Walk};
 pub use privilege::Privilege;
 pub use snapshot::SnapshotError;
 pub use trap::TRAP_PHASES;

@@ -17,7 +17,9 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{LARGEST_REGION, LOG, LineView, ROOM, Region, Reports, Run, STARTS, Start};
+use tollgate_riscv::tier::{
+    Accesses, LARGEST_REGION, LOG, LineView, ROOM, Region, Reports, Run, STARTS, Start, View,
+};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
 use crate::found::Found;
@@ -77,6 +79,15 @@ fn variables(insn: &Insn) -> ([u8; 3], u8) {
     }
 }
 
+/// Whether translations can look up lines as they are to be seen.
+fn can_index(LineView { shift, count, .. }: LineView, ram_base: u64) -> bool {
+    // (No place in a table is further away than an offset can be, and RAM begins with the first one.)
+    (2..32).contains(&shift)
+        && u32::is_power_of_two(count)
+        && count < 1 << 28
+        && ram_base.is_multiple_of(u64::from(count) << shift)
+}
+
 /// Writes the function of a region; `None` if its entry is not in it, a run is longer than a log has room for, or there cannot be a
 /// cache of lines as they are to be seen. `reporter` is the code of [`reporter`](reporter::reporter).
 pub(crate) fn region(
@@ -97,17 +108,13 @@ pub(crate) fn region(
     if matches!(region.reports, Reports::Runs { .. }) && longest > LOG - ROOM as usize {
         return None;
     }
-    if let Reports::Counts(sight) = region.reports {
-        let is_cache = |LineView { shift, count, .. }| {
-            // (No place in a table is further away than an offset can be, and RAM begins with the first one.)
-            (2..32).contains(&shift)
-                && u32::is_power_of_two(count)
-                && count < 1 << 28
-                && region.ram_base.is_multiple_of(u64::from(count) << shift)
-        };
-        if ![sight.fetches, sight.data].into_iter().filter_map(|view| view.lines).all(is_cache) {
-            return None;
-        }
+    let views = match region.reports {
+        Reports::Counts(sight) => [sight.fetches, sight.data],
+        Reports::Runs { accesses: Accesses::Loud(data), .. } => [View::default(), data],
+        _ => [View::default(); 2],
+    };
+    if !views.into_iter().filter_map(|view| view.lines).all(|lines| can_index(lines, region.ram_base)) {
+        return None;
     }
     function.signature = signature(target);
     let mut builder = FunctionBuilder::new(function, context);

@@ -6,8 +6,9 @@ use crate::jump::jump_index;
 use crate::log::{LONGEST_BLOCK, Log};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
-use crate::observer::{Observer, Pass, Retired, Several};
-use crate::tier::{Exit, LARGEST_REGION, Observed, Registers, Reports};
+use crate::observer::{BlockInsn, Observer, Pass, Retired, Several};
+use crate::privilege::Privilege;
+use crate::tier::{Accesses, Exit, LARGEST_REGION, Observed, Quiet, Receiver, Registers, Reports};
 
 /// What an observer receives of translated code; `None` if it needs the interpreter.
 fn reports<O: Observer>(obs: &mut O) -> Option<Reports> {
@@ -15,9 +16,49 @@ fn reports<O: Observer>(obs: &mut O) -> Option<Reports> {
         return Some(Reports::Counts(counter.sight()));
     }
     match (O::RETIRE, O::BLOCKS, O::MEMORY) {
-        (false, true, accesses) => Some(Reports::Runs { accesses, operands: obs.operands() }),
+        (false, true, accesses) => {
+            let accesses = match obs.loud() {
+                _ if !accesses => Accesses::None,
+                Some(view) => Accesses::Loud(view),
+                None => Accesses::All,
+            };
+            Some(Reports::Runs { accesses, operands: obs.operands() })
+        }
         (false, false, false) => Some(Reports::Nothing),
         _ => None,
+    }
+}
+
+/// An observer of blocks that receives what translated code has logged.
+struct BlockReceiver<'a, O> {
+    obs: &'a mut O,
+    insns: &'a [BlockInsn],
+    is_loud: bool,
+    epoch: u64,
+    privilege: Privilege,
+    /// Instructions retired before the run of translated code, and before what it has logged.
+    before: u64,
+    retired: u64,
+}
+
+impl<O: Observer> Receiver for BlockReceiver<'_, O> {
+    fn receive(&mut self, log: &Log<'_>, count: u64) {
+        self.obs.several(&Several {
+            passes: &log.passes[..log.noted],
+            accesses: &log.accesses[..log.accessed],
+            loud: self.is_loud.then(|| &log.loud[..log.louds]),
+            operands: &log.operands[..log.operated],
+            insns: self.insns,
+            epoch: self.epoch,
+            privilege: self.privilege,
+            rv32: false,
+            retired: self.retired,
+        });
+        self.retired = self.before.wrapping_add(count);
+    }
+
+    fn quiet(&mut self) -> Quiet<'_> {
+        if self.is_loud { self.obs.quiet_data() } else { Quiet::default() }
     }
 }
 
@@ -162,29 +203,25 @@ impl Machine {
         let (tier, arena) = (self.engine.tier.as_mut()?, self.engine.arena.as_mut()?);
         let privilege = self.hart.privilege;
         let number = tier.at(pc, id)?;
-        let Arena { meta, loads, stores, passes, accesses, operands, .. } = &mut **arena;
-        let mut tell;
+        let Arena { meta, loads, stores, passes, accesses, loud, operands, .. } = &mut **arena;
+        let mut receiver;
         let observed = match tier.reports {
             Reports::Nothing => None,
             Reports::Counts(_) => obs.counter().map(|counter| Observed::Counter { counter, privilege }),
-            Reports::Runs { .. } => {
-                let (epoch, before) = (self.engine.drops, self.hart.retired);
-                let mut retired = before.wrapping_add(count);
-                tell = move |log: &Log<'_>, count| {
-                    obs.several(&Several {
-                        passes: &log.passes[..log.noted],
-                        accesses: &log.accesses[..log.accessed],
-                        operands: &log.operands[..log.operated],
-                        insns: meta,
-                        epoch,
-                        privilege,
-                        rv32: false,
-                        retired,
-                    });
-                    retired = before.wrapping_add(count);
+            Reports::Runs { accesses: seen, .. } => {
+                let before = self.hart.retired;
+                receiver = BlockReceiver {
+                    obs,
+                    insns: meta,
+                    is_loud: matches!(seen, Accesses::Loud(_)),
+                    epoch: self.engine.drops,
+                    privilege,
+                    before,
+                    retired: before.wrapping_add(count),
                 };
-                let log = Log { passes, accesses, operands, noted: 0, accessed: 0, operated: 0 };
-                Some(Observed::Runs { log, tell: &mut tell })
+                let log =
+                    Log { passes, accesses, loud, operands, noted: 0, accessed: 0, louds: 0, operated: 0 };
+                Some(Observed::Runs { log, receiver: &mut receiver })
             }
         };
         tier.run(number, |starts| Registers {
@@ -236,6 +273,7 @@ impl Machine {
             obs.several(&Several {
                 passes: &[Pass::new(op.place, op.place + 1, to != op.imm, to)],
                 accesses: &[],
+                loud: None,
                 operands: &[],
                 insns: &arena.meta,
                 epoch: self.engine.drops,
@@ -298,9 +336,11 @@ impl Machine {
             log: Log {
                 passes: &mut arena.passes,
                 accesses: &mut arena.accesses,
+                loud: &mut arena.loud,
                 operands: &mut arena.operands,
                 noted: 0,
                 accessed: 0,
+                louds: 0,
                 operated: 0,
             },
             notes_operands: O::BLOCKS && obs.operands(),

@@ -7,6 +7,7 @@
 //! [`Timed`](super::Timed).
 
 mod computed;
+mod hot;
 mod marked;
 mod steady;
 
@@ -16,7 +17,8 @@ use super::access::Overlaps;
 use super::beyond::Beyond;
 use super::block::Block;
 use super::core::{Core, CoreError};
-use super::known::{Known, UNKNOWN};
+use super::hot::{HotBlock, HotBlocks};
+use super::known::{Delays, Known, UNKNOWN, Wanted};
 use super::latest::LatestStores;
 use super::ledger::{Cause, Causes, Ledger};
 use super::marks::{Mark, Marked};
@@ -29,13 +31,14 @@ use super::seen::Seen;
 use super::state::Key;
 use super::step::Step;
 use super::timed::{Model, TimingCounts};
+use super::touches::Touches;
 use super::trail::Trail;
 use crate::code::Code;
 use crate::exception::Trap;
 use crate::fold::Map;
 use crate::jump::boxed;
-use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touch, Walk};
-use crate::tier::Counter;
+use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Walk};
+use crate::tier::{Counter, Quiet, View};
 
 /// Entries of the table of results as powers of two: at first, and at most.
 const RESULT_BITS: u32 = 15;
@@ -82,6 +85,8 @@ pub struct Fast<const PIPE: bool = true> {
     blocks: Vec<Block>,
     /// The number of a run, with the mode above it; which block.
     block_table: Box<[(u64, u32); BLOCKS]>,
+    /// Those of them that are in a steady state.
+    hot: Box<HotBlocks>,
     /// The same for all blocks, including those that another has displaced from the table.
     block_numbers: Map<u64, u32>,
     /// The same by what they consist of: code that is decoded again is the same block.
@@ -97,6 +102,8 @@ pub struct Fast<const PIPE: bool = true> {
     /// Scratch space.
     codes: Vec<u64>,
     results: Vec<Known>,
+    /// What each waits for.
+    delays: Vec<Delays>,
     /// What each charges.
     charges: Vec<Causes>,
     /// How many there is room for, as a power of two, and how many have given way to others since there was that room.
@@ -144,6 +151,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             epoch: u64::MAX,
             blocks: Vec::new(),
             block_table: boxed((u64::MAX, 0)),
+            hot: boxed(HotBlock::NONE),
             block_numbers: Map::default(),
             contents: Map::default(),
             states: Vec::new(),
@@ -153,6 +161,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             lists: Map::default(),
             codes: Vec::new(),
             results: vec![UNKNOWN; 1 << RESULT_BITS],
+            delays: vec![Delays::NONE; 1 << RESULT_BITS],
             charges: vec![[0; Cause::COUNT]; 1 << RESULT_BITS],
             result_bits: RESULT_BITS,
             displaced: 0,
@@ -266,12 +275,14 @@ impl<const PIPE: bool> Fast<PIPE> {
         self.settle();
         self.result_bits = MOST_RESULT_BITS;
         self.results = vec![UNKNOWN; 1 << self.result_bits];
+        self.delays = vec![Delays::NONE; 1 << self.result_bits];
         self.charges = vec![[0; Cause::COUNT]; 1 << self.result_bits];
     }
 
     /// Forgets which runs are which blocks.
     fn forget_numbers(&mut self) {
         self.block_table.fill((u64::MAX, 0));
+        self.hot.fill(HotBlock::NONE);
         self.block_numbers.clear();
     }
 
@@ -418,14 +429,14 @@ impl<const PIPE: bool> Fast<PIPE> {
         if known == key { number as usize } else { self.describe(several, pass, key, at) }
     }
 
-    /// A run of instructions; `accesses` and `operands` begin with its own. `walks` says whether fetches and data are
+    /// A run of instructions; `touches` and `operands` begin with its own. `walks` says whether fetches and data are
     /// translated, `PLAIN` whether the core is [`plain`](Self::plain).
     #[inline(always)]
     fn run<const PLAIN: bool>(
         &mut self,
         several: &Several,
         pass: &Pass,
-        accesses: &mut slice::Iter<Touch>,
+        touches: &mut Touches,
         operands: &mut slice::Iter<[u64; 2]>,
         walks: (bool, bool),
     ) {
@@ -440,14 +451,14 @@ impl<const PIPE: bool> Fast<PIPE> {
                     let waits = self.stores.get(self.state as usize).is_none_or(|&waits| waits);
                     let marks = if waits { &block.marks } else { &block.own_marks };
                     block.marks_inside
-                        && LatestStores::of_block(latest, &block.memory, accesses.as_slice()).meets(marks)
+                        && LatestStores::of_block(latest, &block.memory, touches.all()).meets(marks)
                 })
             || !self.model.memory.fetch_block(&mut block.lines, walks.0)
         {
-            self.otherwise(number, (several, pass), accesses, operands, walks);
+            self.otherwise(number, (several, pass), touches, operands, walks);
             return;
         }
-        let overlaps = self.access_data::<PLAIN>(number, several, accesses, walks.1);
+        let overlaps = self.access_data::<PLAIN>(number, several, touches, walks.1);
         if !PIPE {
             Self::count(&mut self.model, &self.blocks[number], 1);
             return;
@@ -461,12 +472,19 @@ impl<const PIPE: bool> Fast<PIPE> {
         &mut self,
         number: usize,
         several: &Several,
-        accesses: &mut slice::Iter<Touch>,
+        touches: &mut Touches,
         walks: bool,
     ) -> Overlaps {
         self.misses.clear();
-        let mut data = self.blocks[number].memory.iter().zip(accesses);
         let mut overlaps = Overlaps::NONE;
+        let all = match touches {
+            Touches::All(all) => all,
+            Touches::Loud(loud) => {
+                loud.access(&mut self.model.memory, &mut self.misses, &self.blocks[number].memory);
+                return overlaps;
+            }
+        };
+        let mut data = self.blocks[number].memory.iter().zip(all);
         while let Some((place, touch)) =
             self.model.memory.next_to_wait::<PLAIN>(&mut data, walks, &mut overlaps)
         {
@@ -513,27 +531,24 @@ impl<const PIPE: bool> Fast<PIPE> {
             }
         };
         let block = &mut self.blocks[number];
-        let mut wanted = Known { predictions, overlaps, ..UNKNOWN };
         let strays = match !PLAIN && predictions != 0 {
             true => self.model.strays(&block.jumps, &mut block.ways, predictions, several.privilege),
             false => None,
         };
-        wanted.entered = Known::entered(number, self.number());
-        let mut mixed = wanted.entered ^ predictions;
+        let mut wanted = Wanted::new(number, self.number(), predictions);
         if !self.misses.is_empty() || !PLAIN && overlaps != Overlaps::NONE {
             let codes = self.code_misses();
             let ways = &mut self.blocks[number].ways;
             let Some(codes) = codes.filter(|_| PLAIN || self.model.knows_ways(ways)) else {
-                self.replay_once(wanted, several, pass);
+                self.replay_once(wanted.with(Delays { misses: [0; 2], overlaps }), several, pass);
                 if strays.is_some() {
                     self.model.run_on_from_jump(&Step::last(several, pass));
                 }
                 return;
             };
-            wanted.misses = codes;
-            mixed = wanted.mixed();
+            wanted = wanted.with(Delays { misses: codes, overlaps });
         }
-        self.take(wanted, mixed, several, pass);
+        self.take(wanted, several, pass);
         if strays.is_some_and(|words| words <= self.rooms[self.state as usize]) {
             self.run_on(several, pass);
         }
@@ -541,78 +556,21 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Takes a result, or computes it.
     #[inline(always)]
-    fn take(&mut self, wanted: Known, mixed: u64, several: &Several, pass: &Pass) {
-        let at = Known::place(mixed, self.result_bits);
-        match &mut self.results[at] {
-            known if known.is(&wanted) => {
-                known.count += 1;
-                self.state = known.next;
-                self.write += i64::from(known.cycles);
-            }
-            _ => self.learn(wanted, several, pass, at),
+    fn take(&mut self, wanted: Wanted, several: &Several, pass: &Pass) {
+        let at = wanted.place(self.result_bits);
+        if !self.is_known(at, &wanted) {
+            return self.learn(wanted, several, pass, at);
         }
+        let known = &mut self.results[at];
+        known.count += 1;
+        self.state = known.next;
+        self.write += i64::from(known.cycles);
     }
 
-    /// Runs as far as all their lines are settled, where only counts matter: what their accesses do to caches does
-    /// not change the next fetch, so they come behind all the fetches. Yields the runs that are left.
+    /// Whether a result is what is looked for.
     #[inline(always)]
-    fn settled_runs<'a>(
-        &mut self,
-        several: &Several,
-        passes: &'a [Pass],
-        accesses: &mut slice::Iter<Touch>,
-        walks: (bool, bool),
-    ) -> &'a [Pass] {
-        let mode = (several.privilege as u64) << 40;
-        let (mut instructions, mut touched, mut done) = (0, 0, 0);
-        let mut latest = None;
-        // Loops run the same again and again.
-        let (mut same, mut len, mut memory) = (u64::MAX, 0, 0);
-        for pass in passes {
-            let key = pass.number() | mode;
-            if key != same {
-                let (known, number) = self.block_table[key as usize & (BLOCKS - 1)];
-                let Some(block) = self.blocks.get(number as usize).filter(|_| known == key) else { break };
-                if !self.model.memory.fetch_is_settled(&block.lines, walks.0) {
-                    break;
-                }
-                (same, len, memory) = (key, u64::from(block.len), block.memory.len());
-                latest = Some(&block.lines);
-            }
-            instructions += len;
-            touched += memory;
-            done += 1;
-        }
-        if let Some(lines) = latest {
-            self.model.memory.touch_settled(lines);
-        }
-        self.model.instructions += instructions;
-        let all = accesses.as_slice();
-        let (these, others) = all.split_at(touched.min(all.len()));
-        *accesses = others.iter();
-        self.model.memory.data_of_blocks(several, these, walks.1);
-        &passes[done..]
-    }
-
-    /// All runs of a report.
-    #[inline(never)]
-    fn runs<const PLAIN: bool>(&mut self, several: &Several) {
-        let memory = &self.model.memory;
-        let walks = (memory.fetch_walks(several.privilege), memory.data_walks());
-        let mut accesses = several.accesses.iter();
-        let mut operands = several.operands.iter();
-        let mut passes = several.passes;
-        loop {
-            if !PIPE && self.model.memory.quick() {
-                passes = self.settled_runs(several, passes, &mut accesses, walks);
-            }
-            if PIPE && PLAIN && self.model.memory.quick() {
-                passes = self.steady_runs(several, passes, &mut accesses, walks);
-            }
-            let Some((pass, others)) = passes.split_first() else { break };
-            self.run::<PLAIN>(several, pass, &mut accesses, &mut operands, walks);
-            passes = others;
-        }
+    fn is_known(&self, at: usize, wanted: &Wanted) -> bool {
+        self.results[at].may_be(wanted) && (wanted.entered & 1 == 0 || self.delays[at] == wanted.delays)
     }
 
     /// Forgets everything that is about places of code that has been decoded again; all, if that has grown too large.
@@ -662,6 +620,15 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
 
     fn counter(&mut self) -> Option<&mut dyn Counter> {
         (!PIPE && self.model.memory.sight().is_some()).then_some(self)
+    }
+
+    #[inline(always)]
+    fn loud(&mut self) -> Option<View> {
+        if PIPE && self.plain { self.model.memory.loud() } else { None }
+    }
+
+    fn quiet_data(&mut self) -> Quiet<'_> {
+        self.model.memory.quiet_data()
     }
 
     #[inline]

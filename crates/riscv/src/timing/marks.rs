@@ -1,7 +1,7 @@
 //! What the front end comes to behind a load that is replayed because it overlaps with a store, before it fetches that again: calls,
 //! returns and branches there leave their marks a second time when they are fetched again.
 
-use super::known::Known;
+use super::known::Wanted;
 use super::pipe::Pipe;
 use super::run_on::{Origin, RunOn};
 use super::seen::Seen;
@@ -24,7 +24,7 @@ pub(super) struct Mark {
 #[derive(Clone)]
 pub(super) struct Marked {
     /// The run, with the predictions of the jumps before the load, and the number of the load's instruction.
-    pub(super) run: Known,
+    pub(super) run: Wanted,
     pub(super) at: u8,
     /// Where the front end goes on, and what it looked up there the last time: nothing if it leaves nothing.
     pub(super) mark: Option<Box<(Mark, Option<Trail>)>>,

@@ -1,5 +1,7 @@
 //! Caches, translation buffers and the page table walker: what an access waits.
 
+mod quiet;
+
 use super::access::{Data, Overlaps, Place};
 use super::core::{Core, CoreError};
 use super::keys::{CacheShape, Memory as Latencies};
@@ -11,7 +13,6 @@ use crate::fold::Map;
 use crate::map::is_device;
 use crate::observer::{Several, Touch, Walk};
 use crate::privilege::Privilege;
-use crate::tier::{Kind, Quiet, Reported, Sight, View};
 
 /// Counts of the memory side. An access that crosses two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +63,21 @@ impl Waits {
     }
 }
 
+/// When the lines of a block are where they were when touching them changed nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settled {
+    line_changes: u64,
+    page: Latest,
+}
+
+impl Settled {
+    /// Whether they are that were [settled](Lines::settled) then, in the page of an address.
+    #[inline(always)]
+    pub(super) fn has(&self, settled: u64, page: u64) -> bool {
+        settled == self.line_changes && self.page.has(page)
+    }
+}
+
 /// The memory side of a core.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
@@ -97,6 +113,8 @@ pub(super) struct Memory {
     counts: MemoryCounts,
     /// None in a core that does not replay.
     pub(super) latest_stores: Option<LatestStores>,
+    /// How many accesses of blocks were not to the page that was translated last.
+    page_changes: u32,
 }
 
 impl Memory {
@@ -128,6 +146,7 @@ impl Memory {
             last_line: NO_LINE,
             fills: 0,
             counts: MemoryCounts::default(),
+            page_changes: 0,
             latest_stores: (core.pipeline.replay > 0 || core.pipeline.redo > 0).then(LatestStores::default),
         })
     }
@@ -395,7 +414,14 @@ impl Memory {
     /// Whether the lines of a block are where they were when touching them changed nothing.
     #[inline(always)]
     pub(super) fn fetch_is_settled(&self, lines: &Lines, walks: bool) -> bool {
-        lines.settled == self.line_changes && (!walks || self.latest_fetch.has(lines.page))
+        self.settled(walks).has(lines.settled, lines.page)
+    }
+
+    /// When lines are settled, as long as nothing is fetched that is not.
+    #[inline(always)]
+    pub(super) fn settled(&self, walks: bool) -> Settled {
+        let page = if walks { self.latest_fetch } else { Latest::ALL };
+        Settled { line_changes: self.line_changes, page }
     }
 
     /// Touches the lines of a block that is settled.
@@ -419,7 +445,7 @@ impl Memory {
         let page = if walks { self.latest_data } else { Latest::ALL };
         let Some(cache) = cache else {
             let (place, touch) = accesses.next()?;
-            self.compare(place, touch, overlaps);
+            self.compare(place, touch.va, overlaps);
             return Some((place, touch));
         };
         for (place, touch) in accesses {
@@ -443,8 +469,8 @@ impl Memory {
     }
 
     /// Adds with which of the latest stores an access of a block overlaps.
-    pub(super) fn compare(&mut self, place: &Place, touch: &Touch, overlaps: &mut Overlaps) {
-        overlaps.add(place, self.overlap(touch.va, place.size, place.store));
+    pub(super) fn compare(&mut self, place: &Place, va: u64, overlaps: &mut Overlaps) {
+        overlaps.add(place, self.overlap(va, place.size, place.store));
     }
 
     /// What an access waits that [`next_to_wait`](Self::next_to_wait) did not find.
@@ -452,6 +478,7 @@ impl Memory {
     pub(super) fn wait_in_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let mut waits = Waits::default();
         if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
+            self.page_changes = self.page_changes.saturating_add(1);
             waits = self.data(access, privilege);
             // The caller counts it.
             if let Some(cache) = &mut self.l1d {
@@ -462,61 +489,6 @@ impl Memory {
             self.wait_for(found, access.pa, access.store, &mut waits);
         }
         waits
-    }
-
-    /// What a count of all this has to see of fetches and data; `None` if quiet accesses are not all that there is to skip.
-    pub(super) fn sight(&self) -> Option<Sight> {
-        let view = |cache: &Option<Cache>, tlb: &Option<Tlb>| View {
-            lines: cache.as_ref().map(Cache::line_view),
-            pages: self.translates && tlb.is_some(),
-        };
-        let (fetches, mut data) = (view(&self.l1i, &self.itlb), view(&self.l1d, &self.dtlb));
-        // The second level has to see which of its own shorter lines is accessed.
-        if let (Some(lines), Some(l2)) = (&mut data.lines, &self.l2) {
-            lines.fills &= l2.geometry().line_shift() >= lines.shift;
-        }
-        (self.quick || self.l1d.is_none()).then_some(Sight { fetches, data, bytes: false })
-    }
-
-    /// Which fetches change nothing but counts.
-    pub(super) fn quiet_fetches(&mut self, privilege: Privilege) -> Quiet<'_> {
-        let Latest { page, mask } = if self.fetch_walks(privilege) { self.latest_fetch } else { Latest::ALL };
-        Quiet { lines: self.l1i.as_mut().map_or(&[], Cache::quiet), page_mask: mask, page }
-    }
-
-    /// Which loads and stores change nothing but counts.
-    pub(super) fn quiet_data(&mut self) -> Quiet<'_> {
-        let Latest { page, mask } = if self.data_walks() { self.latest_data } else { Latest::ALL };
-        Quiet { lines: self.l1d.as_mut().map_or(&[], Cache::quiet), page_mask: mask, page }
-    }
-
-    /// Accesses to RAM, each in the page that was translated last, that [`count_hits`](Self::count_hits) will count: what
-    /// [`Cache::quiet`] has in advance.
-    pub(super) fn report_noted(&mut self, noted: &[u64]) {
-        let Some(cache) = &mut self.l1d else { return };
-        let before = cache.counts().writebacks;
-        let shift = cache.geometry().line_shift();
-        for &noted in noted {
-            let found = cache.look_for_noted(noted);
-            if let (Found::Filled(old), Some(l2)) = (found, &mut self.l2) {
-                if let Some(address) = cache.dirty(old) {
-                    l2.access(address, true);
-                }
-                l2.access(noted >> 2 << shift, noted & 2 != 0);
-            }
-        }
-        self.counts.write_backs += cache.counts().writebacks - before;
-    }
-
-    /// An access that [`count_hits`](Self::count_hits) will count, if it is to data.
-    #[inline(always)]
-    pub(super) fn report(&mut self, access: &Reported) {
-        let &Reported { kind, va, pa, size, privilege } = access;
-        if kind == Kind::Fetch {
-            self.fetch(va, pa, size, privilege);
-        } else {
-            self.wait_in_block(&Data { va, pa, size, store: kind == Kind::Store }, privilege);
-        }
     }
 
     /// Whether there is a data cache.

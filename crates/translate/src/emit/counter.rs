@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
-use tollgate_riscv::tier::{Kind, LineView, Passed, Region, Reports, View};
+use tollgate_riscv::tier::{Accesses, Kind, LineView, Passed, Region, Reports, View};
 use tollgate_riscv::{BlockInsn, Class};
 
 use super::Emitter;
@@ -16,9 +16,9 @@ use crate::state::{Probe, State, report_code};
 const ENTRY: i32 = size_of::<u64>() as i32;
 
 /// A line that was looked up.
-struct Line {
+pub(super) struct Line {
     /// Whether the access is not quiet.
-    is_loud: Value,
+    pub(super) is_loud: Value,
     /// Its place in the table.
     at: Value,
     /// What is there if all accesses to it are quiet.
@@ -113,8 +113,15 @@ impl Emitter<'_> {
 
     /// An access of the instruction that retires is counted, and reported if it is not quiet; `place` is its index of RAM.
     pub(super) fn accessed(&mut self, kind: Kind, size: u64, va: Value, place: Value) {
-        let Reports::Counts(sight) = self.reports else { return self.note_access(kind, va, place) };
         let is_store = kind == Kind::Store;
+        let sight = match self.reports {
+            Reports::Counts(sight) => sight,
+            Reports::Runs { accesses: Accesses::All, .. } => return self.note_access(is_store, va, place),
+            Reports::Runs { accesses: Accesses::Loud(view), .. } => {
+                return self.note_loud(view, is_store, place);
+            }
+            _ => return,
+        };
         let [count, bytes] = match is_store {
             true => [offset_of!(Passed, stores), offset_of!(Passed, stored_bytes)],
             false => [offset_of!(Passed, loads), offset_of!(Passed, loaded_bytes)],
@@ -142,7 +149,12 @@ impl Emitter<'_> {
     }
 
     /// Looks up the line of an access; `place` is its index of RAM.
-    fn line(&mut self, LineView { shift, count, .. }: LineView, place: Value, is_store: bool) -> Line {
+    pub(super) fn line(
+        &mut self,
+        LineView { shift, count, .. }: LineView,
+        place: Value,
+        is_store: bool,
+    ) -> Line {
         // (An index of RAM has the same place in a table as its address: `region` makes sure of it.)
         let line = self.builder.ins().ushr_imm_s(place, i64::from(shift));
         let line = self.builder.ins().band_imm_s(line, i64::from(count) - 1);
@@ -158,11 +170,17 @@ impl Emitter<'_> {
         Line { is_loud, at, quiet }
     }
 
+    /// Makes a line quiet; yields its entry.
+    pub(super) fn make_quiet(&mut self, line: &Line, is_store: bool) -> Value {
+        let entry = if is_store { line.quiet } else { self.plus(line.quiet, -2) };
+        self.builder.ins().store(MemFlagsData::trusted(), entry, line.at, 0);
+        entry
+    }
+
     /// Makes a line quiet, and notes that for the observer.
     fn note_line(&mut self, line: &Line, is_store: bool) {
         let trusted = MemFlagsData::trusted();
-        let entry = if is_store { line.quiet } else { self.plus(line.quiet, -2) };
-        self.builder.ins().store(trusted, entry, line.at, 0);
+        let entry = self.make_quiet(line, is_store);
         let noted = self.field(offset_of!(State, noted));
         self.builder.ins().store(trusted, entry, noted, 0);
         let noted = self.plus(noted, ENTRY.into());
@@ -176,7 +194,7 @@ impl Emitter<'_> {
     }
 
     /// Whether accesses to a page are not quiet.
-    fn is_loud_page(&mut self, probe: usize, va: Value) -> Value {
+    pub(super) fn is_loud_page(&mut self, probe: usize, va: Value) -> Value {
         let mask = self.field(probe + offset_of!(Probe, page_mask));
         let page = self.field(probe + offset_of!(Probe, page));
         let masked = self.builder.ins().band(va, mask);

@@ -7,8 +7,8 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
-use tollgate_riscv::tier::{Kind, Reports, Run};
-use tollgate_riscv::{Insn, Op, Pass, Touch};
+use tollgate_riscv::tier::{Accesses, Reports, Run, View};
+use tollgate_riscv::{Insn, LoudTouch, Op, Pass, Touch};
 
 use super::{Emitter, F};
 use crate::notes::{ENTRY, Entries, Left, Notes};
@@ -25,17 +25,49 @@ impl Emitter<'_> {
         self.notes = Notes::new(run);
     }
 
-    /// An access of the instruction in hand; `place` is its index of RAM.
-    pub(super) fn note_access(&mut self, kind: Kind, va: Value, place: Value) {
-        if !matches!(self.reports, Reports::Runs { accesses: true, .. }) {
-            return;
-        }
+    /// The physical address of an access, times two, plus one if it stored; `place` is its index of RAM.
+    fn address(&mut self, is_store: bool, place: Value) -> Value {
         let twice = self.builder.ins().ishl_imm_s(place, 1);
-        let base = self.constant(self.ram_base << 1 | u64::from(kind == Kind::Store));
-        let at = self.builder.ins().iadd(base, twice);
+        let base = self.constant(self.ram_base << 1 | u64::from(is_store));
+        self.builder.ins().iadd(base, twice)
+    }
+
+    /// An access of the instruction in hand; `place` is its index of RAM.
+    pub(super) fn note_access(&mut self, is_store: bool, va: Value, place: Value) {
+        let at = self.address(is_store, place);
         let entries = self.notes.accesses;
         self.notes.accesses =
             self.entry(offset_of!(State, cursors.accesses), entries, Touch::LAYOUT, [va, at]);
+    }
+
+    /// Whether an access is not quiet because of its page, if that is to be seen by an observer of runs.
+    pub(super) fn is_loud_to_runs(&mut self, va: Value) -> Option<Value> {
+        let Reports::Runs { accesses: Accesses::Loud(View { pages: true, .. }), .. } = self.reports else {
+            return None;
+        };
+        Some(self.is_loud_page(offset_of!(State, data), va))
+    }
+
+    /// An access of the instruction in hand, in the quiet page: noted if its line is not quiet, which it is from then on. `place` is its
+    /// index of RAM.
+    pub(super) fn note_loud(&mut self, view: View, is_store: bool, place: Value) {
+        let access = self.notes.accessed;
+        self.notes.accessed += 1;
+        let Some(lines) = view.lines else { return };
+        let line = self.line(lines, place, is_store);
+        self.rarely(&[line.is_loud], |emitter| {
+            emitter.make_quiet(&line, is_store);
+            let [first, pass] = [offset_of!(Cursors, first), offset_of!(Cursors, passes)]
+                .map(|cursor| emitter.field(offset_of!(State, cursors) + cursor));
+            // (So many bytes of the log as there were runs before: 16 each, and 65536 in a place.)
+            let bytes = emitter.builder.ins().isub(pass, first);
+            let run = emitter.builder.ins().ishl_imm_s(bytes, i64::from(16 - ENTRY.trailing_zeros()));
+            let run_and_access = emitter.plus(run, access.into());
+            let at = emitter.address(is_store, place);
+            let cursor = offset_of!(State, cursors) + offset_of!(Cursors, loud);
+            let entries = emitter.entry(cursor, Entries::default(), LoudTouch::LAYOUT, [run_and_access, at]);
+            emitter.advance(cursor, entries);
+        });
     }
 
     /// The operands of an instruction that has not written its result.
@@ -84,12 +116,18 @@ impl Emitter<'_> {
             (offset_of!(Cursors, accesses), accesses),
             (offset_of!(Cursors, operands), operands),
         ] {
-            if let Some(first) = entries.first {
-                let after = self.plus(first, entries.count * ENTRY);
-                self.set_field(offset_of!(State, cursors) + cursor, after);
-            }
+            self.advance(offset_of!(State, cursors) + cursor, entries);
         }
     }
+
+    /// Moves a cursor on behind what was written.
+    fn advance(&mut self, cursor: usize, entries: Entries) {
+        if let Some(first) = entries.first {
+            let after = self.plus(first, entries.count * ENTRY);
+            self.set_field(cursor, after);
+        }
+    }
+
     /// Tells the observer what so many retired instructions were, and goes on if the limit is not exceeded.
     pub(super) fn tell(&mut self, retired: Value, on: Block) {
         self.set_field(offset_of!(State, retired), retired);

@@ -3,15 +3,16 @@
 use std::slice;
 
 use super::{FETCH, Fast, MOST_RESULT_BITS, NOTHING, TRAIL_BITS};
-use crate::observer::{Pass, Retired, Several, Touch};
+use crate::observer::{Pass, Retired, Several};
 use crate::timing::access::{Data, Overlaps};
-use crate::timing::known::{Known, UNKNOWN};
+use crate::timing::known::{Known, UNKNOWN, Wanted};
 use crate::timing::latest::LatestStores;
 use crate::timing::ledger::{Cause, Causes};
 use crate::timing::memory::Waits;
 use crate::timing::passage::Stage;
 use crate::timing::shape::Costs;
 use crate::timing::step::{Step, physical};
+use crate::timing::touches::Touches;
 
 impl<const PIPE: bool> Fast<PIPE> {
     /// A block that is not looked up here.
@@ -20,12 +21,12 @@ impl<const PIPE: bool> Fast<PIPE> {
         &mut self,
         number: usize,
         (several, pass): (&Several, &Pass),
-        accesses: &mut slice::Iter<Touch>,
+        touches: &mut Touches,
         operands: &mut slice::Iter<[u64; 2]>,
         walks: (bool, bool),
     ) {
-        if let Some(memo) = &mut self.memo {
-            memo.block(&mut self.model, number, (several, pass), accesses, operands, walks.0);
+        if let (Some(memo), Touches::All(all)) = (&mut self.memo, &mut *touches) {
+            memo.block(&mut self.model, number, (several, pass), all, operands, walks.0);
             if memo.is_large() {
                 self.epoch = u64::MAX;
             }
@@ -34,9 +35,9 @@ impl<const PIPE: bool> Fast<PIPE> {
             && self.model.emptied.is_none()
             && self.model.refill_phase == self.blocks[number].memoized
         {
-            self.in_parts(number, (several, pass), accesses, operands, walks);
+            self.in_parts(number, (several, pass), touches, operands, walks);
         } else {
-            self.plainly(number, several, pass, accesses, operands);
+            self.plainly(number, several, pass, touches, operands);
         }
     }
 
@@ -46,13 +47,13 @@ impl<const PIPE: bool> Fast<PIPE> {
         &mut self,
         number: usize,
         (several, pass): (&Several, &Pass),
-        accesses: &mut slice::Iter<Touch>,
+        touches: &mut Touches,
         operands: &mut slice::Iter<[u64; 2]>,
         walks: (bool, bool),
     ) {
         let mut start = pass.start();
         let (latest, places) = (self.model.memory.latest_stores, &self.blocks[number].memory);
-        let overlaps = LatestStores::of_block(latest, places, accesses.as_slice());
+        let overlaps = LatestStores::of_block(latest, places, touches.all());
         let place = |at: Option<u8>| at.map_or(pass.end(), |at| pass.start() + u16::from(at) + 1);
         while start < pass.end() {
             let from = (start - pass.start()) as u8;
@@ -65,12 +66,12 @@ impl<const PIPE: bool> Fast<PIPE> {
             }
             let number = self.block(several, &part);
             if self.model.pipe.filling().is_some() {
-                self.plainly(number, several, &part, accesses, operands);
+                self.plainly(number, several, &part, touches, operands);
             } else if self.model.memory.fetch_block(&mut self.blocks[number].lines, walks.0) {
-                let overlaps = self.access_data::<false>(number, several, accesses, walks.1);
+                let overlaps = self.access_data::<false>(number, several, touches, walks.1);
                 self.look_up::<false>(number, overlaps, several, &part, operands);
             } else {
-                let overlaps = self.access_in_order(number, several, &part, accesses);
+                let overlaps = self.access_in_order(number, several, &part, touches);
                 self.look_up::<false>(number, overlaps, several, &part, operands);
             }
             start = part.end();
@@ -89,7 +90,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         number: usize,
         several: &Several,
         pass: &Pass,
-        accesses: &mut slice::Iter<Touch>,
+        touches: &mut Touches,
     ) -> Overlaps {
         self.misses.clear();
         let block = &self.blocks[number];
@@ -103,10 +104,10 @@ impl<const PIPE: bool> Fast<PIPE> {
                 self.misses.push((at | FETCH, waits));
             }
             if let Some(place) = places.next_if(|place| place.at == at)
-                && let Some(touch) = accesses.next()
+                && let Some(data) = touches.next(several, place, memory)
             {
-                memory.compare(place, touch, &mut overlaps);
-                let mut waits = memory.wait_in_block(&place.data(several, touch), several.privilege);
+                memory.compare(place, data.va, &mut overlaps);
+                let mut waits = memory.wait_in_block(&data, several.privilege);
                 let beside = besides.next_if(|beside| beside.at == at);
                 waits.beside = beside.is_some_and(|beside| self.model.misses_beside(beside));
                 if waits != Waits::default() {
@@ -124,7 +125,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         number: usize,
         several: &Several,
         pass: &Pass,
-        accesses: &mut slice::Iter<Touch>,
+        touches: &mut Touches,
         operands: &mut slice::Iter<[u64; 2]>,
     ) {
         self.materialise();
@@ -133,8 +134,11 @@ impl<const PIPE: bool> Fast<PIPE> {
         for (op, place) in several.insns(pass).iter().zip(pass.start()..) {
             let here =
                 self.blocks[number].memory.get(memory).filter(|m| m.at == (place - pass.start()) as u8);
-            let access = here.and_then(|here| Some(here.data(several, accesses.next()?)));
-            memory += usize::from(access.is_some());
+            let access = here.and_then(|here| touches.next(several, here, &self.model.memory));
+            if let (Some(here), None) = (here, access) {
+                self.model.memory.count_hits(u64::from(!here.store), u64::from(here.store));
+            }
+            memory += usize::from(here.is_some());
             let operands = match self.dependent && op.insn.op.by_operands() {
                 true => operands.next().copied().unwrap_or_default(),
                 false => [0; 2],
@@ -154,7 +158,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 
     /// The block through the pipe, with the predictions, overlaps and misses that were found.
-    pub(super) fn replay(&mut self, wanted: &Known, several: &Several, pass: &Pass) -> (Causes, u32) {
+    pub(super) fn replay(&mut self, wanted: &Wanted, several: &Several, pass: &Pass) -> (Causes, u32) {
         let number = wanted.block();
         self.materialise();
         let (privilege, phase) = (several.privilege, several.privilege as u8);
@@ -182,7 +186,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             if let Some(place) = block.memory.get(access).filter(|place| usize::from(place.at) == i) {
                 access += 1;
                 if !place.store {
-                    costs.overlap = wanted.overlaps.of(place);
+                    costs.overlap = wanted.delays.overlaps.of(place);
                     costs.behind = self.model.behind_load(costs.overlap, physical(op), &op.insn);
                 }
             }
@@ -221,18 +225,21 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Finds a result in its second place, or computes it. The latest is in the first place.
     #[cold]
-    pub(super) fn learn(&mut self, wanted: Known, several: &Several, pass: &Pass, at: usize) {
+    pub(super) fn learn(&mut self, wanted: Wanted, several: &Several, pass: &Pass, at: usize) {
         let second = at ^ 1;
         self.results.swap(at, second);
+        self.delays.swap(at, second);
         self.charges.swap(at, second);
-        if !self.results[at].is(&wanted) {
+        if !self.is_known(at, &wanted) {
             self.replays += 1;
             self.learned += 1;
             let (charges, cycles) = self.replay(&wanted, several, pass);
             let next = self.number();
             self.charge(at);
             self.displaced += usize::from(self.results[at].entered != UNKNOWN.entered);
-            self.results[at] = Known { next, cycles, count: 1, ..wanted };
+            let Wanted { entered, predictions, delays } = wanted;
+            self.results[at] = Known { entered, predictions, next, cycles, count: 1 };
+            self.delays[at] = delays;
             self.charges[at] = charges;
             if self.displaced > self.results.len() && self.result_bits < MOST_RESULT_BITS {
                 self.grow();
@@ -247,7 +254,7 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// A block through the pipe, of which nothing is kept.
     #[cold]
-    pub(super) fn replay_once(&mut self, wanted: Known, several: &Several, pass: &Pass) {
+    pub(super) fn replay_once(&mut self, wanted: Wanted, several: &Several, pass: &Pass) {
         self.replays += 1;
         let (charges, _) = self.replay(&wanted, several, pass);
         Self::count(&mut self.model, &self.blocks[wanted.block()], 1);

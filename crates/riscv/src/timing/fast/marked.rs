@@ -4,7 +4,7 @@
 use super::Fast;
 use crate::observer::{Pass, Several};
 use crate::timing::access::{Overlaps, Place};
-use crate::timing::known::{Known, UNKNOWN};
+use crate::timing::known::{Delays, Wanted};
 use crate::timing::marks::{Mark, Marked};
 
 /// Loads whose marks are kept, as a power of two.
@@ -64,22 +64,19 @@ impl<const PIPE: bool> Fast<PIPE> {
         pass: &Pass,
     ) {
         let misses = self.code_misses();
-        let entered = Known::entered(number, self.number());
-        let run = Known { entered, predictions, misses: misses.unwrap_or_default(), overlaps, ..UNKNOWN };
-        let [first, second] = run.misses;
-        let mixed = run.entered ^ predictions ^ u64::from(place.at) << 8;
-        let mixed =
-            mixed ^ (first ^ second.rotate_left(21) ^ overlaps.mixed()).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let delays = Delays { misses: misses.unwrap_or_default(), overlaps };
+        let run = Wanted::new(number, self.number(), predictions).with(delays);
+        let mixed = run.mixed() ^ u64::from(place.at) << 8;
         let slot = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - MARK_BITS)) as usize;
         if self.marks.is_empty() {
-            self.marks.resize(1 << MARK_BITS, Marked { run: UNKNOWN, at: 0, mark: None });
+            self.marks.resize(1 << MARK_BITS, Marked { run: Wanted::NOTHING, at: 0, mark: None });
         }
         let known = &self.marks[slot];
-        if misses.is_none() || known.at != place.at || !known.run.is(&run) {
+        if misses.is_none() || known.at != place.at || known.run != run {
             let mark = self.find_mark(&run, place, several, pass).map(|mark| Box::new((mark, None)));
             self.marks[slot] = Marked { run, at: place.at, mark };
             if misses.is_none() {
-                self.marks[slot].run = UNKNOWN;
+                self.marks[slot].run = Wanted::NOTHING;
             }
         }
         let known = &mut self.marks[slot];
@@ -107,12 +104,12 @@ impl<const PIPE: bool> Fast<PIPE> {
 
     /// Where the front end goes on behind a load of a run, with the predictions of the jumps before.
     #[cold]
-    fn find_mark(&mut self, run: &Known, place: &Place, several: &Several, pass: &Pass) -> Option<Mark> {
+    fn find_mark(&mut self, run: &Wanted, place: &Place, several: &Several, pass: &Pass) -> Option<Mark> {
         let (state, write) = (self.number(), self.write);
         let part = pass.part(pass.start(), pass.start() + u16::from(place.at) + 1);
         let number = self.block(several, &part);
-        let overlaps = run.overlaps.first(place.load + 1);
-        let wanted = Known { entered: Known::entered(number, state), overlaps, ..*run };
+        let delays = Delays { overlaps: run.delays.overlaps.first(place.load + 1), ..run.delays };
+        let wanted = Wanted::new(number, state, run.predictions).with(delays);
         self.mark = None;
         // Misses of later instructions are not looked at.
         self.replay(&wanted, several, &part);

@@ -4,12 +4,13 @@
 
 use std::slice;
 
-use super::{Fast, NOTHING};
+use super::{BLOCKS, Fast, NOTHING};
 use crate::observer::{Pass, Several, Touch};
-use crate::timing::access::Data;
-use crate::timing::known::{Known, UNKNOWN};
+use crate::timing::access::{Data, Overlaps};
+use crate::timing::known::{Delays, Wanted};
 use crate::timing::memory::Waits;
 use crate::timing::repeats::Repeated;
+use crate::timing::touches::Touches;
 
 /// How much is steady.
 #[derive(Default)]
@@ -20,6 +21,70 @@ struct Extent {
 }
 
 impl<const PIPE: bool> Fast<PIPE> {
+    /// Runs as far as all their lines are settled, where only counts matter: what their accesses do to caches does
+    /// not change the next fetch, so they come behind all the fetches. Yields the runs that are left.
+    #[inline(always)]
+    fn settled_runs<'a>(
+        &mut self,
+        several: &Several,
+        passes: &'a [Pass],
+        accesses: &mut slice::Iter<Touch>,
+        walks: (bool, bool),
+    ) -> &'a [Pass] {
+        let mode = (several.privilege as u64) << 40;
+        let (mut instructions, mut touched, mut done) = (0, 0, 0);
+        let mut latest = None;
+        // Loops run the same again and again.
+        let (mut same, mut len, mut memory) = (u64::MAX, 0, 0);
+        for pass in passes {
+            let key = pass.number() | mode;
+            if key != same {
+                let (known, number) = self.block_table[key as usize & (BLOCKS - 1)];
+                let Some(block) = self.blocks.get(number as usize).filter(|_| known == key) else { break };
+                if !self.model.memory.fetch_is_settled(&block.lines, walks.0) {
+                    break;
+                }
+                (same, len, memory) = (key, u64::from(block.len), block.memory.len());
+                latest = Some(&block.lines);
+            }
+            instructions += len;
+            touched += memory;
+            done += 1;
+        }
+        if let Some(lines) = latest {
+            self.model.memory.touch_settled(lines);
+        }
+        self.model.instructions += instructions;
+        let all = accesses.as_slice();
+        let (these, others) = all.split_at(touched.min(all.len()));
+        *accesses = others.iter();
+        self.model.memory.data_of_blocks(several, these, walks.1);
+        &passes[done..]
+    }
+
+    /// All runs of a report.
+    #[inline(never)]
+    pub(super) fn runs<const PLAIN: bool>(&mut self, several: &Several) {
+        let memory = &self.model.memory;
+        let walks = (memory.fetch_walks(several.privilege), memory.data_walks());
+        let mut touches = Touches::of(several);
+        let mut operands = several.operands.iter();
+        let mut passes = several.passes;
+        loop {
+            if PLAIN && self.model.memory.quick() {
+                passes = match &mut touches {
+                    Touches::All(all) if PIPE => self.steady_runs(several, passes, all, walks),
+                    Touches::All(all) => self.settled_runs(several, passes, all, walks),
+                    Touches::Loud(loud) => self.hot_runs(several, passes, loud, walks.0),
+                };
+            }
+            let Some((pass, others)) = passes.split_first() else { break };
+            self.run::<PLAIN>(several, pass, &mut touches, &mut operands, walks);
+            touches.end_run();
+            passes = others;
+        }
+    }
+
     /// Runs as far as they are steady. Yields those that are left.
     #[inline(never)]
     pub(super) fn steady_runs<'a>(
@@ -119,11 +184,9 @@ impl<const PIPE: bool> Fast<PIPE> {
             while at < end {
                 let until = end.min(waits_at);
                 while at < until {
-                    let entered = Known::entered(block as usize, state);
-                    let place = Known::place(entered ^ predictions, self.result_bits);
-                    let Some(known) = self.results.get_mut(place) else { break };
-                    if known.entered != entered || known.predictions != predictions || known.misses != [0; 2]
-                    {
+                    let wanted = Wanted::new(block as usize, state, predictions);
+                    let Some(known) = self.results.get_mut(wanted.place(self.result_bits)) else { break };
+                    if !known.may_be(&wanted) {
                         break;
                     }
                     let times = if known.next == state { until - at } else { 1 };
@@ -166,10 +229,12 @@ impl<const PIPE: bool> Fast<PIPE> {
         let Repeated { predictions, block, .. } = self.steady.repeats[repeated];
         self.model.memory.touch_settled(&self.blocks[block as usize].lines);
         let codes = self.code_misses();
-        let entered = Known::entered(block as usize, self.number());
-        let wanted = Known { entered, predictions, misses: codes.unwrap_or_default(), ..UNKNOWN };
+        let wanted = Wanted::new(block as usize, self.number(), predictions);
         match codes {
-            Some(_) => self.take(wanted, wanted.mixed(), several, pass),
+            Some(misses) => {
+                let delays = Delays { misses, overlaps: Overlaps::NONE };
+                self.take(wanted.with(delays), several, pass);
+            }
             None => {
                 self.replay_once(wanted, several, pass);
                 self.number();
@@ -182,7 +247,10 @@ impl<const PIPE: bool> Fast<PIPE> {
 #[cfg(test)]
 mod tests {
     use crate::timing::{ByPrivilege, Core, Fast, Timed};
-    use crate::{Config, Insn, Machine, MachineKind, Op, Operands};
+    use crate::{
+        Access, Config, Insn, LoudTouch, Machine, MachineKind, Observer, Op, Operands, Retired, Several,
+        Touch, Trap, Walk,
+    };
 
     const BASE: u64 = 0x8000_0000;
 
@@ -225,6 +293,73 @@ mod tests {
         words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
+    /// A core that does not receive quiet accesses, although nothing is translated.
+    struct Deaf {
+        fast: Fast,
+        /// Accesses that it received, and others.
+        heard: usize,
+        quiet: usize,
+    }
+
+    impl Deaf {
+        /// Whether the core has to receive an access. Its line is quiet from then on, as translated code makes it.
+        fn is_loud(&mut self, touch: &Touch) -> bool {
+            let lines = self.fast.loud().and_then(|view| view.lines).unwrap();
+            let quiet = self.fast.quiet_data();
+            assert_eq!(touch.va & quiet.page_mask, quiet.page);
+            let line = touch.pa() >> lines.shift;
+            let entry = &quiet.lines[(line & u64::from(lines.count - 1)) as usize];
+            let found = entry.get() | if touch.store() { 0 } else { 2 };
+            if found == line << 2 | 3 {
+                return false;
+            }
+            entry.set(line << 2 | 1 | u64::from(touch.store()) << 1);
+            true
+        }
+    }
+
+    impl Observer for Deaf {
+        const MEMORY: bool = true;
+        const TRAP: bool = true;
+        const BLOCKS: bool = true;
+        const WALK: bool = true;
+
+        fn several(&mut self, several: &Several) {
+            let (mut touches, mut loud) = (several.accesses.iter(), Vec::new());
+            for (run, pass) in several.passes.iter().enumerate() {
+                let accesses = several.insns(pass).iter().filter(|insn| insn.insn.op.access().is_some());
+                for (access, touch) in (0..).zip(touches.by_ref().take(accesses.count())) {
+                    if self.is_loud(touch) {
+                        loud.push(LoudTouch::new(run, access, touch.pa(), touch.store()));
+                    }
+                }
+            }
+            self.heard += loud.len();
+            self.quiet += several.accesses.len() - loud.len();
+            self.fast.several(&Several { accesses: &[], loud: Some(&loud), ..*several });
+        }
+
+        fn retire(&mut self, retired: &Retired) {
+            self.fast.retire(retired);
+        }
+
+        fn access(&mut self, access: &Access) {
+            self.fast.access(access);
+        }
+
+        fn trap(&mut self, trap: &Trap) {
+            self.fast.trap(trap);
+        }
+
+        fn walk(&mut self, walk: &Walk) {
+            self.fast.walk(walk);
+        }
+
+        fn address_space(&mut self, satp: u64) {
+            self.fast.address_space(satp);
+        }
+    }
+
     #[test]
     fn what_repeats_is_timed_as_single_instructions_are() {
         let all = "name = 'steady'
@@ -254,7 +389,7 @@ mod tests {
             ["branch.predictor = 'backward-taken'", "memory.latency = 30", soils],
             [predicts, "memory.latency = 30", second],
         ];
-        let (mut found, mut replayed) = (0, 0);
+        let (mut found, mut replayed, mut heard, mut quiet) = (0, 0, 0, 0);
         for keys in cores {
             let core = Core::from_toml(&format!("{all}\n{}", keys.join("\n"))).unwrap();
             for seed in 0..12 {
@@ -267,23 +402,30 @@ mod tests {
                     machine.write_memory(BASE, &image).unwrap();
                     machine
                 };
-                let (mut reference, mut quick) = (machine(), machine());
+                let (mut reference, mut quick, mut other) = (machine(), machine(), machine());
                 let mut plain = Timed::new(&core, ByPrivilege, ()).unwrap();
                 let mut fast: Fast = Fast::new(&core).unwrap();
+                let mut deaf = Deaf { fast: Fast::new(&core).unwrap(), heard: 0, quiet: 0 };
                 assert!(fast.plain);
                 for steps in [100, 3_000, 20_000] {
                     reference.run_reference(steps, &mut plain);
                     quick.run(steps, &mut fast);
-                    assert_eq!(fast.cycles(), plain.cycles(), "seed {seed}, {steps} steps, {keys:?}");
+                    other.run(steps, &mut deaf);
+                    let (expected, at) = (plain.cycles(), format!("seed {seed}, {steps} steps, {keys:?}"));
+                    assert_eq!((fast.cycles(), deaf.fast.cycles()), (expected, expected), "{at}");
                 }
-                assert_eq!(
-                    (fast.counts(), fast.ledger()),
-                    (plain.counts(), plain.ledger()),
-                    "seed {seed}, {keys:?}"
-                );
+                for fast in [&mut fast, &mut deaf.fast] {
+                    assert_eq!(
+                        (fast.counts(), fast.ledger()),
+                        (plain.counts(), plain.ledger()),
+                        "seed {seed}, {keys:?}"
+                    );
+                }
+                (heard, quiet) = (heard + deaf.heard, quiet + deaf.quiet);
                 (found, replayed) = (found + fast.memo_counts().0, replayed + fast.memo_counts().1);
             }
         }
         assert!(found > 20 * replayed && replayed > 1_000, "{found} runs found, {replayed} replayed");
+        assert!(heard > 10_000 && quiet > 10_000, "{heard} accesses heard, {quiet} quiet");
     }
 }
