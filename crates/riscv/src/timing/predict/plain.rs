@@ -52,7 +52,8 @@ impl Predict {
         // (The host would often mispredict a branch here.)
         let wrong = u64::from(wrong);
         self.mispredicts += wrong;
-        wrong * WRONG | (1 - wrong) * if known { RIGHT } else { OTHER }
+        let right = if known { RIGHT } else { OTHER };
+        (wrong * WRONG) | ((1 - wrong) * right)
     }
 
     /// The same of a jump that is not a branch.
