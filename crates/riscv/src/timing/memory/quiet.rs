@@ -24,7 +24,8 @@ impl Memory {
         if self.data_walks() { self.latest_data } else { Latest::ALL }
     }
 
-    /// What an access waits, if it does, that is not quiet, in the quiet page; the caller counts it. Only for caches that write back and allocate.
+    /// What an access waits, if it does, that is not quiet, in the quiet page; the caller counts it. Only for caches that write back
+    /// and allocate.
     #[inline(always)]
     pub(in crate::timing) fn wait_for_loud(&mut self, touch: &LoudTouch) -> Option<Waits> {
         let (pa, store) = (touch.pa(), touch.store());
