@@ -28,8 +28,15 @@ impl Probe for Mechanism {
 }
 
 /// What most rows have in common: one crossing a pass, on the measured CPU.
-pub(crate) const ROW: Meta =
-    Meta { id: "", what: "", per: Per::Call, crossings_per_pass: 1, placement: Placement::One, proof: &[] };
+pub(crate) const ROW: Meta = Meta {
+    id: "",
+    what: "",
+    per: Per::Call,
+    crossings_per_pass: 1,
+    least_passes: 1,
+    placement: Placement::One,
+    proof: &[],
+};
 
 /// A probe whose single crossings are also taken apart: its batches are those of `plain`.
 pub(crate) struct Apart<P: ?Sized, C> {

@@ -6,7 +6,7 @@ use tollgate_measure::Meta;
 use tollgate_record::Per;
 
 /// What the rows have in common.
-const ROW: Meta = Meta { per: Per::Switch, ..mechanism::ROW };
+const ROW: Meta = Meta { per: Per::Switch, least_passes: 16, ..mechanism::ROW };
 
 const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {
     PingPong::new(meta, Tasks::Processes, Proof::Switches)
@@ -27,6 +27,7 @@ pub(crate) static EVENTFD: PingPong<media::Eventfd> = row(Meta {
 pub(crate) static SOCKETPAIR: PingPong<media::Socketpair> = row(Meta {
     id: "process/socketpair",
     what: "two processes on one CPU pass a byte through a Unix stream socket pair",
+    least_passes: 64,
     ..ROW
 });
 pub(crate) static SIGNAL: PingPong<media::Signal> = row(Meta {

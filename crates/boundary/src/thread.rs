@@ -10,7 +10,7 @@ use tollgate_record::Per;
 pub(crate) use rotation::ROTATION;
 
 /// What the rows have in common.
-const ROW: Meta = Meta { per: Per::Switch, ..mechanism::ROW };
+const ROW: Meta = Meta { per: Per::Switch, least_passes: 16, ..mechanism::ROW };
 
 const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {
     PingPong::new(meta, Tasks::Threads, Proof::Switches)
@@ -28,10 +28,12 @@ pub(crate) static EVENTFD: PingPong<media::Eventfd> = row(Meta {
 pub(crate) static SOCKETPAIR: PingPong<media::Socketpair> = row(Meta {
     id: "thread/socketpair",
     what: "two threads on one CPU pass a byte through a Unix stream socket pair",
+    least_passes: 64,
     ..ROW
 });
 pub(crate) static CONDVAR: PingPong<media::Condvar> = row(Meta {
     id: "thread/condvar",
     what: "two threads on one CPU notify each other by condition variable, mutex held",
+    least_passes: 32,
     ..ROW
 });

@@ -250,6 +250,7 @@ mod tests {
                     what: "",
                     per: Per::Call,
                     crossings_per_pass: 1,
+                    least_passes: 1,
                     placement: Placement::One,
                     proof: &[],
                 }

@@ -242,7 +242,15 @@ mod tests {
     const FUTEX: Meta = meta("thread/futex", 1);
 
     const fn meta(id: &'static str, crossings_per_pass: u32) -> Meta {
-        Meta { id, what: "", per: Per::Switch, crossings_per_pass, placement: Placement::One, proof: &[] }
+        Meta {
+            id,
+            what: "",
+            per: Per::Switch,
+            crossings_per_pass,
+            least_passes: 1,
+            placement: Placement::One,
+            proof: &[],
+        }
     }
 
     fn tool() -> Tool {

@@ -23,6 +23,9 @@ pub struct Meta {
     pub per: Per,
     /// How many `per` one pass makes: a ping-pong round trip makes two switches.
     pub crossings_per_pass: u32,
+    /// Passes of a batch at the least, where one pass in many takes longer than the others (the kernel's list of free pages is
+    /// refilled): with fewer, favorable batches are those without such a pass.
+    pub least_passes: u32,
     /// Which CPUs it needs.
     pub placement: Placement,
     /// What [`Crossing::prove`] counts, in the order of its slice.

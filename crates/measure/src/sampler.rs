@@ -2,7 +2,8 @@
 //!
 //! A run is a number of *epochs*. Each begins with a bench started anew (a fresh process with a fresh
 //! address space) in which every probe still active is opened and warmed until it is steady. The epoch
-//! then makes *rounds*: in each, every active probe is visited once, in an order shuffled by the seed.
+//! then makes *rounds*: in each, every active probe is visited once, in an order shuffled by the seed; after the first rounds
+//! one that has taken twice its share of the time waits until the others have caught up.
 //! A visit crosses a few times outside the clock and times one batch. Whatever drifts on the machine
 //! thus meets all probes alike, and what differs from process to process shows between epochs.
 
@@ -117,7 +118,12 @@ impl Sampler<'_> {
         loop {
             let is_over = round >= FEWEST_ROUNDS && self.elapsed() >= deadline;
             let mut order = self.side.active();
-            order.retain(|&probe| self.side.takes_part(probe) && (!is_over || self.side.wants_batch(probe)));
+            let fair = if round < FEWEST_ROUNDS { u64::MAX } else { self.side.fair_ns(&order) };
+            order.retain(|&probe| {
+                let side = &mut self.side;
+                side.takes_part(probe)
+                    && if is_over { side.wants_batch(probe) } else { side.used_ns(probe) <= fair }
+            });
             if order.is_empty() {
                 break;
             }

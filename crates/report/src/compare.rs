@@ -105,7 +105,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     let (side_a, side_b) = (side(&a), side(&b));
     let frequency_ratio =
         side_a.core_hz.zip(side_b.core_hz).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite());
-    let (mut rows, machine_ratio) = judge.rows(&pairs);
+    let (mut rows, [machine_ratio, entry_ratio]) = judge.rows(&pairs);
     for (row, pair) in rows.iter_mut().zip(&pairs).filter(|(_, pair)| pair.part.is_none()) {
         let scale = if row.at_one_frequency { frequency_ratio.unwrap_or(1.0) } else { 1.0 };
         row.parts = explain::parts(pair, scale, row.exact && row.unit != "crossings");
@@ -124,6 +124,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         margin: options.margin,
         frequency_ratio,
         machine_ratio,
+        entry_ratio,
         exceeded: rows.iter().filter(exceeds).map(ComparedProbe::name).collect(),
         rows,
         only_a: pairs::missing(&a, &b),

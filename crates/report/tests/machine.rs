@@ -6,7 +6,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::slice::from_ref;
-use tollgate_record::{EpochFigure, Estimate, Host, Measurement, Per, Run, Status, Tool, Yardstick};
+use tollgate_record::{
+    EpochFigure, Estimate, Host, KERNEL_YARDSTICK, Measurement, Per, Run, Status, Tool, Yardstick,
+};
 use tollgate_report::{Comparison, Options, Verdict, compare};
 
 const EPOCHS: usize = 12;
@@ -28,6 +30,8 @@ enum Scene {
     Bursts,
     /// The same, but the yardsticks vary by themselves.
     OfNoUse,
+    /// One run in two is slow in all of its processes, where it enters the kernel.
+    Whole,
     /// Nothing happens.
     Quiet,
 }
@@ -61,14 +65,21 @@ impl Random {
         let host = Host { name: "here".into(), ..Host::default() };
         let mut run = Run::begin(id.into(), String::new(), tool, Vec::new(), host, 0);
         run.complete = true;
-        let share = if self.uniform() < 0.25 { 0.75 } else { 0.25 };
+        let restless = if scene == Scene::Whole { 0.5 } else { 0.25 };
+        let share = if self.uniform() < restless { 0.75 } else { 0.25 };
         let mut slow = || match scene {
             Scene::Quiet => 0.0,
+            Scene::Whole if share < 0.5 => 0.0,
+            Scene::Whole => 0.16 + 0.01 * self.uniform(),
             _ if self.uniform() < share => 0.16 + 0.04 * self.uniform(),
             _ => 0.0,
         };
         let levels: Vec<f64> = (0..EPOCHS).map(|_| slow()).collect();
-        for (name, power) in WORK {
+        let work = WORK.map(|(name, power)| {
+            let of_kernel = scene != Scene::Whole || name == KERNEL_YARDSTICK;
+            (name, if of_kernel { power } else { 0.0 })
+        });
+        for (name, power) in work {
             let epochs = levels.iter().map(|level| self.work(scene, power * level)).collect();
             run.yardsticks.push(Yardstick { name: name.into(), epochs });
         }
@@ -79,7 +90,7 @@ impl Random {
             let epoch = |level: &f64| EpochFigure {
                 ns: 100.0 * (of_run + power * level + OWN.0 * self.noise()).exp(),
                 core_hz: Some(3e9),
-                yardsticks: WORK.map(|(_, power)| self.work(scene, power * level)).into(),
+                yardsticks: work.map(|(_, power)| self.work(scene, power * level)).into(),
                 paired: None,
             };
             row.epochs = levels.iter().map(epoch).collect();
@@ -168,6 +179,36 @@ fn work_that_explains_nothing_makes_nothing_worse() {
         assert!(with.sees <= 1.02 * without.sees && with.found + 3 >= without.found);
         assert!(with.misses <= without.misses + with.rows / 200);
     }
+}
+
+/// Where a run meets the slow machine in all of its processes, no slope is to be had: what moved no further than the way into the
+/// same kernel is not named, and what moved further is.
+#[test]
+fn a_run_that_is_slow_throughout_is_no_change() {
+    let [with, without] = both(4, Scene::Whole, 0.05);
+    let alarms = |seen: &Seen| seen.alarms[0] + seen.alarms[1];
+    assert!(alarms(&with) * 100 <= with.rows, "{} of {}", alarms(&with), with.rows);
+    assert!(alarms(&without) * 10 >= without.rows, "{} of {}", alarms(&without), without.rows);
+    let mut random = Random(ChaCha8Rng::seed_from_u64(5));
+    let [a, mut b] = loop {
+        let [a, b] = random.pair(Scene::Whole, 1.0);
+        let getppid = [&a, &b].map(|run| run.yardsticks[3].epochs[0].unwrap());
+        if getppid[1] > 1.1 * getppid[0] {
+            break [a, b];
+        }
+    };
+    let compare = |b: &Run| compare(from_ref(&a), from_ref(b), &Options::default()).unwrap();
+    let found = compare(&b);
+    assert!((found.entry_ratio.unwrap().ln() - 0.9 * 0.165).abs() < 0.02, "{:?}", found.entry_ratio);
+    assert_eq!((found.count(Verdict::Worse), found.rows[CHANGED].verdict), (1, Verdict::Worse));
+    // Another kernel may be slower itself.
+    b.host.kernel.release = "7.0".into();
+    let found = compare(&b);
+    assert!(
+        found.entry_ratio.is_none() && found.count(Verdict::Worse) > 2,
+        "{}",
+        found.count(Verdict::Worse)
+    );
 }
 
 /// A kernel that got slower slows down the yardstick that calls it: it must not explain that away.

@@ -57,6 +57,7 @@ fn measurement(row: &Row, units: &Units) -> Measurement {
                 what: "",
                 per,
                 crossings_per_pass: 1,
+                least_passes: 1,
                 placement: Placement::One,
                 proof: if row.runtime.is_border() { &ENTERED } else { &PROOF },
             };

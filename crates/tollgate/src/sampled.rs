@@ -143,7 +143,7 @@ type Effort = (u32, u32, f64, f64, u64);
 fn efforts(list: List) -> [Effort; 3] {
     match list {
         List::Ladder => {
-            [(12, 12, 3.6, 0.0, 500_000), (24, 40, 32.0, 0.005, 1_000_000), (60, 80, 240.0, 0.002, 2_000_000)]
+            [(12, 12, 3.8, 0.0, 500_000), (24, 40, 32.0, 0.005, 1_000_000), (60, 80, 240.0, 0.002, 2_000_000)]
         }
         List::Crossings => {
             [(6, 6, 3.0, 0.0, 500_000), (12, 12, 14.0, 0.0, 1_000_000), (30, 30, 120.0, 0.0, 2_000_000)]
@@ -159,6 +159,12 @@ fn efforts(list: List) -> [Effort; 3] {
 /// of their processes. Most of them are known after a dozen epochs, and leave the time to the others.
 const FAMILY: Effort = (12, 16, 24.0, 0.01, 250_000);
 
+/// Nanoseconds of a batch of the ladder: the level of an epoch is that of its favorable batches, and of short ones there are more in the
+/// same time.
+const SHORT_BATCH_NS: u64 = 50_000;
+/// Nanoseconds of a batch of a whole and its parts, whose differences are small.
+const BATCH_NS: u64 = 300_000;
+
 /// The plan that the options ask for.
 fn plan(args: &Sampling, list: List, wanted: &[usize], seed: u64) -> Plan {
     let [quick, usual, thorough] = efforts(list);
@@ -169,5 +175,6 @@ fn plan(args: &Sampling, list: List, wanted: &[usize], seed: u64) -> Plan {
         _ => usual,
     };
     let budget_ns = args.budget_ms.map_or((seconds * 1e9) as u64, |ms| u64::from(ms) * 1_000_000);
-    Plan { seed, epochs, most_epochs, budget_ns, batch_ns: 300_000, target, singles_ns }
+    let batch_ns = if list == List::Ladder { SHORT_BATCH_NS } else { BATCH_NS };
+    Plan { seed, epochs, most_epochs, budget_ns, batch_ns, target, singles_ns }
 }

@@ -112,6 +112,7 @@ impl SteadyPages for FreshMemory {
 pub(crate) static FIRST_WRITE: Meta = Meta {
     id: "fault/anonymous",
     what: "first write to a page of anonymous memory: a page is found, cleared and mapped",
+    least_passes: 64,
     proof: &[MINOR],
     ..TOUCH
 };

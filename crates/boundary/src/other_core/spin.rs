@@ -48,6 +48,7 @@ const META: Meta = Meta {
     what: "two CPUs pass one cache line back and forth, both spinning",
     per: Per::Message,
     crossings_per_pass: 2,
+    least_passes: 1,
     placement: Placement::Pair,
     proof: &[Claim::exact("messages_per_crossing")],
 };

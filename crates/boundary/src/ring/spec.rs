@@ -198,6 +198,7 @@ impl Spec {
             what: "one hop of a token around a ring of tasks",
             per: if alone { Per::Operation } else { Per::Switch },
             crossings_per_pass: self.procs.max(1),
+            least_passes: 1,
             placement: Placement::One,
             proof: if alone { &[] } else { const { &[SWITCHES] } },
         }

@@ -51,6 +51,8 @@ const FEWEST_OF_PAIR: u32 = 16;
 const EPOCH_OF_PAIR_NS: u64 = 720_000_000;
 /// Tenths of a run's time that a pair takes: 58 s by default.
 const TENTHS_OF_PAIR: u64 = 18;
+/// Length of a batch of a pair: what both sides meet cancels, and the clock and the first passes are less of a longer one.
+const BATCH_OF_PAIR_NS: u64 = 300_000;
 /// Time of each probe on both sides in an epoch of a pair that ends when the change is known.
 const OPEN_NS: u64 = 40_000_000;
 
@@ -66,7 +68,8 @@ impl Plan {
         let least = least.max(FEWEST_OF_PAIR);
         let epochs = if until.is_some() { u32::MAX } else { fitting.clamp(least, most.max(least)) };
         let singles_ns = self.singles_ns / u64::from(EPOCHS_OF_PAIR.1);
-        Self { epochs, most_epochs: epochs, budget_ns, target: 0.0, singles_ns, ..self.clone() }
+        let batch_ns = BATCH_OF_PAIR_NS;
+        Self { epochs, most_epochs: epochs, budget_ns, batch_ns, target: 0.0, singles_ns, ..self.clone() }
     }
 
     /// [`Plan::rounds_ns`] of an epoch in which so many probes are open, until their change is known.

@@ -9,30 +9,39 @@ use crate::stats::{is_steady, mean_of_crossings, median};
 
 /// Batches that a warm-up may take at the most.
 const MOST_WARM: usize = 24;
-/// Time that a warm-up may take at the most, in planned batches: a probe whose single pass takes
+/// Nanoseconds that a warm-up may take at the most: a probe whose single pass takes
 /// milliseconds (a wake-up on a busy machine, or of a thread that is left to sleep before) must not hold up all others.
-const MOST_WARM_TIME: u64 = 30;
-/// A batch may take so many times as long as planned; beyond that its passes are counted anew.
+const MOST_WARM_NS: u64 = 9_000_000;
+/// A batch that needs more passes than fit may take so many times as long as planned.
 const MOST_BATCH_TIME: f64 = 8.0;
+/// Nanoseconds of the passes before a batch at the start of an epoch, beyond which passes are counted anew.
+const MOST_BEFORE_BATCH_NS: u64 = 2_400_000;
+/// Of the passes of a batch, how many come before it: caches and predictors are those of another probe. At least, as a share, and of so
+/// many nanoseconds.
+const BEFORE_BATCH: (f64, f64) = (0.125, 25e3);
 /// A probe may take so many times its equal share of an epoch.
 const MOST_OF_SHARE: u64 = 8;
 /// However small that share is, a probe may take so long: a few slices of the scheduler on a busy machine, so that a
 /// short budget alone cuts nothing.
 const LEAST_ALLOWED_NS: u64 = 200_000_000;
 /// One round in so many times batches of double length; the round after it empty ones as well.
-const DOUBLE_EVERY: u64 = 4;
+const DOUBLE_EVERY: u64 = 8;
 /// Single passes of an epoch: at least and at most.
-const SINGLES: (u64, u64) = (8, 2_000);
+const SINGLES: (u32, u32) = (8, 2_000);
 /// Stamped crossings of a visit: at least and at most.
 const STAMPED: (u64, u64) = (8, 256);
 
-/// Passes of one turn of the unrolled loops of probes of a few cycles.
-const TURN: u64 = 16;
+/// The power of two that is nearest by ratio. Two runs that are fitted at another speed of the machine have batches of the same
+/// length then, on which some figures depend (`thread/condvar`); and long batches are whole turns of the unrolled loops of probes of
+/// a few cycles: how a processor predicts the loop of the rest depends on its length, and made all of one run's calls 1.5 % more
+/// expensive than another's.
+fn power_of_two(passes: f64) -> u64 {
+    1 << (passes.max(1.0).log2().round() as u32).min(u64::BITS - 2)
+}
 
-/// Without the rest that does not fill a turn of an unrolled loop, if that is little: how a processor predicts the loop of the
-/// rest depends on its length, and made all of one run's calls 1.5 % more expensive than another's.
-fn whole_turns(passes: u64) -> u64 {
-    if passes < TURN * TURN { passes } else { passes - passes % TURN }
+/// The most passes of a batch of a probe that can make so many at once: no more than half, so that a double batch fits.
+fn most_of_batch(most: u64) -> u64 {
+    1 << (most / 2).max(1).ilog2()
 }
 
 /// Why a run does not go on.
@@ -229,6 +238,12 @@ impl<'a> Side<'a> {
         self.ticks(self.plan.batch_ns)
     }
 
+    /// Passes before a batch of so many.
+    fn before_batch(&self, passes: u64) -> u64 {
+        let share = (BEFORE_BATCH.1 / self.plan.batch_ns as f64).clamp(BEFORE_BATCH.0, 1.0);
+        ((passes as f64 * share) as u64).max(1)
+    }
+
     /// Ticks after which the bench gives up a request of one probe.
     fn most_ticks(&self) -> u64 {
         self.ticks(self.allowed_ns / 4) as u64
@@ -242,15 +257,15 @@ impl<'a> Side<'a> {
     /// when the probe is out.
     pub(super) fn fit(&mut self, probe: usize, most: u64) -> Result<bool, Lost> {
         let samples = &mut self.samples.probes[probe];
-        samples.passes = samples.passes.min((most / 2).max(1));
+        samples.passes = samples.passes.min(most_of_batch(most));
         let passes = samples.passes;
         if passes == 0 {
             // A batch that was fitted to a cold probe is too short for a warm one.
             return Ok(self.calibrate(probe, most)? && self.warm(probe)? && self.calibrate(probe, most)?);
         }
         // If other tasks hold the CPUs now, whole batches of a probe that waits take the time of all others.
-        let Some(ticks) = self.visit(probe, 0, vec![(passes / 8).max(1)])? else { return Ok(false) };
-        let slow = ticks.iter().any(|&ticks| ticks as f64 > MOST_BATCH_TIME * self.batch_ticks());
+        let Some(ticks) = self.visit(probe, 0, vec![self.before_batch(passes)])? else { return Ok(false) };
+        let slow = ticks.iter().any(|&ticks| ticks as f64 > self.ticks(MOST_BEFORE_BATCH_NS));
         if slow && passes > 1 { self.calibrate(probe, most) } else { Ok(true) }
     }
 
@@ -259,13 +274,14 @@ impl<'a> Side<'a> {
         let wanted = self.batch_ticks();
         let mut passes = 1_u64;
         loop {
-            // Two batches: the second has no first-time costs.
-            let Some(ticks) = self.visit(probe, 0, vec![passes, passes])? else { return Ok(false) };
-            let ticks = ticks.get(1).map_or(1.0, |&ticks| ticks as f64).max(1.0);
+            // The first has first-time costs, and one of the others may be disturbed.
+            let Some(ticks) = self.visit(probe, 0, vec![passes; 3])? else { return Ok(false) };
+            let ticks = ticks.iter().skip(1).min().map_or(1.0, |&ticks| ticks as f64).max(1.0);
             if ticks >= wanted / 8.0 || passes >= most {
-                let fitting = (passes as f64 * wanted / ticks).round().max(1.0) as u64;
-                // Half of what the probe allows, so that a double batch fits.
-                self.samples.probes[probe].passes = whole_turns(fitting.min((most / 2).max(1)));
+                let fitting = passes as f64 * wanted / ticks;
+                let least =
+                    u64::from(self.metas[probe].least_passes).min(power_of_two(MOST_BATCH_TIME * fitting));
+                self.samples.probes[probe].passes = power_of_two(fitting).max(least).min(most_of_batch(most));
                 return Ok(true);
             }
             passes = passes.saturating_mul(4).min(most);
@@ -276,7 +292,7 @@ impl<'a> Side<'a> {
     pub(super) fn warm(&mut self, probe: usize) -> Result<bool, Lost> {
         let passes = self.samples.probes[probe].passes;
         let mut times: Vec<f64> = Vec::new();
-        let until = self.used_ns[probe] + MOST_WARM_TIME * self.plan.batch_ns;
+        let until = self.used_ns[probe] + MOST_WARM_NS;
         while times.len() < MOST_WARM && !is_steady(&times) && self.used_ns[probe] < until {
             let Some(ticks) = self.visit(probe, 0, vec![passes])? else { return Ok(false) };
             times.extend(ticks.iter().map(|&ticks| ticks as f64));
@@ -315,6 +331,17 @@ impl<'a> Side<'a> {
         Ok(Some(ticks))
     }
 
+    /// Time that the probe took in this epoch.
+    pub(super) fn used_ns(&self, probe: usize) -> u64 {
+        self.used_ns[probe]
+    }
+
+    /// Twice the mean time that each of these took in this epoch.
+    pub(super) fn fair_ns(&self, probes: &[usize]) -> u64 {
+        let used: u64 = probes.iter().map(|&probe| self.used_ns[probe]).sum();
+        2 * used / probes.len().max(1) as u64
+    }
+
     /// Whether the probe is open and has time left in this epoch, or no batch yet.
     pub(super) fn takes_part(&mut self, probe: usize) -> bool {
         let has_time = self.has_time(probe);
@@ -339,7 +366,7 @@ impl<'a> Side<'a> {
             _ => &[1],
         };
         let passes: Vec<u64> = kinds.iter().map(|kind| kind * usual).collect();
-        let Some(ticks) = self.visit(probe, (usual / 8).max(1), passes)? else { return Ok(None) };
+        let Some(ticks) = self.visit(probe, self.before_batch(usual), passes)? else { return Ok(None) };
         let samples = &mut self.samples.probes[probe];
         let mut batch = None;
         if let Some(epoch) = samples.epochs.last_mut() {
@@ -407,11 +434,9 @@ impl<'a> Side<'a> {
             if !self.open[probe] {
                 continue;
             }
-            let in_time = self.plan.singles_ns * self.samples.probes[probe].passes / self.plan.batch_ns;
-            let most = in_time.clamp(SINGLES.0, SINGLES.1) as u32;
             let request = Request::Singles {
                 probe,
-                count: (SINGLES.0 as u32, most),
+                count: SINGLES,
                 ticks: self.ticks(self.plan.singles_ns) as u64,
                 most_ticks: self.most_ticks(),
             };
@@ -432,8 +457,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_batches_are_whole_turns_of_an_unrolled_loop_and_short_ones_as_they_fit() {
-        assert_eq!([1, 17, 255].map(whole_turns), [1, 17, 255]);
-        assert_eq!([256, 257, 7_551, 7_552].map(whole_turns), [256, 256, 7_536, 7_552]);
+    fn batches_are_powers_of_two() {
+        let fitting = [0.2, 1.0, 1.4, 1.5, 5.6, 5.7, 90.0, 91.0, f64::INFINITY];
+        assert_eq!(fitting.map(power_of_two), [1, 1, 1, 2, 4, 8, 64, 128, 1 << 62]);
     }
 }

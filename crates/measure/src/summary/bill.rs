@@ -319,6 +319,7 @@ mod tests {
             what: "test",
             per: tollgate_record::Per::Touch,
             crossings_per_pass: 1,
+            least_passes: 1,
             placement: crate::probe::Placement::One,
             proof: &[],
         };

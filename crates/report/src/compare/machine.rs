@@ -50,13 +50,15 @@ impl Machine {
         Self { yardsticks, sides }
     }
 
-    /// How the work itself moved, where the kernel takes no part in it.
-    pub(super) fn moved(&self) -> Vec<Shift> {
-        let user = self.yardsticks.iter().enumerate().filter(|(_, name)| *name != KERNEL_YARDSTICK);
+    /// How the work itself moved: that in which the kernel takes no part, or that which the same kernel does.
+    pub(super) fn moved(&self, of_kernel: bool) -> Vec<Shift> {
+        let is_of_kernel = |name: &String| name == KERNEL_YARDSTICK;
+        let all = self.yardsticks.iter().enumerate();
+        let kinds = all.filter(|(_, name)| is_of_kernel(name) == of_kernel);
         let of = |side: usize, kind: usize| -> Vec<f64> {
             self.sides[side].iter().flat_map(|run| &run.logs[kind]).copied().flatten().collect()
         };
-        user.filter_map(|(kind, _)| shift(&of(0, kind), &of(1, kind))).collect()
+        kinds.filter_map(|(kind, _)| shift(&of(0, kind), &of(1, kind))).collect()
     }
 
     /// The columns without what the best yardstick explains, and the shift of what is left; `None` if without a

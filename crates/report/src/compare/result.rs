@@ -172,6 +172,10 @@ pub struct Comparison {
     /// noise: the machine itself had another speed, and intervals are as much wider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_ratio: Option<f64>,
+    /// How the way into the kernel and back moved (the yardstick `getppid`), B over A at one core frequency, where it certainly
+    /// did and the kernel is the same: rows that no yardstick explains have intervals that are as much wider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry_ratio: Option<f64>,
     /// One entry for each probe that both have.
     pub rows: Vec<ComparedProbe>,
     /// Probes that only A measured, with what became of them in B.

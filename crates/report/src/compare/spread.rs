@@ -84,11 +84,11 @@ pub(super) fn machine_wide(controls: &[Shift]) -> Option<f64> {
     (seen > CAP).then_some(seen)
 }
 
-/// How far the one of these moved that moved most, in logarithms, of those that certainly moved by more than `least`: work
+/// How the one of these moved that moved most, in logarithms, of those that certainly moved by more than `least`: work
 /// that no change of a program or of the kernel can move.
 pub(super) fn most_moved(fixed: &[Shift], least: f64) -> Option<f64> {
     let certainly = fixed.iter().filter(|shift| shift.low.max(-shift.high) > least);
-    certainly.map(|shift| shift.estimate.abs()).max_by(f64::total_cmp)
+    certainly.map(|shift| shift.estimate).max_by(|a, b| a.abs().total_cmp(&b.abs()))
 }
 
 /// Standard deviation of shifts beyond what their own intervals explain.
@@ -162,7 +162,7 @@ mod tests {
         let by_four_percent_at_least = [shift(0.5, 0.46), shift(0.2, 0.3)];
         assert_eq!(most_moved(&by_four_percent_at_least, 0.05), None);
         assert_eq!(most_moved(&by_four_percent_at_least, 0.0), Some(0.5));
-        assert_eq!(most_moved(&[shift(0.5, 0.44), shift(-0.6, 0.5), shift(0.1, 0.01)], 0.05), Some(0.6));
+        assert_eq!(most_moved(&[shift(0.5, 0.44), shift(-0.6, 0.5), shift(0.1, 0.01)], 0.05), Some(-0.6));
     }
 
     #[test]

@@ -102,6 +102,13 @@ pub(super) fn how(found: &Comparison) -> String {
             change(ratio - 1.0)
         ));
     }
+    if let Some(ratio) = found.entry_ratio {
+        sentences.push(format!(
+            "The way into the kernel and back (the yardstick getppid) moved by {} with the same kernel, so what moved as far and \
+             follows no yardstick is not called a change; measure again, or with --against.",
+            change(ratio - 1.0)
+        ));
+    }
     let relative = found.rows.iter().filter(|row| row.relative.is_some()).count();
     if relative > 0 {
         sentences.push(format!(

@@ -35,6 +35,17 @@ pub(super) struct Judge<'a> {
     pub(super) most_epochs: usize,
 }
 
+/// How far work moved, in logarithms, if it certainly did.
+#[derive(Default)]
+struct Fixed {
+    /// That of a yardstick in which the kernel takes no part.
+    user: Option<f64>,
+    /// The way into the kernel and back, the kernel being the same.
+    entry: Option<f64>,
+    /// What two CPUs do to each other without the kernel.
+    across: Option<f64>,
+}
+
 /// A pair on the way to its row.
 struct Draft {
     kind: Kind,
@@ -101,8 +112,9 @@ impl Draft {
 }
 
 impl Judge<'_> {
-    /// The rows, and how the probes that never enter the kernel moved, where the machine itself did.
-    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> (Vec<ComparedProbe>, Option<f64>) {
+    /// The rows, how the probes that never enter the kernel moved, where the machine itself did, and how the way into the
+    /// same kernel did.
+    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> (Vec<ComparedProbe>, [Option<f64>; 2]) {
         let drafts: Vec<Draft> = pairs.iter().map(|pair| self.draft(pair)).collect();
         let chances = self.chances(&drafts);
         let controls: Vec<Shift> = self.controls(&drafts, pairs);
@@ -110,30 +122,40 @@ impl Judge<'_> {
         let moved =
             machine.map(|_| median(&controls.iter().map(|shift| shift.estimate).collect::<Vec<f64>>()).exp());
         let of_class = Class::ALL.map(|class| self.between(class, &drafts, pairs, machine));
-        let (work, across) = self.moved(&drafts, pairs);
+        let fixed = self.fixed(&drafts, pairs);
         let signs = Self::signs(&drafts);
-        let row = |(((pair, draft), chance), signs)| {
-            let draft: Draft = draft;
-            let moved = match draft.class {
-                Class::Across => across,
-                Class::Alone | Class::Tasks | Class::Fresh => work.filter(|_| !draft.is_explained()),
-            };
-            let between = of_class[draft.class as usize].max(moved.unwrap_or(0.0));
-            self.row(pair, draft, chance, signs, between)
-        };
-        (pairs.iter().zip(drafts).zip(chances).zip(signs).map(row).collect(), moved)
+        let between: Vec<f64> = drafts
+            .iter()
+            .zip(pairs)
+            .map(|(draft, pair)| {
+                // What no yardstick explains may have moved as far as the work that it consists of.
+                let moved = match draft.class {
+                    Class::Across => [fixed.across, None],
+                    _ if draft.is_explained() => [None; 2],
+                    _ => [fixed.user, fixed.entry.filter(|_| !is_control(pair.a[0].1))],
+                };
+                moved.into_iter().flatten().map(f64::abs).fold(of_class[draft.class as usize], f64::max)
+            })
+            .collect();
+        let row = |((((pair, draft), chance), signs), between)| self.row(pair, draft, chance, signs, between);
+        let rows = pairs.iter().zip(drafts).zip(chances).zip(signs).zip(between);
+        (rows.map(row).collect(), [moved, fixed.entry.map(f64::exp)])
     }
 
-    /// How far the work of a yardstick moved, and how far what two CPUs do to each other without the kernel, where no change
-    /// can have moved them: a row that no yardstick explains may have moved as far.
-    fn moved(&self, drafts: &[Draft], pairs: &[Pair<'_>]) -> (Option<f64>, Option<f64>) {
+    /// How far work moved that no change can have moved.
+    fn fixed(&self, drafts: &[Draft], pairs: &[Pair<'_>]) -> Fixed {
         if self.interleaved || self.by_runs || !self.at_one_frequency {
-            return (None, None);
+            return Fixed::default();
         }
         let across = drafts.iter().zip(pairs).filter(|(_, pair)| is_control_across(pair.a[0].1));
         let across: Vec<Shift> = across.filter_map(|(draft, _)| draft.shift()).collect();
-        // What two CPUs do to each other varies so much anyway that whatever is certain counts.
-        (most_moved(&self.machine.moved(), CAP), most_moved(&across, 0.0))
+        Fixed {
+            user: most_moved(&self.machine.moved(false), CAP),
+            // Where a run meets the slow machine in all of its processes, no yardstick explains a row: whatever is certain counts.
+            entry: most_moved(&self.machine.moved(true), 0.0),
+            // What two CPUs do to each other varies so much anyway that whatever is certain counts.
+            across: most_moved(&across, 0.0),
+        }
     }
 
     /// The shifts of probes that never enter the kernel, where nothing but the machine can have moved them: in runs
@@ -145,7 +167,7 @@ impl Judge<'_> {
         let controls = drafts.iter().zip(pairs).filter(|(_, pair)| is_control(pair.a[0].1));
         let mut controls: Vec<Shift> = controls.filter_map(|(draft, _)| draft.shift()).collect();
         if controls.len() < ENOUGH_CONTROLS {
-            controls.extend(self.machine.moved());
+            controls.extend(self.machine.moved(false));
         }
         controls
     }
