@@ -23,6 +23,7 @@ use crate::fold::Map;
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
 use crate::insn::{Insn, Op};
 use crate::jump::boxed;
+use crate::log::LONGEST_BLOCK;
 use crate::mmu::PAGE;
 use crate::observer::BlockInsn;
 use crate::privilege::Privilege;
@@ -30,6 +31,11 @@ use crate::table::instruction_table;
 
 /// The most instructions in a region, and so the most that a translation retires between two checks of its limit.
 pub const LARGEST_REGION: usize = 512;
+
+/// The most in a region for an observer of runs: not many more than in the longest block. Its blocks overlap, and larger regions took
+/// longer to translate than they gained.
+pub(crate) const LARGEST_WITH_RUNS: usize = 128;
+const _: () = assert!(LARGEST_WITH_RUNS >= LONGEST_BLOCK as usize && LARGEST_WITH_RUNS <= LARGEST_REGION);
 
 /// Instructions from one sample of the block engine to the next.
 pub const SAMPLE: u64 = 1 << 15;

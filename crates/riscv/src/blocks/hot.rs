@@ -8,7 +8,7 @@ use crate::jump::{Jump, jump_index};
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::BlockInsn;
-use crate::tier::{LARGEST_REGION, Region, Reports, Run, Tier, Translator};
+use crate::tier::{LARGEST_REGION, LARGEST_WITH_RUNS, Region, Reports, Run, Tier, Translator};
 
 impl Machine {
     /// Sets the translator for hot code, with the instructions from one sample to the next
@@ -80,7 +80,7 @@ impl Machine {
     fn blocks_from(&self, entry: u64, page: u64, fp: u8) -> Vec<Run> {
         let Some(arena) = &self.engine.arena else { return Vec::new() };
         let (mut runs, mut seen, mut open) = (Vec::new(), HashSet::new(), vec![entry]);
-        let mut room = LARGEST_REGION;
+        let mut room = LARGEST_WITH_RUNS;
         while let Some(pc) = open.pop() {
             let Some(&(start, end)) = self.engine.blocks.get(&(pc, page | u64::from(fp))) else { continue };
             let places = arena.meta.get(usize::from(start)..usize::from(end)).unwrap_or_default();
