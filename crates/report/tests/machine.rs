@@ -181,7 +181,7 @@ fn work_that_explains_nothing_makes_nothing_worse() {
     }
 }
 
-/// Where a run meets the slow machine in all of its processes, no slope is to be had: what moved no further than the way into the
+/// Where a run meets the slow machine in all of its processes, no slope is known: what moved no further than the way into the
 /// same kernel is not named, and what moved further is.
 #[test]
 fn a_run_that_is_slow_throughout_is_no_change() {
