@@ -164,6 +164,7 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
                 what: "takes a known time",
                 per: Per::Syscall,
                 crossings_per_pass: 1,
+                least_passes: 1,
                 placement: Placement::One,
                 proof: &[],
             };

@@ -148,6 +148,7 @@ fn probes(names: &[&'static str], change: f64) -> Vec<Known> {
             what: "takes a known time",
             per: Per::Syscall,
             crossings_per_pass: 1,
+            least_passes: 1,
             placement: Placement::One,
             proof: &[],
         };
