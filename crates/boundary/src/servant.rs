@@ -20,6 +20,9 @@ pub(crate) struct Servant {
 }
 
 impl Servant {
+    /// Passes of a batch at the least: asking the thread takes as long as forty system calls, and varies.
+    pub(crate) const LEAST_PASSES: u32 = 1_024;
+
     /// Starts a thread, which inherits the pin of the calling one, and runs `bind` on it. What that returns makes so many
     /// calls at each order, and returns how many had the right result.
     pub(crate) fn open<F: FnMut(u64) -> u64>(

@@ -47,6 +47,8 @@ enum Behavior {
     WarmsUp,
     /// A batch costs this much besides its passes.
     Overhead(u64),
+    /// Each batch costs this much, an empty one too.
+    Asks(u64),
     /// From the moment on other tasks hold the CPUs: a pass takes so many times as long.
     WaitsFrom {
         moment: u64,
@@ -117,6 +119,9 @@ impl Crossing for OpenKnown {
                 _ => self.ticks,
             });
             self.made.set(made + 1);
+        }
+        if let Behavior::Asks(ticks) = self.behavior {
+            advance(ticks);
         }
         if let (Behavior::Overhead(ticks), true) = (self.behavior, passes > 0) {
             advance(ticks);
@@ -419,6 +424,12 @@ fn a_probe_that_can_make_fewer_passes_in_a_later_epoch_gets_shorter_batches() {
         |epoch: usize| samples.probes[0].epochs[epoch].batches.iter().map(|batch| batch.passes).max();
     // No more than half of what the probe allows, so that a double batch fits.
     assert_eq!((longest(0), longest(5)), (Some(64), Some(32)));
+}
+
+#[test]
+fn what_an_empty_batch_takes_is_not_taken_for_passes() {
+    let (samples, _) = measure(&[known("a", 1_000, 20, Behavior::Asks(200_000))], &PLAN, &mut go_on);
+    assert_eq!(samples.probes[0].passes, 512);
 }
 
 /// A pass takes 500 ns, so a batch of 300 us has 512 passes.

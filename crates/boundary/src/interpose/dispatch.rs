@@ -14,6 +14,7 @@ pub(super) static ALLOWED: Mechanism = Mechanism {
     meta: &Meta {
         id: "interpose/user-dispatch-pass",
         what: "getppid of a thread with syscall user dispatch, which lets it pass",
+        least_passes: Servant::LEAST_PASSES,
         ..ROW
     },
     open: |_, _| taxed_servants(open(false), plain()),
@@ -23,6 +24,7 @@ pub(super) static BLOCKED: Mechanism = Mechanism {
     meta: &Meta {
         id: "interpose/user-dispatch",
         what: "getppid that syscall user dispatch turns into a signal, which is handled",
+        least_passes: Servant::LEAST_PASSES,
         ..ROW
     },
     open: |_, _| taxed_servants(open(true), plain()),

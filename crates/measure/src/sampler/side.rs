@@ -274,9 +274,15 @@ impl<'a> Side<'a> {
         let wanted = self.batch_ticks();
         let mut passes = 1_u64;
         loop {
-            // The first has first-time costs, and one of the others may be disturbed.
-            let Some(ticks) = self.visit(probe, 0, vec![passes; 3])? else { return Ok(false) };
-            let ticks = ticks.iter().skip(1).min().map_or(1.0, |&ticks| ticks as f64).max(1.0);
+            // The first has first-time costs, and one of the next two may be disturbed. What an empty batch takes is not the passes'
+            // (a thread that is asked to make them takes as long as forty system calls).
+            let Some(ticks) = self.visit(probe, 0, vec![passes, passes, passes, 0])? else {
+                return Ok(false);
+            };
+            let ticks = match ticks[..] {
+                [_, one, other, empty] => one.min(other).saturating_sub(empty).max(1) as f64,
+                _ => 1.0,
+            };
             if ticks >= wanted / 8.0 || passes >= most {
                 let fitting = passes as f64 * wanted / ticks;
                 let least =
