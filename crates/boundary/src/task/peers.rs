@@ -55,11 +55,8 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 /// The same for each further peer of a large ring.
 const START_EACH: Duration = Duration::from_millis(5);
 
-/// How long a dead process may take to become one that can be waited for.
+/// How long a dead process may take to become one that can be waited for, after the last that did.
 const DEATH_LIMIT: Duration = Duration::from_millis(500);
-
-/// How long to search for a killed peer when another has ended by itself.
-const CULPRIT_LIMIT: Duration = Duration::from_millis(50);
 
 enum Handle {
     Thread(Option<JoinHandle<Result<(), Refusal>>>),
@@ -179,33 +176,38 @@ impl Peers {
     }
 
     /// An error if a peer process has ended. A killed peer breaks the links of its neighbors, which then end by
-    /// themselves; the killed one is the reason to report, even if it becomes waitable a little later.
+    /// themselves, one after the other around the ring; the killed one is the reason to report, even if it becomes
+    /// waitable after many of them.
     pub(super) fn check(&self) -> Result<(), Refusal> {
-        let first = match self.check_for(|_| true) {
-            Ok(()) => return Ok(()),
-            Err(refusal) => refusal,
+        let first = match self.ended().next() {
+            None => return Ok(()),
+            Some((_, refusal)) => refusal,
         };
-        let begin = Instant::now();
+        let (mut before, mut last_end) = (0, Instant::now());
         loop {
-            self.check_for(|ended| ended == process::Ended::Killed)?;
-            if begin.elapsed() > CULPRIT_LIMIT {
+            let mut ended = 0;
+            for (how, refusal) in self.ended() {
+                if how == process::Ended::Killed {
+                    return Err(refusal);
+                }
+                ended += 1;
+            }
+            if ended > before {
+                (before, last_end) = (ended, Instant::now());
+            }
+            if ended == self.handles.len() || last_end.elapsed() > DEATH_LIMIT {
                 return Err(first);
             }
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// An error if a peer process has ended in such a way.
-    fn check_for(&self, so: impl Fn(process::Ended) -> bool) -> Result<(), Refusal> {
-        for handle in &self.handles {
-            if let Handle::Process(pid) = *handle
-                && let Err((ended, refusal)) = process::check_alive(pid)
-                && so(ended)
-            {
-                return Err(refusal);
-            }
-        }
-        Ok(())
+    /// The peer processes that have ended, and how.
+    fn ended(&self) -> impl Iterator<Item = (process::Ended, Refusal)> {
+        self.handles.iter().filter_map(|handle| match *handle {
+            Handle::Process(pid) => process::check_alive(pid).err(),
+            Handle::Thread(_) => None,
+        })
     }
 
     /// How a peer process died, after a link broke: the death is the reason to report, not the link. The descriptors of
