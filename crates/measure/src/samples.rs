@@ -82,7 +82,7 @@ pub struct EpochSamples {
     pub batches: Vec<Batch>,
     /// The round of each of them: batches of several probes that have the same round are neighbors.
     pub rounds: Vec<u64>,
-    /// For each yardstick the ticks beside each of them: the mean of what it took before the batch and after it.
+    /// For each yardstick the ticks beside each of them: the less that it took before the batch or after it.
     pub yardsticks: [Vec<u64>; YARDSTICKS.len()],
     /// Batches of twice that length, for the second estimator.
     pub doubles: Vec<Batch>,

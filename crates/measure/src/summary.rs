@@ -49,8 +49,9 @@ pub fn record_run(run: &mut Run, metas: &[&Meta], samples: &RunSamples, source: 
             let mut result = measurement(meta, probe, &units);
             let taken = probe.epochs.len();
             core_clock::put_frequencies(&mut result.epochs, taken, &samples.core, scale);
-            yardsticks::put_beside(&mut result.epochs, probe, &run.yardsticks, scale);
-            result.relative = yardsticks::relative(&result.epochs, &run.yardsticks);
+            let per_pass = f64::from(meta.crossings_per_pass);
+            yardsticks::put_regression(&mut result, probe, per_pass, &run.yardsticks, scale);
+            result.relative = yardsticks::relative(&result, &run.yardsticks);
             result
         })
         .collect();

@@ -6,7 +6,9 @@
 //! its last figure that way has failed.
 
 use crate::vocabulary::warning::NOT_FINITE;
-use crate::{Estimate, Found, Host, Measurement, PairedFigure, Run, Single, Status, Warning};
+use crate::{
+    Estimate, Found, Host, Measurement, PairedFigure, Regression, Run, Single, Status, TypicalFigure, Warning,
+};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -76,6 +78,7 @@ fn clean_measurement(measurement: &mut Measurement) -> bool {
             .iter()
             .all(|value| value.is_finite())
     });
+    clean(&mut measurement.regression, "regression", &mut lost, Regression::is_finite);
     for phase in &mut measurement.phases {
         let name = format!("phase {}", phase.name);
         clean(&mut phase.ns, &format!("{name} (ns)"), &mut lost, estimate_is_finite);
@@ -101,9 +104,7 @@ fn clean_measurement(measurement: &mut Measurement) -> bool {
     for epoch in &mut measurement.epochs {
         let is_finite = |it: &PairedFigure| it.ratio.is_finite() && it.spread.is_finite();
         clean(&mut epoch.paired, "paired", &mut lost, is_finite);
-        for work in &mut epoch.yardsticks {
-            clean(work, "yardsticks", &mut lost, |ns| ns.is_finite());
-        }
+        clean(&mut epoch.typical, "typical", &mut lost, TypicalFigure::is_finite);
     }
     clean_map(&mut measurement.counters, "counter", &mut lost);
     if lost.is_empty() {

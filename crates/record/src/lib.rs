@@ -40,4 +40,4 @@ pub use sequence::{LEAST_OF_PAIRS, SEQUENCE_MISSES, confidence_sequence, is_deci
 pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
 pub use store::{Store, StoreError};
 pub use vocabulary::{CauseName, Counter, PhaseName, WarningKind, cause, counter, phase, warning};
-pub use yardstick::{Slope, slope};
+pub use yardstick::{BatchBeside, Fit, Regression, TypicalFigure};

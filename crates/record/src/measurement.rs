@@ -4,6 +4,7 @@ use crate::estimate::Estimate;
 use crate::family::{Asked, Found};
 use crate::stages::StageDiagram;
 use crate::vocabulary::{Counter, PhaseName, WarningKind};
+use crate::yardstick::{Regression, TypicalFigure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -213,10 +214,9 @@ pub struct EpochFigure {
     /// The core's frequency in that epoch, in Hz, where it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_hz: Option<f64>,
-    /// What each of the run's yardsticks took beside the batches of this epoch, in nanoseconds, made like the headline; in the
-    /// order of the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub yardsticks: Vec<Option<f64>>,
+    /// A batch of this epoch and the yardsticks beside it as they typically were, where yardsticks were timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typical: Option<TypicalFigure>,
     /// The same epoch against the run of `interleaved_with`, where the batches of both alternated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<PairedFigure>,
@@ -269,6 +269,8 @@ pub struct Measurement {
     /// The figure relative to work that is the same in every run; absent if no such work explains what the epochs differ
     /// by.
     pub relative: Option<RelativeFigure>,
+    /// How the batches of the run follow the yardsticks beside them.
+    pub regression: Option<Regression>,
     /// The parts that make up the total.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,

@@ -1,108 +1,371 @@
-//! How much of what happened to a yardstick happened to a probe as well.
+//! How much of what happened to the yardsticks happened to a probe as well: a linear regression over its batches.
+//!
+//! Sources: Huber 1973 (robust regression), Hoerl and Kennard 1970 (the ridge).
 
-/// So much of what epochs differ by must be left at the most for a yardstick to explain a probe.
-const MOST_LEFT: f64 = 0.7;
-/// The slope must be so many times its standard error.
-const SURE: f64 = 4.0;
-/// Nothing slows a probe down by a larger power of what it does to the work of a yardstick.
-const MOST_SLOPE: f64 = 2.0;
-/// A slope needs so many epochs.
-const FEWEST: usize = 8;
-/// The root mean square of a normal distribution over the mean distance of two of its values.
-const NORMAL: f64 = 0.886_226_925_452_758;
-/// By how much ranks are less efficient than means if errors are normal: the root of pi / 3.
-const RANKS: f64 = 1.023_326_707_946_488_5;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// The power of the yardstick that a probe follows, from the epochs of runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slope {
-    /// Change of the logarithm of the probe for each change of that of the yardstick.
-    pub slope: f64,
-    /// Its standard error.
-    pub error: f64,
-    /// What is left of the mean distance of two epochs of one run when the yardstick is taken out, as a share.
+/// So much of what batches differ by must be left at the most for the yardsticks to explain a probe.
+const MOST_LEFT: f64 = 0.9;
+/// A residual beyond so many standard deviations weighs no more than one there. It is small, because on a machine with neighbors
+/// many batches are disturbed, and all to the same side.
+const CUT: f64 = 1.0;
+/// Steps of reweighting; the weights no longer change by then.
+const STEPS: usize = 15;
+/// Variance of a yardstick, of its logarithm, below which it says little: one per cent, squared.
+const LEAST_VARIANCE: f64 = 1e-4;
+/// The same while the weights are found: it only makes still yardsticks solvable. A larger one would leave a part of what the
+/// yardsticks explain in the residuals, and these batches would lose their weight.
+const LEAST_VARIANCE_OF_WEIGHTS: f64 = 1e-9;
+/// The least deviation of a batch, so that figures of a clock with large steps do not weigh infinitely.
+const LEAST_DEVIATION: f64 = 1e-5;
+/// A regression needs so many batches.
+const FEWEST: usize = 24;
+/// The standard deviation of a normal distribution over the median of its absolute values.
+const NORMAL: f64 = 1.482_602_218_505_602;
+
+/// The regression of a probe's batches on the yardsticks beside them, all in logarithms, as the sums that a fit needs: those of
+/// several runs add up. Only what batches of one run differ by is in it, so that what differs between runs cannot be mistaken for
+/// what the machine did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Regression {
+    /// Batches that have the yardsticks beside them.
+    pub batches: u64,
+    /// Standard deviation of what the yardsticks leave of a batch.
+    pub deviation: f64,
+    /// Weighted sums of the products of two yardsticks, each from its mean; rows and columns in the order of the run.
+    pub squares: Vec<Vec<f64>>,
+    /// The same of each yardstick and the probe.
+    pub products: Vec<f64>,
+    /// The same of the probe with itself.
+    pub square: f64,
+}
+
+/// A batch of an epoch as it typically was, with the weights of the regression.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TypicalFigure {
+    /// Geometric mean of the batches, in nanoseconds for each crossing.
+    pub ns: f64,
+    /// Geometric mean of what each of the run's yardsticks took beside them, in nanoseconds; in the order of the run.
+    pub yardsticks: Vec<f64>,
+}
+
+/// The logarithms of a batch and of the yardsticks beside it.
+#[derive(Clone, Debug)]
+pub struct BatchBeside {
+    /// Of the time of a crossing.
+    pub probe: f64,
+    /// Of each yardstick.
+    pub yardsticks: Vec<f64>,
+}
+
+impl BatchBeside {
+    fn is_usable(&self, yardsticks: usize) -> bool {
+        self.probe.is_finite()
+            && self.yardsticks.len() == yardsticks
+            && self.yardsticks.iter().all(|it| it.is_finite())
+    }
+}
+
+/// Means with weights, and what they belong to.
+struct Center {
+    probe: f64,
+    yardsticks: Vec<f64>,
+}
+
+impl Center {
+    fn of<'b>(batches: impl Iterator<Item = (&'b BatchBeside, f64)>, yardsticks: usize) -> Option<Self> {
+        let (mut all, mut center) = (0.0, Self { probe: 0.0, yardsticks: vec![0.0; yardsticks] });
+        for (batch, weight) in batches {
+            all += weight;
+            center.probe += weight * batch.probe;
+            center.yardsticks.iter_mut().zip(&batch.yardsticks).for_each(|(sum, it)| *sum += weight * it);
+        }
+        center.probe /= all;
+        center.yardsticks.iter_mut().for_each(|sum| *sum /= all);
+        (all > 0.0).then_some(center)
+    }
+}
+
+impl Regression {
+    /// The regression of the batches of a run by epoch, each with so many yardsticks, and the typical batch of each epoch as
+    /// logarithms; batches that have not all of them are left out. `None` with too few batches.
+    pub fn of(epochs: &[Vec<BatchBeside>], yardsticks: usize) -> Option<(Self, Vec<Option<BatchBeside>>)> {
+        let all: Vec<(usize, &BatchBeside)> = epochs
+            .iter()
+            .enumerate()
+            .flat_map(|(at, epoch)| epoch.iter().map(move |batch| (at, batch)))
+            .filter(|(_, batch)| batch.is_usable(yardsticks))
+            .collect();
+        if all.len() < FEWEST || yardsticks == 0 {
+            return None;
+        }
+        let mut weights = vec![1.0; all.len()];
+        let mut found = Self::weighted(&all, &weights, yardsticks)?;
+        for _ in 0..STEPS {
+            let powers = Fit::of_sums(&[&found], LEAST_VARIANCE_OF_WEIGHTS)?.powers;
+            let mut left: Vec<f64> =
+                all.iter().map(|(_, batch)| batch.probe - dot(&powers, &batch.yardsticks)).collect();
+            let center = left.iter().zip(&weights).map(|(it, weight)| it * weight).sum::<f64>()
+                / weights.iter().sum::<f64>();
+            left.iter_mut().for_each(|it| *it = (*it - center).abs());
+            let mut ascending = left.clone();
+            ascending.sort_by(f64::total_cmp);
+            let deviation = (NORMAL * ascending[ascending.len() / 2]).max(LEAST_DEVIATION);
+            weights = left.iter().map(|it| (CUT * deviation / it).min(1.0)).collect();
+            found = Self { deviation, ..Self::weighted(&all, &weights, yardsticks)? };
+        }
+        let typical = |epoch: usize| {
+            let of_epoch = all.iter().zip(&weights).filter(|((at, _), _)| *at == epoch);
+            let Center { probe, yardsticks } =
+                Center::of(of_epoch.map(|((_, batch), weight)| (*batch, *weight)), yardsticks)?;
+            Some(BatchBeside { probe, yardsticks })
+        };
+        Some((found, (0..epochs.len()).map(typical).collect()))
+    }
+
+    fn weighted(all: &[(usize, &BatchBeside)], weights: &[f64], yardsticks: usize) -> Option<Self> {
+        let weighted = || all.iter().zip(weights).map(|((_, batch), weight)| (*batch, *weight));
+        let center = Center::of(weighted(), yardsticks)?;
+        let mut sums = Self {
+            batches: all.len() as u64,
+            deviation: 1.0,
+            squares: vec![vec![0.0; yardsticks]; yardsticks],
+            products: vec![0.0; yardsticks],
+            square: 0.0,
+        };
+        for (batch, weight) in weighted() {
+            let y = batch.probe - center.probe;
+            let x: Vec<f64> =
+                batch.yardsticks.iter().zip(&center.yardsticks).map(|(it, mean)| it - mean).collect();
+            sums.square += weight * y * y;
+            for (row, one) in x.iter().enumerate() {
+                sums.products[row] += weight * one * y;
+                sums.squares[row].iter_mut().zip(&x).for_each(|(sum, other)| *sum += weight * one * other);
+            }
+        }
+        Some(sums)
+    }
+
+    /// The same with these yardsticks only, by their places. `None` if one is not there, or a figure is of no use.
+    pub fn with(&self, places: &[usize]) -> Option<Self> {
+        let pick = |row: &Vec<f64>| places.iter().map(|place| row.get(*place).copied()).collect();
+        let rows: Option<Vec<&Vec<f64>>> = places.iter().map(|place| self.squares.get(*place)).collect();
+        let found = Self {
+            squares: rows?.into_iter().map(pick).collect::<Option<_>>()?,
+            products: pick(&self.products)?,
+            ..self.clone()
+        };
+        let mut values = found.squares.iter().flatten().chain(&found.products);
+        (found.deviation > 0.0 && found.square.is_finite() && values.all(|it| it.is_finite()))
+            .then_some(found)
+    }
+
+    /// Whether every figure is finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        let mut values = self.squares.iter().flatten().chain(&self.products);
+        self.deviation.is_finite() && self.square.is_finite() && values.all(|it| it.is_finite())
+    }
+}
+
+impl TypicalFigure {
+    /// Whether every figure is finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.ns.is_finite() && self.yardsticks.iter().all(|it| it.is_finite())
+    }
+}
+
+/// The powers of the yardsticks that a probe follows, in the runs that they were found in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// Change of the logarithm of the probe for each change of that of a yardstick, the others staying as they are.
+    pub powers: Vec<f64>,
+    /// What is left of the standard deviation of a batch when they are taken out, as a share.
     pub left: f64,
+    /// Their covariance, if batches were independent.
+    covariance: Vec<Vec<f64>>,
 }
 
-/// The slope of each run's logarithms `[yardstick, probe]`, common to all runs. Only differences within a run count, so
-/// that what differs between the runs cannot be mistaken for what the machine did. It is the slope that makes the sum of
-/// distances of all pairs of residuals smallest (Jaeckel 1972, with Wilcoxon's scores): one far epoch weighs no more than
-/// its distance. `None` if the yardstick does not explain the probe, in the runs together or in one of them.
-pub fn slope(runs: &[Vec<[f64; 2]>]) -> Option<Slope> {
-    let pairs: Vec<Vec<[f64; 2]>> = runs.iter().map(|run| differences(run)).collect();
-    let epochs: usize = runs.iter().map(Vec::len).sum();
-    let mut slopes: Vec<(f64, f64)> = pairs
-        .iter()
-        .flatten()
-        .map(|[x, y]| (y / x, x.abs()))
-        .filter(|(slope, weight)| slope.is_finite() && *weight > 0.0)
-        .collect();
-    slopes.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = slopes.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-    let mut below = 0.0;
-    let (slope, _) = *slopes.iter().find(|(_, weight)| {
-        below += weight;
-        below >= half
-    })?;
-    let distance =
-        |pairs: &[[f64; 2]], slope: f64| pairs.iter().map(|[x, y]| (y - slope * x).abs()).sum::<f64>();
-    let all: Vec<[f64; 2]> = pairs.concat();
-    let left = distance(&all, slope) / distance(&all, 0.0);
-    // One degree of freedom for the center of each run, one for the slope.
-    let free = epochs.checked_sub(runs.len() + 1).filter(|free| *free > 0 && epochs >= FEWEST)? as f64;
-    let deviation = NORMAL * distance(&all, slope) / all.len() as f64 * (epochs as f64 / free).sqrt();
-    let squares: f64 = runs.iter().map(|run| squares(run)).sum();
-    let error = RANKS * deviation / squares.sqrt();
-    let helps = |pairs: &Vec<[f64; 2]>| distance(pairs, slope) <= distance(pairs, 0.0) * 1.1;
-    let explains =
-        left <= MOST_LEFT && slope > SURE * error && slope <= MOST_SLOPE && pairs.iter().all(helps);
-    (error.is_finite() && explains).then_some(Slope { slope, error, left })
+impl Fit {
+    /// The least-squares fit over the batches of several runs, each run with the weight of its deviation; a yardstick that
+    /// hardly moved is not followed far (a ridge). `None` if the yardsticks do not explain the probe.
+    pub fn of(runs: &[Regression]) -> Option<Self> {
+        let runs: Vec<&Regression> = runs.iter().collect();
+        Self::of_sums(&runs, LEAST_VARIANCE).filter(|fit| fit.left <= MOST_LEFT)
+    }
+
+    fn of_sums(runs: &[&Regression], least_variance: f64) -> Option<Self> {
+        let count = runs.first()?.products.len();
+        let is_square = |run: &&Regression| {
+            run.products.len() == count
+                && run.squares.len() == count
+                && run.squares.iter().all(|row| row.len() == count)
+        };
+        if !runs.iter().all(is_square) {
+            return None;
+        }
+        let (mut squares, mut products, mut square) = (vec![vec![0.0; count]; count], vec![0.0; count], 0.0);
+        let add = |sums: &mut Vec<f64>, values: &[f64], weight: f64| {
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+        };
+        for run in runs {
+            let weight = run.deviation.powi(-2);
+            square += weight * run.square;
+            add(&mut products, &run.products, weight);
+            squares.iter_mut().zip(&run.squares).for_each(|(sums, row)| add(sums, row, weight));
+        }
+        let ridge: f64 =
+            runs.iter().map(|run| least_variance * run.batches as f64 * run.deviation.powi(-2)).sum();
+        let mut with_ridge = squares.clone();
+        (0..count).for_each(|place| with_ridge[place][place] += ridge);
+        let covariance = inverse(with_ridge)?;
+        let powers: Vec<f64> = covariance.iter().map(|row| dot(row, &products)).collect();
+        let of_squares: Vec<f64> = squares.iter().map(|row| dot(row, &powers)).collect();
+        let explained = 2.0 * dot(&powers, &products) - dot(&powers, &of_squares);
+        let left = (1.0 - explained / square).max(0.0).sqrt();
+        let is_finite = left.is_finite() && powers.iter().all(|power| power.is_finite());
+        is_finite.then_some(Self { powers, left, covariance })
+    }
+
+    /// The logarithm of what the machine did to the probe when the logarithms of the yardsticks are these.
+    pub fn machine(&self, yardsticks: &[f64]) -> f64 {
+        dot(&self.powers, yardsticks)
+    }
+
+    /// Standard error of [`Self::machine`] for yardsticks that moved by these logarithms, if batches were independent.
+    pub fn error(&self, moved: &[f64]) -> f64 {
+        let of_row = |row: &Vec<f64>| dot(row, moved);
+        let rows: Vec<f64> = self.covariance.iter().map(of_row).collect();
+        dot(&rows, moved).max(0.0).sqrt()
+    }
 }
 
-/// The differences of all pairs of epochs.
-fn differences(run: &[[f64; 2]]) -> Vec<[f64; 2]> {
-    let of =
-        |(place, a): (usize, &[f64; 2])| run[..place].iter().map(|b| [a[0] - b[0], a[1] - b[1]]).collect();
-    run.iter().enumerate().flat_map::<Vec<_>, _>(of).collect()
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The sum of the squares of the yardstick's distances from its mean.
-fn squares(run: &[[f64; 2]]) -> f64 {
-    let mean = run.iter().map(|point| point[0]).sum::<f64>() / run.len().max(1) as f64;
-    run.iter().map(|point| (point[0] - mean).powi(2)).sum()
+/// The inverse of a symmetric positive definite matrix, by Gauss and Jordan's elimination: its pivots are positive in any order.
+fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+    let count = matrix.len();
+    let mut inverse: Vec<Vec<f64>> =
+        (0..count).map(|row| (0..count).map(|column| f64::from(u8::from(row == column))).collect()).collect();
+    for place in 0..count {
+        let pivot = matrix[place][place];
+        if pivot <= 0.0 || !pivot.is_finite() {
+            return None;
+        }
+        for rows in [&mut matrix, &mut inverse] {
+            rows[place].iter_mut().for_each(|it| *it /= pivot);
+        }
+        for row in (0..count).filter(|row| *row != place) {
+            let times = matrix[row][place];
+            for rows in [&mut matrix, &mut inverse] {
+                let of_pivot = rows[place].clone();
+                rows[row].iter_mut().zip(of_pivot).for_each(|(it, of_pivot)| *it -= times * of_pivot);
+            }
+        }
+    }
+    Some(inverse)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Noise of the same size on both sides of a line.
-    fn line(x: &[f64], slope: f64) -> Vec<[f64; 2]> {
-        x.iter().enumerate().map(|(at, x)| [*x, 7.0 + slope * x + [0.001, -0.001][at % 2]]).collect()
+    /// Batches that follow two yardsticks with these powers; noise of the same size on both sides.
+    fn run(powers: [f64; 2], levels: [f64; 3]) -> Vec<Vec<BatchBeside>> {
+        let batch = |at: usize| {
+            let x = [(at % 5) as f64 * 0.05, (at % 3) as f64 * 0.1];
+            let noise = [0.002, -0.002, -0.002, 0.002][at / 15 % 4];
+            let yardsticks = vec![levels[1] + x[0], levels[2] + x[1]];
+            BatchBeside { probe: levels[0] + powers[0] * x[0] + powers[1] * x[1] + noise, yardsticks }
+        };
+        (0..6).map(|epoch| (0..10).map(|at| batch(epoch * 10 + at)).collect()).collect()
     }
 
-    const X: [f64; 8] = [0.0, 0.0, 0.2, 0.2, 0.1, 0.1, 0.0, 0.0];
+    fn fit(runs: &[Vec<Vec<BatchBeside>>]) -> Option<Fit> {
+        let runs: Vec<Regression> = runs.iter().map(|run| Regression::of(run, 2).unwrap().0).collect();
+        Fit::of(&runs)
+    }
 
     #[test]
-    fn a_slope_is_found_within_runs_and_not_between_them() {
-        let a = line(&X, 0.5);
-        // Another level of the probe does not count.
-        let b: Vec<[f64; 2]> = line(&X, 0.5).into_iter().map(|[x, y]| [x + 1.0, y + 3.0]).collect();
-        let found = slope(&[a.clone(), b]).unwrap();
-        assert!((found.slope - 0.5).abs() < 0.02 && found.error < 0.01 && found.left < 0.1, "{found:?}");
-        assert!(slope(&[a]).is_some());
+    fn an_inverse_by_hand() {
+        let found = inverse(vec![vec![4.0, 2.0], vec![2.0, 3.0]]).unwrap();
+        assert_eq!(found, [[0.375, -0.25], [-0.25, 0.5]]);
+        assert_eq!(inverse(vec![vec![1.0, 1.0], vec![1.0, 1.0]]), None);
+    }
+
+    #[test]
+    fn powers_are_found_within_runs_and_not_between_them() {
+        let (a, b) = (run([0.5, 0.8], [7.0, 1.0, 2.0]), run([0.5, 0.8], [10.0, 2.0, 2.5]));
+        for runs in [vec![a.clone()], vec![a, b]] {
+            let found = fit(&runs).unwrap();
+            let [one, other] = found.powers[..] else { panic!("{found:?}") };
+            assert!((one - 0.5).abs() < 0.02 && (other - 0.8).abs() < 0.02 && found.left < 0.1, "{found:?}");
+            // The deviation is 0.002, and 60 batches have a standard deviation of 0.07 of the first yardstick.
+            let expected = 0.002 * NORMAL / (0.0707 * (60.0 * runs.len() as f64).sqrt());
+            assert!((found.error(&[1.0, 0.0]) / expected - 1.0).abs() < 0.2, "{}", found.error(&[1.0, 0.0]));
+            assert!((found.machine(&[0.2, 0.1]) - 0.18).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn a_batch_far_away_does_not_move_the_others() {
+        let calm = run([0.5, 0.8], [7.0, 1.0, 2.0]);
+        let mut disturbed = calm.clone();
+        for (epoch, far) in disturbed.iter_mut().zip([1.0, 2.0, 0.5, 3.0, 1.0, 2.0]) {
+            epoch[4].probe += far;
+        }
+        let [(_, of_calm), (sums, of_disturbed)] =
+            [calm, disturbed].map(|run| Regression::of(&run, 2).unwrap());
+        let fit = Fit::of(&[sums]).unwrap();
+        // The ridge takes 1e-4 of a variance of 0.0067.
+        assert!((fit.powers[1] - 0.8).abs() < 0.03, "{fit:?}");
+        let left =
+            |batch: Option<BatchBeside>| batch.map(|it| it.probe - fit.machine(&it.yardsticks)).unwrap();
+        for (calm, disturbed) in of_calm.into_iter().zip(of_disturbed) {
+            assert!((left(calm) - left(disturbed)).abs() < 0.001);
+        }
     }
 
     #[test]
     fn what_does_not_explain_is_not_used() {
-        let still = vec![[1.0, 2.0]; 8];
-        assert_eq!(slope(&[]), None);
-        assert_eq!(slope(&[still]), None, "nothing moved");
-        assert_eq!(slope(&[line(&X, 0.0)]), None, "the probe does not follow");
-        assert_eq!(slope(&[line(&X, -0.5)]), None, "a slow machine makes nothing faster");
-        assert_eq!(slope(&[line(&X, 3.0)]), None, "nothing follows by the third power");
-        assert_eq!(slope(&[line(&X[..7], 0.5)]), None, "seven epochs");
-        // In the second run the probe goes the other way.
-        assert_eq!(slope(&[line(&X, 0.5), line(&[0.0, 0.1, 0.0, 0.1], -0.5)]), None);
+        assert!(fit(&[run([0.0, 0.0], [7.0, 1.0, 2.0])]).is_none(), "the probe does not follow");
+        let mut still = run([0.5, 0.8], [7.0, 1.0, 2.0]);
+        for batch in still.iter_mut().flatten() {
+            batch.yardsticks = vec![1.0, 2.0];
+        }
+        assert!(fit(&[still]).is_none(), "nothing moved");
+        let mut few = run([0.5, 0.8], [7.0, 1.0, 2.0]);
+        few.truncate(2);
+        assert!(Regression::of(&few, 2).is_none(), "twenty batches");
+        assert_eq!(Fit::of(&[]), None);
+    }
+
+    #[test]
+    fn batches_without_all_yardsticks_are_left_out() {
+        let mut some = run([0.5, 0.8], [7.0, 1.0, 2.0]);
+        some[0][0].yardsticks.pop();
+        some[1][3].probe = f64::NEG_INFINITY;
+        some[2].clear();
+        let (sums, typical) = Regression::of(&some, 2).unwrap();
+        assert_eq!(sums.batches, 48);
+        assert_eq!(
+            typical.iter().map(Option::is_some).collect::<Vec<_>>(),
+            [true, true, false, true, true, true]
+        );
+    }
+
+    #[test]
+    fn fewer_yardsticks_are_those_rows_and_columns() {
+        let (sums, _) = Regression::of(&run([0.5, 0.8], [7.0, 1.0, 2.0]), 2).unwrap();
+        let one = sums.with(&[1]).unwrap();
+        assert_eq!(
+            (one.squares.as_slice(), one.products.as_slice()),
+            (&[vec![sums.squares[1][1]]][..], &[sums.products[1]][..])
+        );
+        assert_eq!(sums.with(&[2]), None);
     }
 }

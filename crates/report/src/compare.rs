@@ -21,7 +21,7 @@ pub use explain::{Counter, Part};
 pub use facts::{Difference, Weight};
 pub(crate) use facts::{changed, effort, facts_of};
 pub use machine::Explained;
-pub(crate) use machine::machine_of_runs;
+pub(crate) use machine::without_machine;
 pub use markdown::comparison_markdown;
 pub(crate) use pairs::{gather, short};
 pub use result::{ComparedProbe, Comparison, MARGIN, Options, Side, Verdict};

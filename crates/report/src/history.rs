@@ -5,8 +5,8 @@ mod table;
 
 pub use table::history_table;
 
-use crate::compare::machine_of_runs;
 use crate::compare::stats::median;
+use crate::compare::without_machine;
 use indexmap::IndexMap;
 use points::Division;
 use serde::Serialize;
@@ -54,10 +54,9 @@ pub struct Series {
     pub engine: String,
     /// Unit of the points: `cycles` of the core where its frequency was measured in every run, else `ns`.
     pub unit: &'static str,
-    /// The yardstick by which what the machine did was taken out of the points; absent if none explains what the processes
-    /// of a run differ by.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub relative_to: Option<String>,
+    /// Whether what the machine did was taken out of the points by the yardsticks of the runs: the points are then of typical
+    /// batches, and not headlines.
+    pub relative: bool,
     /// Oldest first.
     pub points: Vec<Point>,
     /// Where the figure changed, oldest first.
@@ -150,9 +149,10 @@ fn one(
     let (runs, mut values): (Vec<&Run>, Vec<f64>) = known.unzip();
     let measured: Vec<&Measurement> = results.iter().map(|(_, result)| *result).collect();
     let machine =
-        (in_cycles && measured.len() == runs.len()).then(|| machine_of_runs(&runs, &measured)).flatten();
-    if let Some((_, moved)) = &machine {
-        values.iter_mut().zip(moved).for_each(|(value, moved)| *value *= (-moved).exp());
+        (in_cycles && measured.len() == runs.len()).then(|| without_machine(&runs, &measured)).flatten();
+    let relative = machine.is_some();
+    if let Some(without) = machine {
+        values = without;
     }
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let found = points::changes(&logs);
@@ -172,7 +172,7 @@ fn one(
         probe: probe.into(),
         engine: engine.into(),
         unit: if in_cycles { "cycles" } else { "ns" },
-        relative_to: machine.map(|(name, _)| name),
+        relative,
         points: runs.iter().zip(values).map(point).collect(),
         changes: found.iter().zip(bounds.windows(3)).map(change).collect(),
     })

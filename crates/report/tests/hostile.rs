@@ -7,8 +7,8 @@ use tollgate_record::family::{KneeAsked, KneeFound, LeftOut, RingAsked};
 use tollgate_record::store::{Entry, Summary};
 use tollgate_record::{Asked, Found};
 use tollgate_record::{
-    EpochFigure, Evidence, Finding, Measurement, PairedFigure, Per, Phase, Run, Severity, Status, Warning,
-    document,
+    EpochFigure, Evidence, Finding, Measurement, PairedFigure, Per, Phase, Regression, Run, Severity, Status,
+    TypicalFigure, Warning, document,
 };
 use tollgate_report::{
     Options, ProbeRow, Style, compare, comparison, comparison_markdown, findings, history, history_table,
@@ -106,10 +106,17 @@ fn dress(run: &mut Run, numbers: &[(f64, f64, f64)]) {
         let epoch = |(a, b, c): &(f64, f64, f64)| EpochFigure {
             ns: *a,
             core_hz: (*b > 0.0).then_some(*c),
-            yardsticks: vec![Some(*a), None],
+            typical: (*c > 0.0).then(|| TypicalFigure { ns: *a, yardsticks: vec![*b, *c] }),
             paired: (*b > 1.0).then_some(PairedFigure { ratio: *c, pairs: 7, spread: *a }),
         };
         result.epochs = numbers.iter().skip(place % 3).map(epoch).collect();
+        result.regression = numbers.first().map(|(a, b, c)| Regression {
+            batches: 24,
+            deviation: *a,
+            squares: vec![vec![*a, *b], vec![*b, *c]],
+            products: vec![*b, *c],
+            square: *a,
+        });
         let ns = numbers.first().map(|(a, b, _)| fixture::estimate(*a, *b));
         let name = result.engine.clone();
         result.phases.push(Phase { ns, ..Phase::new(name, Evidence::Measured) });

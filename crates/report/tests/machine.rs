@@ -7,11 +7,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::slice::from_ref;
 use tollgate_record::{
-    EpochFigure, Estimate, Host, KERNEL_YARDSTICK, Measurement, Per, Run, Status, Tool, Yardstick,
+    BatchBeside, EpochFigure, Estimate, Host, KERNEL_YARDSTICK, Measurement, Per, Regression, Run, Status,
+    Tool, TypicalFigure, Yardstick,
 };
 use tollgate_report::{Comparison, Options, Verdict, compare};
 
 const EPOCHS: usize = 12;
+const BATCHES: usize = 12;
 const PAIRS: usize = 40;
 /// The probe that changes, of [`FOLLOWS`].
 const CHANGED: usize = 5;
@@ -19,6 +21,8 @@ const CHANGED: usize = 5;
 const FOLLOWS: [f64; 12] = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0, 1.2];
 /// Standard deviation of a process of a probe, and of its runs, in logarithms.
 const OWN: (f64, f64) = (0.006, 0.003);
+/// The same of a batch of an epoch.
+const OF_BATCH: f64 = 0.01;
 
 /// The yardsticks, and the powers by which they follow what the machine does.
 const WORK: [(&str, f64); 4] = [("multiply", 0.0), ("add", 1.3), ("l1-walk", 0.7), ("getppid", 0.9)];
@@ -55,9 +59,9 @@ impl Random {
     }
 
     /// What a yardstick takes that is slowed down to this level.
-    fn work(&mut self, scene: Scene, level: f64) -> Option<f64> {
+    fn work(&mut self, scene: Scene, level: f64) -> f64 {
         let level = if scene == Scene::OfNoUse { 0.1 * self.uniform() } else { level };
-        Some(30_000.0 * (level + 0.003 * self.noise()).exp())
+        30_000.0 * (level + 0.003 * self.noise()).exp()
     }
 
     fn run(&mut self, id: &str, scene: Scene, change: f64) -> Run {
@@ -80,20 +84,39 @@ impl Random {
             (name, if of_kernel { power } else { 0.0 })
         });
         for (name, power) in work {
-            let epochs = levels.iter().map(|level| self.work(scene, power * level)).collect();
+            let epochs = levels.iter().map(|level| Some(self.work(scene, power * level))).collect();
             run.yardsticks.push(Yardstick { name: name.into(), epochs });
         }
         for (place, power) in FOLLOWS.into_iter().enumerate() {
             let of_run = OWN.1 * self.normal() + if place == CHANGED { change.ln_1p() } else { 0.0 };
             let mut row =
                 Measurement::empty(&format!("syscall/{place}"), "host", Per::Syscall, Status::Measured);
-            let epoch = |level: &f64| EpochFigure {
-                ns: 100.0 * (of_run + power * level + OWN.0 * self.noise()).exp(),
-                core_hz: Some(3e9),
-                yardsticks: work.map(|(_, power)| self.work(scene, power * level)).into(),
+            let batches: Vec<Vec<BatchBeside>> = levels
+                .iter()
+                .map(|level| {
+                    let of_epoch = (100.0_f64).ln() + of_run + power * level + OWN.0 * self.noise();
+                    let batch = |_| BatchBeside {
+                        probe: of_epoch + OF_BATCH * self.noise(),
+                        yardsticks: work.map(|(_, power)| self.work(scene, power * level).ln()).into(),
+                    };
+                    (0..BATCHES).map(batch).collect()
+                })
+                .collect();
+            let (regression, typical) = Regression::of(&batches, WORK.len()).unwrap();
+            row.regression = Some(regression);
+            let least = |epoch: &Vec<BatchBeside>| {
+                epoch.iter().map(|batch| batch.probe).fold(f64::INFINITY, f64::min)
+            };
+            let epoch = |(batches, typical): (&Vec<BatchBeside>, Option<BatchBeside>)| EpochFigure {
+                ns: least(batches).exp(),
+                core_hz: Some(1e9),
+                typical: typical.map(|it| TypicalFigure {
+                    ns: it.probe.exp(),
+                    yardsticks: it.yardsticks.iter().map(|log| log.exp()).collect(),
+                }),
                 paired: None,
             };
-            row.epochs = levels.iter().map(epoch).collect();
+            row.epochs = batches.iter().zip(typical).map(epoch).collect();
             row.ns = Some(Estimate::within(100.0, [99.0, 101.0]));
             run.results.push(row);
         }
@@ -219,8 +242,11 @@ fn the_kernel_explains_nothing_if_it_is_another_one() {
     // The kernel's work alone follows the machine.
     for run in [&mut a, &mut b] {
         run.yardsticks.retain(|it| it.name == "getppid");
-        for epoch in run.results.iter_mut().flat_map(|row| &mut row.epochs) {
-            epoch.yardsticks = epoch.yardsticks.split_off(WORK.len() - 1);
+        for row in &mut run.results {
+            row.regression = row.regression.as_ref().and_then(|it| it.with(&[WORK.len() - 1]));
+            for typical in row.epochs.iter_mut().filter_map(|epoch| epoch.typical.as_mut()) {
+                typical.yardsticks.drain(..WORK.len() - 1);
+            }
         }
     }
     let relative = |a: &Run, b: &Run| {

@@ -655,9 +655,9 @@ class EpochFigure:
     paired: PairedFigure | None = None
     """The same epoch against the run of `interleaved_with`, where the batches of both alternated."""
 
-    yardsticks: list[float | None] = field(default_factory=list)
-    """What each of the run's yardsticks took beside the batches of this epoch, in nanoseconds, made like
-    the headline; in the order of the run.
+    typical: TypicalFigure | None = None
+    """A batch of this epoch and the yardsticks beside it as they typically were, where yardsticks were
+    timed.
     """
 
 
@@ -1280,6 +1280,9 @@ class Measurement:
     reason: str | None = None
     """Why it was skipped or failed."""
 
+    regression: Regression | None = None
+    """How the batches of the run follow the yardsticks beside them."""
+
     relative: RelativeFigure | None = None
     """The figure relative to work that is the same in every run; absent if no such work explains what the
     epochs differ by.
@@ -1425,6 +1428,31 @@ class RefillFound:
 
     working_set_bytes: int
     """The size of the working set that costs most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """The regression of a probe's batches on the yardsticks beside them, all in logarithms, as the sums
+    that a fit needs: those of several runs add up. Only what batches of one run differ by is in it, so
+    that what differs between runs cannot be mistaken for what the machine did.
+    """
+
+    batches: int
+    """Batches that have the yardsticks beside them."""
+
+    deviation: float
+    """Standard deviation of what the yardsticks leave of a batch."""
+
+    products: list[float]
+    """The same of each yardstick and the probe."""
+
+    square: float
+    """The same of the probe with itself."""
+
+    squares: list[list[float]]
+    """Weighted sums of the products of two yardsticks, each from its mean; rows and columns in the order
+    of the run.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1635,6 +1663,19 @@ class Tool:
 
     version: str
     """Version of the package."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypicalFigure:
+    """A batch of an epoch as it typically was, with the weights of the regression."""
+
+    ns: float
+    """Geometric mean of the batches, in nanoseconds for each crossing."""
+
+    yardsticks: list[float]
+    """Geometric mean of what each of the run's yardsticks took beside them, in nanoseconds; in the order
+    of the run.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

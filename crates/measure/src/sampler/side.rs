@@ -210,11 +210,11 @@ impl<'a> Side<'a> {
         Ok(ticks)
     }
 
-    /// Keeps what the yardsticks took before a batch and after it.
+    /// Keeps the less that each yardstick took before a batch or after it: a disturbance of one of them is seldom one of the batch.
     pub(super) fn beside(&mut self, probe: usize, before: &[Option<u64>], after: &[Option<u64>]) {
         let Some(epoch) = self.samples.probes[probe].epochs.last_mut() else { return };
         for (all, (before, after)) in epoch.yardsticks.iter_mut().zip(before.iter().zip(after)) {
-            all.extend(before.zip(*after).map(|(before, after)| u64::midpoint(before, after)));
+            all.extend(before.zip(*after).map(|(before, after)| before.min(after)));
         }
     }
 

@@ -102,7 +102,7 @@ pub(super) fn group_medians(probe: &ProbeSamples, per_pass: f64) -> Vec<f64> {
     groups(probe).iter().map(of).collect()
 }
 
-fn per_crossing(batches: &[Batch], empty: f64, per_pass: f64) -> impl Iterator<Item = f64> {
+pub(super) fn per_crossing(batches: &[Batch], empty: f64, per_pass: f64) -> impl Iterator<Item = f64> {
     batches.iter().map(move |batch| (batch.ticks as f64 - empty) / (batch.passes as f64 * per_pass))
 }
 

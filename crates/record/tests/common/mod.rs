@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use tollgate_record::family::{RingAsked, RingFound};
 use tollgate_record::{Asked, Found, warning};
 use tollgate_record::{
-    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, PairedFigure, Per, Phase, RelativeFigure,
-    Run, SCHEMA, Series, Single, StageDiagram, StageRow, StageSpan, StageSquash, Status, Tool, Warning,
-    Yardstick,
+    EpochFigure, Estimate, Evidence, Host, Measurement, Outliers, PairedFigure, Per, Phase, Regression,
+    RelativeFigure, Run, SCHEMA, Series, Single, StageDiagram, StageRow, StageSpan, StageSquash, Status,
+    Tool, TypicalFigure, Warning, Yardstick,
 };
 
 /// An estimate around `x`.
@@ -153,9 +153,10 @@ fn arbitrary_series(float: BoxedStrategy<f64>) -> impl Strategy<Value = Series> 
 fn arbitrary_epoch(float: BoxedStrategy<f64>) -> impl Strategy<Value = EpochFigure> {
     let paired = (float.clone(), any::<u64>(), float.clone())
         .prop_map(|(ratio, pairs, spread)| PairedFigure { ratio, pairs, spread });
-    let work = vec(option::of(float.clone()), 0..3);
-    (float.clone(), option::of(float), work, option::of(paired))
-        .prop_map(|(ns, core_hz, yardsticks, paired)| EpochFigure { ns, core_hz, yardsticks, paired })
+    let typical = (float.clone(), vec(float.clone(), 0..3))
+        .prop_map(|(ns, yardsticks)| TypicalFigure { ns, yardsticks });
+    (float.clone(), option::of(float), option::of(typical), option::of(paired))
+        .prop_map(|(ns, core_hz, typical, paired)| EpochFigure { ns, core_hz, typical, paired })
 }
 
 fn arbitrary_warning() -> impl Strategy<Value = Warning> {
@@ -236,6 +237,13 @@ fn arbitrary_measurement(float: BoxedStrategy<f64>) -> impl Strategy<Value = Mea
                 slope: it.mean,
                 slope_error: it.pair_overhead_error_ns,
                 left: it.min,
+            }),
+            regression: single.map(|it| Regression {
+                batches: counts.0,
+                deviation: it.p50,
+                squares: vec![vec![it.p10, it.p90], vec![it.p90]],
+                products: vec![it.mean],
+                square: it.min,
             }),
             phases: more.4,
             counters: more.1,

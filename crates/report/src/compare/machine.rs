@@ -2,20 +2,19 @@
 
 use super::stats::{Column, Shift, Z, median, shift};
 use serde::Serialize;
-use tollgate_record::{EpochFigure, KERNEL_YARDSTICK, Measurement, Run, Slope, slope};
+use std::collections::BTreeMap;
+use tollgate_record::{BatchBeside, EpochFigure, Fit, KERNEL_YARDSTICK, Measurement, Regression, Run};
 
 /// What happens to a probe need not be a power of what happens to the work (a call that takes a fixed time longer is not), and
 /// it happens in more places than the work shows. This share of what was taken out is a standard error.
 const FORM: f64 = 0.2;
 
-/// The yardstick that was taken out of a row, and what the row would be without it.
+/// The yardsticks that were taken out of a row, and what the row would be without them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
-    /// The yardstick, by its name in the runs.
-    pub yardstick: String,
-    /// The power of it that the probe follows in both.
-    pub slope: f64,
-    /// What is left of the differences between the processes of a run, as a share.
+    /// For each yardstick, by its name in the runs, the power of it that the probe follows in both.
+    pub powers: BTreeMap<String, f64>,
+    /// What is left of what the batches of a run differ by, as a share.
     pub left: f64,
     /// B over A as measured.
     pub absolute: f64,
@@ -61,66 +60,79 @@ impl Machine {
         kinds.filter_map(|(kind, _)| shift(&of(0, kind), &of(1, kind))).collect()
     }
 
-    /// The columns without what the best yardstick explains, and the shift of what is left; `None` if without a
-    /// yardstick the shift is known as well. `each` is the number of places of a run in a column.
+    /// The columns without what the yardsticks explain, and the shift of what is left; `None` if without them the shift is known
+    /// as well. `each` is the number of places of a run in a column.
     pub(super) fn explain(
         &self,
         results: [&[(usize, &Measurement)]; 2],
-        units: &[Column; 2],
         raw: Shift,
         each: usize,
     ) -> Option<([Column; 2], Shift, Explained)> {
-        let explained = |(kind, name): (usize, &String)| {
-            let [x_a, x_b] = &[0, 1].map(|side| self.column(side, kind, results[side], each));
-            let runs: Vec<Vec<[f64; 2]>> = [(x_a, &units[0]), (x_b, &units[1])]
-                .iter()
-                .flat_map(|(x, y)| x.chunks(each).zip(y.chunks(each)))
-                .map(|(x, y)| x.iter().zip(y).filter_map(|(x, y)| Some([(*x)?, (*y)?])).collect())
-                .collect();
-            let Slope { slope, error, left } = slope(&runs)?;
-            let there: [Vec<f64>; 2] = [x_a, x_b].map(|x| x.iter().copied().flatten().collect());
-            let middle = median(&there.concat());
-            let without = |x: &Column, y: &Column| -> Column {
-                x.iter().zip(y).map(|(x, y)| Some((*y)? - slope * ((*x)? - middle))).collect()
-            };
-            let columns = [without(x_a, &units[0]), without(x_b, &units[1])];
-            let [a, b] =
-                columns.each_ref().map(|column| column.iter().copied().flatten().collect::<Vec<f64>>());
-            let found = shift(&a, &b)?;
-            // The error of the slope counts as far as the yardstick itself moved from A to B.
-            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-            let of_slope = error * (mean(&there[1]) - mean(&there[0]));
-            let squares = |values: &[f64]| values.iter().map(|x| (x - mean(values)).powi(2)).sum::<f64>();
-            let varied =
-                there.iter().map(|values| squares(values)).sum::<f64>() / there.concat().len() as f64;
-            let more = Z * of_slope.hypot(FORM * slope * varied.sqrt());
-            let low = found.estimate - (found.estimate - found.low).hypot(more);
-            let high = found.estimate + (found.high - found.estimate).hypot(more);
-            let explained = Explained { yardstick: name.clone(), slope, left, absolute: raw.estimate.exp() };
-            Some((columns, Shift { low, high, ..found }, explained))
+        let places = |side: usize, run: usize| Some(&self.sides[side].get(run)?.places[..]);
+        let regressions = (0..2).flat_map(|side| results[side].iter().map(move |it| (side, it)));
+        let regressions: Vec<Regression> = regressions
+            .map(|(side, (run, result))| result.regression.as_ref()?.with(places(side, *run)?))
+            .collect::<Option<_>>()?;
+        let fit = Fit::of(&regressions)?;
+        let typical = [0, 1].map(|side| {
+            let mut column = Vec::new();
+            for (run, result) in results[side] {
+                column.resize(column.len().max(run * each), None);
+                column.extend(result.epochs.iter().map(|epoch| typical(epoch, places(side, *run)?)));
+            }
+            column
+        });
+        let columns = typical.each_ref().map(|side| -> Column {
+            side.iter().map(|it| it.as_ref().map(|it| it.probe - fit.machine(&it.yardsticks))).collect()
+        });
+        let [a, b] = columns.each_ref().map(|column| column.iter().copied().flatten().collect::<Vec<f64>>());
+        let found = shift(&a, &b)?;
+        let machine = typical.each_ref().map(|side| -> Vec<f64> {
+            side.iter().flatten().map(|it| fit.machine(&it.yardsticks)).collect()
+        });
+        // The error of the powers counts as far as the yardsticks themselves moved from A to B.
+        let level = |side: &[Option<BatchBeside>], kind: usize| {
+            mean(&side.iter().flatten().map(|it| it.yardsticks[kind]).collect::<Vec<f64>>())
         };
-        let width = |shift: &Shift| shift.high - shift.low;
-        let all = self.yardsticks.iter().enumerate().filter_map(explained);
-        let best = all.min_by(|(_, a, _), (_, b, _)| width(a).total_cmp(&width(b)));
-        best.filter(|(_, shift, _)| width(shift) < width(&raw))
-    }
-
-    /// The yardstick beside each process of the results.
-    fn column(&self, side: usize, kind: usize, results: &[(usize, &Measurement)], each: usize) -> Column {
-        let mut column = Column::new();
-        for (run, result) in results {
-            let place = self.sides[side].get(*run).map(|it| it.places[kind]);
-            column.resize(column.len().max(run * each), None);
-            column.extend(result.epochs.iter().map(|epoch| log_of_work(epoch, place?)));
-        }
-        column
+        let kinds = 0..fit.powers.len();
+        let moved: Vec<f64> = kinds.map(|kind| level(&typical[1], kind) - level(&typical[0], kind)).collect();
+        let of_powers = fit.error(&moved) * alike(&regressions, &[&a, &b]).sqrt();
+        let more = Z * of_powers.hypot(FORM * variance(&machine.each_ref().map(|it| &it[..])).sqrt());
+        let low = found.estimate - (found.estimate - found.low).hypot(more);
+        let high = found.estimate + (found.high - found.estimate).hypot(more);
+        let found = Shift { low, high, ..found };
+        let powers = self.yardsticks.iter().cloned().zip(fit.powers).collect();
+        let explained = Explained { powers, left: fit.left, absolute: raw.estimate.exp() };
+        (high - low < raw.high - raw.low).then_some((columns, found, explained))
     }
 }
 
-/// The logarithm of the core cycles that the yardstick at this place of its run took beside a process.
-fn log_of_work(epoch: &EpochFigure, place: usize) -> Option<f64> {
-    let cycles = epoch.yardsticks.get(place).copied().flatten()? * epoch.core_hz? / 1e9;
-    Some(cycles.ln()).filter(|log| log.is_finite())
+/// A typical batch of a process and the yardsticks at these places beside it, as logarithms of core cycles.
+fn typical(epoch: &EpochFigure, places: &[usize]) -> Option<BatchBeside> {
+    let found = epoch.typical.as_ref()?;
+    let hz = epoch.core_hz?;
+    let log = |ns: f64| Some((ns * hz / 1e9).ln()).filter(|log| log.is_finite());
+    let yardsticks = places.iter().map(|place| log(*found.yardsticks.get(*place)?)).collect::<Option<_>>()?;
+    Some(BatchBeside { probe: log(found.ns)?, yardsticks })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The variance around the mean of each side.
+fn variance(sides: &[&[f64]; 2]) -> f64 {
+    let squares = |values: &[f64]| values.iter().map(|x| (x - mean(values)).powi(2)).sum::<f64>();
+    let count = sides.iter().map(|values| values.len()).sum::<usize>();
+    sides.iter().map(|values| squares(values)).sum::<f64>() / count.max(1) as f64
+}
+
+/// So many batches of an epoch tell no more than one, because what is left of them varies together: the design effect.
+fn alike(regressions: &[Regression], left: &[&[f64]; 2]) -> f64 {
+    let batches = regressions.iter().map(|it| it.batches).sum::<u64>() as f64;
+    let epochs = left.iter().map(|values| values.len()).sum::<usize>().max(1) as f64;
+    let deviation = regressions.iter().map(|it| it.deviation.powi(2)).sum::<f64>() / regressions.len() as f64;
+    (variance(left) * batches / epochs / deviation).max(1.0)
 }
 
 impl OneRun {
@@ -144,38 +156,34 @@ fn place(run: &Run, name: &str) -> Option<usize> {
     run.yardsticks.iter().position(|it| it.name == name)
 }
 
-/// The newest runs of a series from which the slope is taken.
+/// The newest runs of a series from which the powers are taken.
 const MOST_RUNS: usize = 30;
 
-/// For a probe that one run after another measured: the yardstick that explains best what the processes of a run differ
-/// by, and the logarithm of what the machine did to each run beyond the middle one of all. `None` if nothing explains it,
-/// or not every run has the yardstick.
-pub(crate) fn machine_of_runs(runs: &[&Run], results: &[&Measurement]) -> Option<(String, Vec<f64>)> {
+/// For a probe that one run after another measured: the core cycles of a typical batch of each run, as they would be with the
+/// yardsticks of the middle one of all. `None` if nothing explains what batches of a run differ by, or not every run has the
+/// yardsticks.
+pub(crate) fn without_machine(runs: &[&Run], results: &[&Measurement]) -> Option<Vec<f64>> {
     let first = runs.first()?;
     let one_kernel = runs.iter().all(|run| is_one_kernel(run, first));
-    let names = first.yardsticks.iter().map(|it| it.name.clone());
-    let names: Vec<String> = names.filter(|name| one_kernel || name != KERNEL_YARDSTICK).collect();
-    let explained = |name: String| {
-        let points = |(run, result): (&&Run, &&Measurement)| -> Option<Vec<[f64; 2]>> {
-            let place = place(run, &name)?;
-            let point = |epoch: &EpochFigure| {
-                let probe = (epoch.ns * epoch.core_hz? / 1e9).ln();
-                Some([log_of_work(epoch, place)?, probe]).filter(|_| probe.is_finite())
-            };
-            let points: Vec<[f64; 2]> = result.epochs.iter().filter_map(point).collect();
-            (!points.is_empty()).then_some(points)
-        };
-        let points: Vec<Vec<[f64; 2]>> = runs.iter().zip(results).map(points).collect::<Option<_>>()?;
-        let found = slope(&points[points.len().saturating_sub(MOST_RUNS)..])?;
-        let of_run = |run: &Vec<[f64; 2]>| median(&run.iter().map(|point| point[0]).collect::<Vec<_>>());
-        let levels: Vec<f64> = points.iter().map(of_run).collect();
-        let middle = median(&levels);
-        let moved = levels.iter().map(|level| found.slope * (level - middle)).collect();
-        Some((found.left, name, moved))
+    let names = first.yardsticks.iter().map(|it| &it.name);
+    let names: Vec<&String> = names.filter(|name| one_kernel || *name != KERNEL_YARDSTICK).collect();
+    let places = |run: &&Run| names.iter().map(|name| place(run, name)).collect::<Option<Vec<usize>>>();
+    let places: Vec<Vec<usize>> = runs.iter().map(places).collect::<Option<_>>()?;
+    let of_run = |(places, result): (&Vec<usize>, &&Measurement)| result.regression.as_ref()?.with(places);
+    let newest = places.len().saturating_sub(MOST_RUNS);
+    let newest = places.iter().zip(results).skip(newest);
+    let fit = Fit::of(&newest.map(of_run).collect::<Option<Vec<_>>>()?)?;
+    let levels = |(places, result): (&Vec<usize>, &&Measurement)| {
+        let epochs: Vec<BatchBeside> =
+            result.epochs.iter().filter_map(|epoch| typical(epoch, places)).collect();
+        let machine = |it: &BatchBeside| fit.machine(&it.yardsticks);
+        let left = epochs.iter().map(|it| it.probe - machine(it)).collect::<Vec<f64>>();
+        let machine = epochs.iter().map(machine).collect::<Vec<f64>>();
+        (!epochs.is_empty()).then(|| [median(&left), median(&machine)])
     };
-    let all = names.into_iter().filter_map(explained);
-    let best = all.min_by(|(a, ..): &(f64, String, Vec<f64>), (b, ..)| a.total_cmp(b));
-    best.map(|(_, name, moved)| (name, moved))
+    let levels: Vec<[f64; 2]> = places.iter().zip(results).map(levels).collect::<Option<_>>()?;
+    let middle = median(&levels.iter().map(|[_, machine]| *machine).collect::<Vec<f64>>());
+    Some(levels.iter().map(|[left, _]| (left + middle).exp()).collect())
 }
 
 /// Whether nothing is different that the kernel's own code depends on.

@@ -229,7 +229,7 @@ impl Judge<'_> {
     fn sampled(&self, pair: &Pair<'_>, units: [Column; 2], shift: Shift, at_one_frequency: bool) -> Kind {
         let separate = at_one_frequency && !self.interleaved && !self.by_runs;
         let sides = [&pair.a[..], &pair.b[..]];
-        let found = separate.then(|| self.machine.explain(sides, &units, shift, self.most_epochs)).flatten();
+        let found = separate.then(|| self.machine.explain(sides, shift, self.most_epochs)).flatten();
         match found {
             Some((units, shift, explained)) => Kind::Sampled { units, shift, explained: Some(explained) },
             None => Kind::Sampled { units, shift, explained: None },

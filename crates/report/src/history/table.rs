@@ -56,7 +56,7 @@ fn group_lines(group: &Group, twins: bool, style: &Style) -> Vec<String> {
     let note = "Units: core cycles, where the core's frequency was measured, else ns (n). Time runs to the right; the \
                 curve spans lowest to highest, at least 5 %.";
     text.extend(wrap(note, style.prose(), ""));
-    let relative = group.series.iter().filter(|series| series.relative_to.is_some()).count();
+    let relative = group.series.iter().filter(|series| series.relative).count();
     if relative > 0 {
         let all = group.series.len();
         let note = format!(

@@ -1,6 +1,8 @@
 use super::*;
 use crate::style::Style;
-use tollgate_record::{EpochFigure, Estimate, Host, Per, SCHEMA, Tool};
+use tollgate_record::{
+    BatchBeside, EpochFigure, Estimate, Host, Per, Regression, SCHEMA, Tool, TypicalFigure,
+};
 
 const ASCII: Style = Style { width: 80, color: false, unicode: false };
 
@@ -55,37 +57,46 @@ fn a_change_is_found_where_it_was_with_what_changed_besides() {
     insta::assert_snapshot!("history_80", history_table(&found, &ASCII));
 }
 
-/// The machine is slower by a sixth in a third of all processes, and in most of those of every fourth run: relative to work
+/// The machine is slower by a sixth in a third of all batches, and in most of those of every fourth run: relative to work
 /// that slows down alike, the change of 3 % is the only one.
 #[test]
 fn a_change_is_found_on_a_machine_that_changes_its_level() {
-    let slow = |day: usize, epoch: usize| {
+    let slow = |day: usize, batch: usize| {
         let share = if day.is_multiple_of(4) { 2 } else { 1 };
-        if (epoch + day) % 3 < share { 0.16 } else { 0.0 }
+        if (batch + day) % 3 < share { 0.16 } else { 0.0 }
     };
-    let own = |day: usize, epoch: usize| 0.002 * ((day * 7 + epoch * 5) % 11) as f64;
+    let own = |day: usize, batch: usize| 0.002 * ((day * 7 + batch * 5) % 11) as f64;
     let days = (1..=20).map(|day| {
         let mut run = run(day, "here", "6.18", if day < 13 { 300.0 } else { 309.0 }, 3e9);
         let row = &mut run.results[0];
         let ns = row.epochs[0].ns;
-        row.epochs = vec![row.epochs[0].clone(); 12];
-        for (at, epoch) in row.epochs.iter_mut().enumerate() {
-            epoch.ns = ns * (0.5 * slow(day, at) + own(day, at)).exp();
-            epoch.yardsticks = vec![Some(3e4 * slow(day, at).exp())];
-        }
-        let epochs = row.epochs.iter().map(|epoch| epoch.yardsticks[0]).collect();
+        let batch = |at: usize| BatchBeside {
+            probe: (ns * 3.0).ln() + 0.5 * slow(day, at) + own(day, at),
+            yardsticks: vec![9e4_f64.ln() + slow(day, at)],
+        };
+        let epochs: Vec<Vec<BatchBeside>> =
+            (0..12).map(|epoch| (epoch * 5..epoch * 5 + 5).map(batch).collect()).collect();
+        let (regression, typical) = Regression::of(&epochs, 1).unwrap();
+        row.regression = Some(regression);
+        let epoch = |it: Option<BatchBeside>| {
+            let [ns, work] = it.map(|it| [it.probe, it.yardsticks[0]]).unwrap().map(|log| log.exp() / 3.0);
+            let typical = Some(TypicalFigure { ns, yardsticks: vec![work] });
+            EpochFigure { ns, core_hz: Some(3e9), typical, paired: None }
+        };
+        row.epochs = typical.into_iter().map(epoch).collect();
+        let epochs = vec![Some(3e4); 12];
         run.yardsticks = vec![tollgate_record::Yardstick { name: "l1-walk".into(), epochs }];
         run
     });
     let mut runs: Vec<Run> = days.collect();
     let series = &history(&runs, &|_| true, false).groups[0].series[0];
-    assert_eq!(series.relative_to.as_deref(), Some("l1-walk"));
+    assert!(series.relative);
     assert_eq!(series.changes.iter().map(|it| it.at).collect::<Vec<_>>(), [12]);
     assert!((series.changes[0].ratio - 1.03).abs() < 0.004, "{}", series.changes[0].ratio);
     // One run without the work: no series of two kinds of figure.
     runs[7].yardsticks.clear();
     let series = &history(&runs, &|_| true, false).groups[0].series[0];
-    assert_eq!(series.relative_to, None);
+    assert!(!series.relative);
     assert!(series.changes.iter().all(|it| it.at != 12) || series.changes.len() != 1);
 }
 
