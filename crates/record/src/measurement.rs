@@ -187,7 +187,7 @@ pub struct PairedFigure {
     pub spread: f64,
 }
 
-/// The figure beside the yardstick of its run that explains best what its epochs differ by.
+/// The figure beside the yardstick of its run that explains best what its batches differ by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelativeFigure {
@@ -199,9 +199,9 @@ pub struct RelativeFigure {
     pub ci: [f64; 2],
     /// The power of the yardstick that the probe follows: 1 if both slow down alike.
     pub slope: f64,
-    /// Standard error of the slope.
+    /// Standard error of the slope, as if batches did not depend on each other.
     pub slope_error: f64,
-    /// What is left of the differences between epochs when that power is taken out, as a share.
+    /// What is left of the standard deviation of a batch when that power is taken out, as a share.
     pub left: f64,
 }
 
@@ -266,8 +266,8 @@ pub struct Measurement {
     /// order in which they were made. Empty in records of before it was kept, and for simulated figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub epochs: Vec<EpochFigure>,
-    /// The figure relative to work that is the same in every run; absent if no such work explains what the epochs differ
-    /// by.
+    /// The figure relative to work that is the same in every run; absent if no such work explains what the batches
+    /// differ by.
     pub relative: Option<RelativeFigure>,
     /// How the batches of the run follow the yardsticks beside them.
     pub regression: Option<Regression>,

@@ -1285,7 +1285,7 @@ class Measurement:
 
     relative: RelativeFigure | None = None
     """The figure relative to work that is the same in every run; absent if no such work explains what the
-    epochs differ by.
+    batches differ by.
     """
 
     samples: int
@@ -1457,13 +1457,13 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class RelativeFigure:
-    """The figure beside the yardstick of its run that explains best what its epochs differ by."""
+    """The figure beside the yardstick of its run that explains best what its batches differ by."""
 
     ci: tuple[float, float]
     """Its 95 % interval."""
 
     left: float
-    """What is left of the differences between epochs when that power is taken out, as a share."""
+    """What is left of the standard deviation of a batch when that power is taken out, as a share."""
 
     ratio: float
     """Time of a crossing over that of the yardstick: the median of all epochs."""
@@ -1472,7 +1472,7 @@ class RelativeFigure:
     """The power of the yardstick that the probe follows: 1 if both slow down alike."""
 
     slope_error: float
-    """Standard error of the slope."""
+    """Standard error of the slope, as if batches did not depend on each other."""
 
     yardstick: str
     """The yardstick, by its name in the run."""
