@@ -61,9 +61,9 @@ static STAGES: &[&[Step]] = &[
     &[
         Step {
             name: "programs",
-            what: "cargo xtask cross --build-only, beside the next steps",
+            what: "cargo xtask cross --prebuilt --build-only, beside the next steps",
             slow: SLOW,
-            run: Run::Beside(&["cross", "--build-only"], Priority::Lowest),
+            run: Run::Beside(&["cross", "--prebuilt", "--build-only"], Priority::Lowest),
         },
         here("clippy", "cargo clippy --workspace --all-targets -- -D warnings", FAST, steps::clippy),
         here(
@@ -83,7 +83,7 @@ static STAGES: &[&[Step]] = &[
         },
         here(
             "cross",
-            "cargo xtask cross: the program for aarch64 and riscv64, under qemu-user",
+            "cargo xtask cross --prebuilt: the static programs for x86_64 and aarch64, the other's under qemu-user",
             SLOW,
             steps::cross,
         ),

@@ -23,6 +23,9 @@ pub struct Args {
     /// Only this architecture: x86_64, aarch64 or riscv64; may be repeated
     #[arg(long, value_name = "NAME")]
     arch: Vec<String>,
+    /// Leave out the architectures for which Rust's standard library must be built from its source
+    #[arg(long, conflicts_with = "arch")]
+    prebuilt: bool,
     /// Build the programs and the tests only, and print where each program is
     #[arg(long)]
     build_only: bool,
@@ -54,11 +57,8 @@ impl Args {
     /// When one fails. An architecture that cannot be tried here is skipped with its reason.
     pub fn run(&self) -> Result<()> {
         let root = workspace::root()?;
-        let report = if self.build_only {
-            build_all(&root, &Target::chosen(&self.arch)?)
-        } else {
-            try_all(&root, &self.arch)?
-        };
+        let targets = if self.prebuilt { prebuilt()? } else { Target::chosen(&self.arch)? };
+        let report = if self.build_only { build_all(&root, &targets) } else { try_all(&root, &targets)? };
         for (arch, why) in &report.skipped {
             println!("{arch}: skipped: {why}");
         }
@@ -95,7 +95,7 @@ pub fn programs(root: &Path) -> Vec<CrossProgram> {
     target::TARGETS.iter().map(one).collect()
 }
 
-/// How [`try_all`] builds the program for this machine.
+/// How [`try_prebuilt`] builds the program for this machine.
 pub struct OwnBuild {
     /// The target's triple.
     pub triple: &'static str,
@@ -140,13 +140,33 @@ enum Built {
     Tests(Vec<TestProgram>),
 }
 
-/// Builds the programs of these architectures (all, if none is named) and tries each while the next is built; a failure does not stop the others.
-/// Prints the table of what was measured, and compares it with the recorded one.
+/// The targets whose standard library is there already.
+fn prebuilt() -> Result<Vec<&'static Target>> {
+    let mut targets = Target::chosen(&[])?;
+    targets.retain(|target| !target.builds_std());
+    Ok(targets)
+}
+
+/// Builds and tries the programs of the architectures whose standard library is there already; the report has the others as
+/// skipped.
 ///
 /// # Errors
 /// When the documentation cannot be read or written.
-pub fn try_all(root: &Path, architectures: &[String]) -> Result<CrossReport> {
-    let targets = &Target::chosen(architectures)?;
+pub fn try_prebuilt(root: &Path) -> Result<CrossReport> {
+    let mut report = try_all(root, &prebuilt()?)?;
+    let others = target::TARGETS.iter().filter(|target| target.builds_std());
+    report.skipped.extend(others.map(|it| {
+        (it.arch, format!("its standard library is built from source: cargo xtask cross --arch {}", it.arch))
+    }));
+    Ok(report)
+}
+
+/// Builds the programs of these targets and tries each while the next is built; a failure does not stop the others. Prints the
+/// table of what was measured, and compares it with the recorded one.
+///
+/// # Errors
+/// When the documentation cannot be read or written.
+fn try_all(root: &Path, targets: &[&'static Target]) -> Result<CrossReport> {
     let mut report = CrossReport::default();
     let (mut table, mut here) = (Table::default(), Here::new());
     std::thread::scope(|scope| {

@@ -93,6 +93,11 @@ impl Target {
         self.folder(root).join(self.triple).join(profile.name()).join("tollgate")
     }
 
+    /// Whether Rust's standard library must be built from its source first, which takes as long as the program.
+    pub(crate) fn builds_std(&self) -> bool {
+        self.packaged.is_none() && !self.is_native()
+    }
+
     /// The targets of these names, or all, in the order in which they are built.
     ///
     /// # Errors
@@ -153,7 +158,7 @@ impl Target {
         if !self.is_native() {
             cargo.env(self.variable("LINKER"), self.linker.0);
         }
-        if self.packaged.is_none() && !self.is_native() {
+        if self.builds_std() {
             // With `test`, which only tests need: another list would build everything a second time for them.
             cargo.arg("-Zbuild-std=std,panic_abort,test");
         }
@@ -217,6 +222,9 @@ mod tests {
         };
         assert_eq!(chosen(&[]).unwrap().len(), 3);
         assert_eq!(chosen(&["riscv64"]).unwrap()[0].arch, "riscv64");
+        let from_source: Vec<&str> =
+            TARGETS.iter().filter(|target| target.builds_std()).map(|target| target.arch).collect();
+        assert_eq!(from_source, if std::env::consts::ARCH == "riscv64" { vec![] } else { vec!["riscv64"] });
         let error = chosen(&["vax"]).err().unwrap().to_string();
         assert_eq!(error, "there is no target vax: give one of x86_64, aarch64, riscv64");
         let own = std::env::consts::ARCH;
