@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the protocol between sampler and worker. It changes whenever [`Request`] or [`Reply`] changes in form or
 /// meaning: two programs can take turns (`tollgate run --against`) only if both speak the same version.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// A request of the sampler. A probe is named by its place in the list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum Request {
         /// Its place in the list.
         probe: usize,
     },
-    /// Cross `warm` times outside the clock, then time one batch for each entry of `passes`.
+    /// Cross `warm` times outside the clock, then time one batch for each entry of `passes`, until time is up.
     Visit {
         /// Its place in the list.
         probe: usize,
@@ -34,7 +34,7 @@ pub enum Request {
         warm: u64,
         /// Passes of each batch; 0 times the empty call.
         passes: Vec<u64>,
-        /// If crossing `warm` times takes longer, no batch is timed.
+        /// No further batch begins after so many ticks.
         most_ticks: u64,
     },
     /// Time single passes one by one.
@@ -91,7 +91,7 @@ pub enum Reply {
     Closed,
     /// A visit's batches.
     Visited {
-        /// Ticks of each batch, the clock's own cost included; empty if the passes before them took too long.
+        /// Ticks of each batch that was begun in time, the clock's own cost included.
         ticks: Vec<u64>,
         /// Counts of the proof.
         counts: Vec<Option<u64>>,
@@ -148,6 +148,14 @@ pub trait Bench {
     /// # Errors
     /// [`Lost`] when the bench answers nothing more before [`Bench::restart`].
     fn ask(&mut self, request: &Request) -> Result<Reply, Lost>;
+
+    /// Answers these requests one after the other, without the way there and back between them.
+    ///
+    /// # Errors
+    /// As [`Bench::ask`].
+    fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, Lost> {
+        requests.iter().map(|request| self.ask(request)).collect()
+    }
 
     /// Starts again with every probe closed: the beginning of an epoch.
     ///

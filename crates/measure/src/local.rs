@@ -64,18 +64,19 @@ impl<'p, C: Clock> Local<'p, C> {
         let Some(crossing) = self.open[probe].as_mut() else {
             return Err(Refusal::Failed("it is not open".into()));
         };
-        let mut noise = BatchNoise::default();
-        let mut batches = batches;
+        let (mut noise, mut used) = (BatchNoise::default(), 0);
         if warm > 0 {
             crossing.prepare(warm)?;
             let start = self.clock.now();
             crossing.cross(warm)?;
-            if elapsed(start, self.clock.now())? > most_ticks {
-                batches = &[];
-            }
+            used = elapsed(start, self.clock.now())?;
         }
+        let mut made = warm;
         let mut ticks = Vec::with_capacity(batches.len());
         for &passes in batches {
+            if used > most_ticks {
+                break;
+            }
             crossing.prepare(passes)?;
             let before = BatchMark::now();
             arch::reset_float_control();
@@ -87,11 +88,12 @@ impl<'p, C: Clock> Local<'p, C> {
             noise = noise.and(&before.until(&BatchMark::now()));
             outcome?;
             ticks.push(elapsed(start, end)?);
+            used = used.saturating_add(end - start);
+            made += passes;
         }
         let mut counts = vec![None; claims];
         crossing.prove(&mut counts)?;
-        let passes = warm + batches.iter().sum::<u64>();
-        Ok(Reply::Visited { ticks, counts, passes, noise })
+        Ok(Reply::Visited { ticks, counts, passes: made, noise })
     }
 
     fn singles(
@@ -290,6 +292,22 @@ mod tests {
             assert!(matches!(reply, Reply::Visited { .. } | Reply::Singles { .. }), "{reply:?}");
             assert!(!DISTURBS.load(Ordering::Relaxed), "{request:?}");
         }
+    }
+
+    #[test]
+    fn no_batch_of_a_visit_begins_when_its_time_is_up() {
+        // A batch takes 10 ticks.
+        let readings: Vec<u64> = (0..64).map(|at| 10 * at).collect();
+        let made = |warm, most_ticks| {
+            let mut bench = Local::new(Scripted::reading(&readings), &[&Loud], Site { cpu: 0, peer: None });
+            bench.ask(&Request::Open { probe: 0 }).unwrap();
+            match bench.ask(&Request::Visit { probe: 0, warm, passes: vec![5, 5, 7], most_ticks }).unwrap() {
+                Reply::Visited { ticks, passes, .. } => (ticks.len(), passes),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([made(0, 9), made(0, 15), made(0, 20)], [(1, 5), (2, 10), (3, 17)]);
+        assert_eq!([made(2, 9), made(2, 10)], [(0, 2), (1, 7)], "what comes before them counts");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::slice;
 use std::time::{Duration, Instant};
 use tollgate_supervise::{Patience, Tree};
 
@@ -44,12 +45,21 @@ impl<F: FnMut() -> Command> Remote<F> {
 
 impl<F: FnMut() -> Command> Bench for Remote<F> {
     fn ask(&mut self, request: &Request) -> Result<Reply, Lost> {
+        self.ask_all(slice::from_ref(request))?.pop().ok_or_else(|| Lost("there was no request".into()))
+    }
+
+    fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, Lost> {
         let Some(worker) = self.worker.as_mut() else {
             return Err(Lost("there is no worker".into()));
         };
-        match worker.ask(request) {
-            Ok(Reply::Unusable { reason }) => Err(Lost(reason)),
-            Ok(reply) => Ok(reply),
+        match worker.ask(requests) {
+            Ok(replies) => replies
+                .into_iter()
+                .map(|reply| match reply {
+                    Reply::Unusable { reason } => Err(Lost(reason)),
+                    reply => Ok(reply),
+                })
+                .collect(),
             Err(error) => {
                 let fate = worker.end(error.kind() == io::ErrorKind::TimedOut);
                 self.worker = None;
@@ -99,11 +109,17 @@ impl Drop for Worker {
 }
 
 impl Worker {
-    fn ask(&mut self, request: &Request) -> io::Result<Reply> {
-        let mut line = serde_json::to_vec(request)?;
-        line.push(b'\n');
-        let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        requests.write_all(&line)?;
+    fn ask(&mut self, requests: &[Request]) -> io::Result<Vec<Reply>> {
+        let mut lines = Vec::new();
+        for request in requests {
+            serde_json::to_writer(&mut lines, request)?;
+            lines.push(b'\n');
+        }
+        self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&lines)?;
+        requests.iter().map(|_| self.reply()).collect()
+    }
+
+    fn reply(&mut self) -> io::Result<Reply> {
         self.patience.renew();
         let (mut asked, mut wait) = (Instant::now(), self.patience.allowed());
         loop {

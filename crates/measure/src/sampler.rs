@@ -56,12 +56,13 @@ impl Sampler<'_> {
     fn epochs(&mut self) -> Result<(), Halt> {
         let start = self.elapsed();
         // What an epoch does after its rounds takes time, too; the one before tells how much.
-        let mut closing = 0;
+        let (mut closing, mut begun) = (0, start);
         for epoch in 0..self.plan.most_epochs {
-            if epoch > 0 && self.plan.is_overdrawn(self.elapsed() - start) {
+            let now = self.elapsed();
+            if epoch > 0 && self.plan.is_overdrawn(now - start, now - begun) {
                 break;
             }
-            let begun = self.elapsed();
+            begun = now;
             let words = format!("epoch {} of at most {}", epoch + 1, self.plan.most_epochs);
             self.say(|_| Event::Epoch(words))?;
             self.side.begin_epoch()?;
@@ -134,8 +135,10 @@ impl Sampler<'_> {
                 if !self.side.open[probe] {
                     continue;
                 }
-                let batch = self.side.sample(probe, round)?;
-                let after = self.side.yardsticks()?;
+                let Some((batch, after)) = self.side.sample(probe, round, true)? else {
+                    before = self.side.yardsticks()?;
+                    continue;
+                };
                 if batch.is_some() {
                     self.side.beside(probe, &before, &after);
                 }

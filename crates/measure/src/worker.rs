@@ -6,7 +6,7 @@ use crate::local::Local;
 use crate::placement;
 use crate::probe::{Probe, Site};
 use std::{
-    io::{self, BufRead, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     thread,
 };
 use tollgate_supervise::{end_first, end_with_parent};
@@ -42,7 +42,7 @@ pub fn serve(
     if let Err(error) = placement::pin(site.cpu) {
         // Exiting early would race with the first request.
         let reason = unpinned(&error);
-        return answer(|_| Ok(Reply::Unusable { reason: reason.clone() }));
+        return answer(io::stdin(), io::stdout(), |_| Ok(Reply::Unusable { reason: reason.clone() }));
     }
     if threads == Threads::Several {
         be_threaded();
@@ -50,11 +50,11 @@ pub fn serve(
     match source {
         Source::Counter => {
             let mut bench = Local::new(Counter, probes, site);
-            answer(|request| bench.ask(request))
+            answer(io::stdin(), io::stdout(), |request| bench.ask(request))
         }
         Source::Os => {
             let mut bench = Local::new(Os, probes, site);
-            answer(|request| bench.ask(request))
+            answer(io::stdin(), io::stdout(), |request| bench.ask(request))
         }
     }
 }
@@ -87,15 +87,67 @@ fn be_threaded() {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
 }
 
-fn answer(mut ask: impl FnMut(&Request) -> Result<Reply, Lost>) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    for line in io::stdin().lock().lines() {
-        let request: Request = serde_json::from_str(&line?)?;
+/// Of requests that came together the last one is answered for all: an answer wakes whoever waits for it, and on one CPU that would
+/// take the time of the next request.
+fn answer(
+    input: impl Read,
+    mut output: impl Write,
+    mut ask: impl FnMut(&Request) -> Result<Reply, Lost>,
+) -> io::Result<()> {
+    let (mut input, mut replies, mut line) = (BufReader::new(input), Vec::new(), String::new());
+    while input.read_line(&mut line)? > 0 {
+        let request: Request = serde_json::from_str(&line)?;
         let reply = ask(&request).map_err(io::Error::other)?;
-        let mut text = serde_json::to_vec(&reply)?;
-        text.push(b'\n');
-        out.write_all(&text)?;
-        out.flush()?;
+        serde_json::to_writer(&mut replies, &reply)?;
+        replies.push(b'\n');
+        line.clear();
+        if input.buffer().is_empty() {
+            output.write_all(&replies)?;
+            output.flush()?;
+            replies.clear();
+        }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pipe of which each read returns one of these texts.
+    struct Chunks(Vec<&'static str>);
+
+    impl Read for Chunks {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            let Some(chunk) = self.0.pop() else { return Ok(0) };
+            to[..chunk.len()].copy_from_slice(chunk.as_bytes());
+            Ok(chunk.len())
+        }
+    }
+
+    /// Every text that was written at once.
+    struct Written<'a>(&'a mut Vec<String>);
+
+    impl Write for Written<'_> {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.0.push(String::from_utf8_lossy(text).into_owned());
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn requests_that_come_together_are_answered_together_and_in_order() {
+        let mut written = Vec::new();
+        let chunks =
+            Chunks(vec!["robe\":3}}\n", "\"Moment\"\n{\"Close\":{\"p", "\"Core\"\n\"Yardsticks\"\n"]);
+        let ask = |request: &Request| Ok(Reply::Failed { reason: format!("{request:?}") });
+        answer(chunks, Written(&mut written), ask).unwrap();
+        let reply = |reason: &str| format!("{{\"Failed\":{{\"reason\":\"{reason}\"}}}}\n");
+        let both = reply("Core") + &reply("Yardsticks");
+        assert_eq!(written, [both, reply("Moment") + &reply("Close { probe: 3 }")]);
+    }
 }

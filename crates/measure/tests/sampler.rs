@@ -527,6 +527,19 @@ fn each_epoch_starts_anew_and_the_budget_is_kept() {
 }
 
 #[test]
+fn an_epoch_of_few_rounds_has_no_batches_of_double_length() {
+    let made = |budget_ns| {
+        let probes = [known("a", 1_000, 20, Behavior::Works)];
+        let (samples, _) = measure(&probes, &Plan { budget_ns, ..PLAN }, &mut go_on);
+        let epoch = &samples.probes[0].epochs[0];
+        (epoch.batches.len(), epoch.doubles.len(), epoch.empty.len())
+    };
+    assert_eq!(made(1), (4, 0, 1), "four rounds are always made");
+    let (_, doubles, _) = made(PLAN.budget_ns);
+    assert!(doubles >= 2, "as many as the second estimator needs");
+}
+
+#[test]
 fn a_probe_that_is_exact_enough_needs_no_further_epoch() {
     let plan = Plan { most_epochs: 40, target: 0.01, ..PLAN };
     let (samples, restarts) = measure(&[known("a", 1_000, 20, Behavior::Works)], &plan, &mut go_on);

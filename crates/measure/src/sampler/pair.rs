@@ -69,14 +69,17 @@ struct PairSampler<'a> {
 impl PairSampler<'_> {
     fn epochs(&mut self) -> Result<(), Halt> {
         let start = self.elapsed();
-        let mut closing = 0;
+        let (mut closing, mut last) = (0, 0);
         for epoch in 0..self.plan.most_epochs {
             let used = self.elapsed() - start;
-            let is_spent =
-                if self.until.is_some() { used >= self.plan.budget_ns } else { self.plan.is_overdrawn(used) };
+            let is_spent = match self.until {
+                Some(_) => used >= self.plan.budget_ns,
+                None => self.plan.is_overdrawn(used, used - last),
+            };
             if epoch > 0 && is_spent {
                 break;
             }
+            last = used;
             let words = self.words(epoch);
             self.say(|_| Event::Epoch(words))?;
             self.order = self.draw();
@@ -255,7 +258,8 @@ impl PairSampler<'_> {
             let mut batches: [Option<Batch>; 2] = [None; 2];
             for side in pair {
                 if self.sides[side].open[probe] {
-                    batches[side] = self.sides[side].sample(probe, round)?;
+                    batches[side] =
+                        self.sides[side].sample(probe, round, false)?.and_then(|(batch, _)| batch);
                 }
             }
             self.share_passes(probe);

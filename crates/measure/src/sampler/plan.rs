@@ -36,7 +36,7 @@ pub enum Event<'a> {
     Ended(&'a [&'a RunSamples]),
 }
 
-/// Percent of the budget after which no further epoch is begun, even when fewer were made than planned:
+/// Percent of the budget within which an epoch must be expected to end to be begun, even when fewer were made than planned:
 /// on a machine that is overloaded a rough answer is better than none.
 const MOST_OVERDRAFT: u64 = 115;
 /// Rounds of an epoch at the least, however short the budget.
@@ -77,9 +77,9 @@ impl Plan {
         self.budget_ns.saturating_sub(used_ns).min(OPEN_NS * open as u64)
     }
 
-    /// Whether so much time was used that no further epoch is begun.
-    pub(super) fn is_overdrawn(&self, used_ns: u64) -> bool {
-        used_ns > self.budget_ns / 100 * MOST_OVERDRAFT
+    /// Whether so much time was used that no further epoch is begun, if it takes as long as the last one.
+    pub(super) fn is_overdrawn(&self, used_ns: u64, last_ns: u64) -> bool {
+        used_ns + last_ns > self.budget_ns / 100 * MOST_OVERDRAFT
     }
 
     /// The time of the rounds of an epoch: an equal share of what is left for the rounds of the epochs to come, so that a
@@ -116,5 +116,6 @@ mod tests {
         }
         assert_eq!((lengths, used), (vec![150; 4], budget_ns));
         assert_eq!(plan.rounds_ns(3, 990, 60, 40), 0, "what is left is less than the closing takes");
+        assert!(!plan.is_overdrawn(900, 250) && plan.is_overdrawn(900, 251), "1,150 at the most");
     }
 }

@@ -1,14 +1,17 @@
 //! One bench with what it has sampled: everything that is asked of a probe, and how long that may take.
 
-use super::plan::Plan;
+use super::plan::{FEWEST_ROUNDS, Plan};
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::Nanos;
 use crate::probe::Meta;
 use crate::samples::{Batch, CoreReading, EpochSamples, Pair, ProbeSamples, ProbeState, RunSamples, Split};
 use crate::stats::{is_steady, mean_of_crossings, median};
+use std::slice;
 
 /// Batches that a warm-up may take at the most.
 const MOST_WARM: usize = 24;
+/// Batches of a warm-up that are asked for at once, since a request takes as long as a batch: half of what [`is_steady`] looks at.
+const WARM_AT_ONCE: u64 = 4;
 /// Nanoseconds that a warm-up may take at the most: a probe whose single pass takes
 /// milliseconds (a wake-up on a busy machine, or of a thread that is left to sleep before) must not hold up all others.
 const MOST_WARM_NS: u64 = 9_000_000;
@@ -24,8 +27,12 @@ const MOST_OF_SHARE: u64 = 8;
 /// However small that share is, a probe may take so long: a few slices of the scheduler on a busy machine, so that a
 /// short budget alone cuts nothing.
 const LEAST_ALLOWED_NS: u64 = 200_000_000;
-/// One round in so many times batches of double length; the round after it empty ones as well.
+/// One round in so many times batches of double length, and one empty ones as well.
 const DOUBLE_EVERY: u64 = 8;
+/// Which of them is of double length: not one of the first, because an epoch of few rounds needs all of its batches.
+const DOUBLE: u64 = FEWEST_ROUNDS;
+/// Which of them has the empty ones.
+const EMPTY: u64 = 1;
 /// Single passes of an epoch: at least and at most.
 const SINGLES: (u32, u32) = (8, 2_000);
 /// Stamped crossings of a visit: at least and at most.
@@ -43,6 +50,9 @@ fn power_of_two(passes: f64) -> u64 {
 fn most_of_batch(most: u64) -> u64 {
     1 << (most / 2).max(1).ilog2()
 }
+
+/// Ticks of each yardstick, as the bench replied.
+type Yardsticks = Vec<Option<u64>>;
 
 /// Why a run does not go on.
 #[derive(Clone)]
@@ -145,20 +155,32 @@ impl<'a> Side<'a> {
     /// Asks something of a probe. `None` when the probe is out: it refused, failed, or took the bench
     /// with it, in which case the bench is started anew with the others open.
     fn ask_probe(&mut self, probe: usize, request: &Request) -> Result<Option<Reply>, Lost> {
+        Ok(self.ask_all(probe, slice::from_ref(request))?.map(|(reply, _)| reply))
+    }
+
+    /// The same, and what follows at once; the replies to that come second.
+    fn ask_all(&mut self, probe: usize, requests: &[Request]) -> Result<Option<(Reply, Vec<Reply>)>, Lost> {
         let start = self.bench.elapsed_ns();
-        let reply = self.bench.ask(request);
+        let replies = self.bench.ask_all(requests);
         self.used_ns[probe] += self.bench.elapsed_ns() - start;
-        match reply {
-            Ok(Reply::Skipped { reason, enable }) if matches!(request, Request::Dissect { .. }) => {
-                self.samples.probes[probe].undissected = Some((reason, enable));
-            }
-            Ok(Reply::Skipped { reason, enable }) => self.out(probe, ProbeState::Skipped { reason, enable }),
-            Ok(Reply::Failed { reason }) => self.out(probe, ProbeState::Failed(reason)),
-            Ok(reply) => return Ok(Some(reply)),
+        let mut replies = match replies {
+            Ok(replies) => replies.into_iter(),
             Err(Lost(reason)) => {
                 self.out(probe, ProbeState::Failed(reason));
                 self.recover()?;
+                return Ok(None);
             }
+        };
+        match replies.next() {
+            Some(Reply::Skipped { reason, enable }) if matches!(requests, [Request::Dissect { .. }]) => {
+                self.samples.probes[probe].undissected = Some((reason, enable));
+            }
+            Some(Reply::Skipped { reason, enable }) => {
+                self.out(probe, ProbeState::Skipped { reason, enable });
+            }
+            Some(Reply::Failed { reason }) => self.out(probe, ProbeState::Failed(reason)),
+            Some(reply) => return Ok(Some((reply, replies.collect()))),
+            None => {}
         }
         Ok(None)
     }
@@ -198,16 +220,17 @@ impl<'a> Side<'a> {
     }
 
     /// Times each yardstick once, in this epoch.
-    pub(super) fn yardsticks(&mut self) -> Result<Vec<Option<u64>>, Lost> {
-        let (Reply::Yardsticks(ticks), Some(epoch)) =
-            (self.ask(&Request::Yardsticks)?, self.samples.yardsticks.last_mut())
-        else {
-            return Ok(Vec::new());
-        };
-        for (all, ticks) in epoch.iter_mut().zip(&ticks) {
+    pub(super) fn yardsticks(&mut self) -> Result<Yardsticks, Lost> {
+        let Reply::Yardsticks(ticks) = self.ask(&Request::Yardsticks)? else { return Ok(Vec::new()) };
+        self.keep_yardsticks(&ticks);
+        Ok(ticks)
+    }
+
+    fn keep_yardsticks(&mut self, ticks: &[Option<u64>]) {
+        let Some(epoch) = self.samples.yardsticks.last_mut() else { return };
+        for (all, ticks) in epoch.iter_mut().zip(ticks) {
             all.extend(ticks.filter(|&ticks| ticks > 0));
         }
-        Ok(ticks)
     }
 
     /// Keeps the less that each yardstick took before a batch or after it: a disturbance of one of them is seldom one of the batch.
@@ -264,7 +287,8 @@ impl<'a> Side<'a> {
             return Ok(self.calibrate(probe, most)? && self.warm(probe)? && self.calibrate(probe, most)?);
         }
         // If other tasks hold the CPUs now, whole batches of a probe that waits take the time of all others.
-        let Some(ticks) = self.visit(probe, 0, vec![self.before_batch(passes)])? else { return Ok(false) };
+        let (before, most_ticks) = (vec![self.before_batch(passes)], self.most_ticks());
+        let Some((ticks, _)) = self.visit(probe, 0, before, most_ticks, false)? else { return Ok(false) };
         let slow = ticks.iter().any(|&ticks| ticks as f64 > self.ticks(MOST_BEFORE_BATCH_NS));
         if slow && passes > 1 { self.calibrate(probe, most) } else { Ok(true) }
     }
@@ -276,13 +300,16 @@ impl<'a> Side<'a> {
         loop {
             // The first has first-time costs, and one of the next two may be disturbed. What an empty batch takes is not the passes'
             // (a thread that is asked to make them takes as long as forty system calls).
-            let Some(ticks) = self.visit(probe, 0, vec![passes, passes, passes, 0])? else {
+            let (batches, most_ticks) = (vec![passes, passes, passes, 0], self.most_ticks());
+            let Some((ticks, _)) = self.visit(probe, 0, batches, most_ticks, false)? else {
                 return Ok(false);
             };
             let ticks = match ticks[..] {
-                [_, one, other, empty] => one.min(other).saturating_sub(empty).max(1) as f64,
-                _ => 1.0,
-            };
+                [_, one, other, empty] => one.min(other).saturating_sub(empty).max(1),
+                // They took so long that the time was up.
+                [.., last] => last,
+                [] => 1,
+            } as f64;
             if ticks >= wanted / 8.0 || passes >= most {
                 let fitting = passes as f64 * wanted / ticks;
                 let least =
@@ -299,8 +326,16 @@ impl<'a> Side<'a> {
         let passes = self.samples.probes[probe].passes;
         let mut times: Vec<f64> = Vec::new();
         let until = self.used_ns[probe] + MOST_WARM_NS;
+        let begun = self.used_ns[probe];
         while times.len() < MOST_WARM && !is_steady(&times) && self.used_ns[probe] < until {
-            let Some(ticks) = self.visit(probe, 0, vec![passes])? else { return Ok(false) };
+            // Only as many at once as the time is expected to last for.
+            let each = (self.used_ns[probe] - begun) / times.len().max(1) as u64;
+            let left = until - self.used_ns[probe];
+            let count = left.checked_div(each).map_or(1, |fitting| fitting.clamp(1, WARM_AT_ONCE));
+            let (batches, most_ticks) = (vec![passes; count as usize], self.ticks(left) as u64);
+            let Some((ticks, _)) = self.visit(probe, 0, batches, most_ticks, false)? else {
+                return Ok(false);
+            };
             times.extend(ticks.iter().map(|&ticks| ticks as f64));
         }
         let steady = is_steady(&times);
@@ -311,16 +346,24 @@ impl<'a> Side<'a> {
         Ok(true)
     }
 
-    /// One visit: adds its counts to the epoch and returns the ticks of its batches. There are none if the passes
-    /// before them took too long already.
-    fn visit(&mut self, probe: usize, warm: u64, passes: Vec<u64>) -> Result<Option<Vec<u64>>, Lost> {
-        // A single pass cannot be shortened, and without it a probe on a busy machine would have no sample.
-        let epoch = self.samples.probes[probe].epochs.last();
-        let has_batch = epoch.is_some_and(|epoch| !epoch.batches.is_empty());
-        let most_ticks = if warm == 1 && !has_batch { u64::MAX } else { self.most_ticks() };
+    /// One visit: adds its counts to the epoch and returns the ticks of the batches that were begun in time, and of the yardsticks
+    /// after them if they are wanted.
+    fn visit(
+        &mut self,
+        probe: usize,
+        warm: u64,
+        passes: Vec<u64>,
+        most_ticks: u64,
+        yardsticks: bool,
+    ) -> Result<Option<(Vec<u64>, Yardsticks)>, Lost> {
         let request = Request::Visit { probe, warm, passes, most_ticks };
-        let Some(reply) = self.ask_probe(probe, &request)? else { return Ok(None) };
+        let requests = if yardsticks { vec![request, Request::Yardsticks] } else { vec![request] };
+        let Some((reply, others)) = self.ask_all(probe, &requests)? else { return Ok(None) };
         let Reply::Visited { ticks, counts, passes, noise } = reply else { return Ok(None) };
+        let yardsticks = match others.into_iter().next() {
+            Some(Reply::Yardsticks(ticks)) => ticks,
+            _ => Vec::new(),
+        };
         if let Some(epoch) = self.samples.probes[probe].epochs.last_mut() {
             epoch.visits += 1;
             epoch.interrupted += u64::from(noise.involuntary.is_some_and(|times| times > 0));
@@ -334,7 +377,8 @@ impl<'a> Side<'a> {
                 }
             }
         }
-        Ok(Some(ticks))
+        self.keep_yardsticks(&yardsticks);
+        Ok(Some((ticks, yardsticks)))
     }
 
     /// Time that the probe took in this epoch.
@@ -363,16 +407,29 @@ impl<'a> Side<'a> {
         self.open[probe] && epoch.is_some_and(|epoch| epoch.batches.is_empty())
     }
 
-    /// The visit of one round, and its batch of the usual length, if it has one.
-    pub(super) fn sample(&mut self, probe: usize, round: u64) -> Result<Option<Batch>, Lost> {
+    /// The visit of one round: its batch of the usual length, if it has one, and the yardsticks after it, if they are wanted. `None`
+    /// when the probe is out.
+    pub(super) fn sample(
+        &mut self,
+        probe: usize,
+        round: u64,
+        yardsticks: bool,
+    ) -> Result<Option<(Option<Batch>, Yardsticks)>, Lost> {
         let usual = self.samples.probes[probe].passes;
         let kinds: &[u64] = match round % DOUBLE_EVERY {
-            0 if self.has_time(probe) => &[2],
-            1 => &[1, 0],
+            DOUBLE if self.has_time(probe) => &[2],
+            EMPTY => &[1, 0],
             _ => &[1],
         };
         let passes: Vec<u64> = kinds.iter().map(|kind| kind * usual).collect();
-        let Some(ticks) = self.visit(probe, self.before_batch(usual), passes)? else { return Ok(None) };
+        let before = self.before_batch(usual);
+        // A single pass cannot be shortened, and without it a probe on a busy machine would have no sample.
+        let epoch = self.samples.probes[probe].epochs.last();
+        let has_batch = epoch.is_some_and(|epoch| !epoch.batches.is_empty());
+        let most_ticks = if before == 1 && !has_batch { u64::MAX } else { self.most_ticks() };
+        let Some((ticks, yardsticks)) = self.visit(probe, before, passes, most_ticks, yardsticks)? else {
+            return Ok(None);
+        };
         let samples = &mut self.samples.probes[probe];
         let mut batch = None;
         if let Some(epoch) = samples.epochs.last_mut() {
@@ -401,12 +458,12 @@ impl<'a> Side<'a> {
         {
             self.dissect(probe, batch)?;
         }
-        Ok(batch)
+        Ok(Some((batch, yardsticks)))
     }
 
     /// Whether a round times batches of double length.
     pub(super) fn is_double(round: u64) -> bool {
-        round.is_multiple_of(DOUBLE_EVERY)
+        round % DOUBLE_EVERY == DOUBLE
     }
 
     /// Keeps a pair of the epoch.
