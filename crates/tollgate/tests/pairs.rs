@@ -293,10 +293,10 @@ fn batches_alternate_in_an_order_that_the_seed_draws() {
     let epochs: Vec<&str> = text.split(char::is_uppercase).filter(|epoch| !epoch.is_empty()).collect();
     assert_eq!(epochs.len(), 8, "{text}");
     assert!(text.contains("AB") && text.contains("BA"), "either is the first to start: {text}");
-    // The first of each eight rounds has batches of double length, one of each side.
+    // The fifth of each eight rounds has batches of double length, one of each side.
     let mut rest = epochs[0];
     for round in 0.. {
-        let length = if round % 8 == 0 { 2 } else { 4 };
+        let length = if round % 8 == 4 { 2 } else { 4 };
         if rest.is_empty() {
             break;
         }
