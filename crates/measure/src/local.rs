@@ -280,10 +280,17 @@ mod tests {
         }
     }
 
+    /// A bench on which the loud probe is open, with these readings of the clock.
+    fn opened(readings: &[u64]) -> Local<'static, Scripted> {
+        const PROBES: &[&dyn Probe] = &[&Loud];
+        let mut bench = Local::new(Scripted::reading(readings), PROBES, Site { cpu: 0, peer: None });
+        bench.ask(&Request::Open { probe: 0 }).unwrap();
+        bench
+    }
+
     #[test]
     fn a_probe_disturbs_the_others_only_in_its_own_requests() {
-        let mut bench = Local::new(Scripted::reading(&[5; 64]), &[&Loud], Site { cpu: 0, peer: None });
-        bench.ask(&Request::Open { probe: 0 }).unwrap();
+        let mut bench = opened(&[5; 64]);
         for request in [
             Request::Visit { probe: 0, warm: 1, passes: vec![1], most_ticks: 100 },
             Request::Singles { probe: 0, count: (2, 2), ticks: 100, most_ticks: 100 },
@@ -299,8 +306,7 @@ mod tests {
         // A batch takes 10 ticks.
         let readings: Vec<u64> = (0..64).map(|at| 10 * at).collect();
         let made = |warm, most_ticks| {
-            let mut bench = Local::new(Scripted::reading(&readings), &[&Loud], Site { cpu: 0, peer: None });
-            bench.ask(&Request::Open { probe: 0 }).unwrap();
+            let mut bench = opened(&readings);
             match bench.ask(&Request::Visit { probe: 0, warm, passes: vec![5, 5, 7], most_ticks }).unwrap() {
                 Reply::Visited { ticks, passes, .. } => (ticks.len(), passes),
                 other => panic!("{other:?}"),
@@ -315,8 +321,7 @@ mod tests {
         // A pass and an empty one take four readings: 30 ticks from the first to the last, and 10 before the next.
         let readings: Vec<u64> = (0..64).map(|at| 10 * at).collect();
         let made = |ticks, most_ticks| {
-            let mut bench = Local::new(Scripted::reading(&readings), &[&Loud], Site { cpu: 0, peer: None });
-            bench.ask(&Request::Open { probe: 0 }).unwrap();
+            let mut bench = opened(&readings);
             match bench.ask(&Request::Singles { probe: 0, count: (2, 5), ticks, most_ticks }).unwrap() {
                 Reply::Singles { ticks, empty } if ticks.len() == empty.len() => ticks.len(),
                 other => panic!("{other:?}"),

@@ -69,17 +69,17 @@ struct PairSampler<'a> {
 impl PairSampler<'_> {
     fn epochs(&mut self) -> Result<(), Halt> {
         let start = self.elapsed();
-        let (mut closing, mut last) = (0, 0);
+        let (mut closing, mut begun) = (0, 0);
         for epoch in 0..self.plan.most_epochs {
             let used = self.elapsed() - start;
             let is_spent = match self.until {
                 Some(_) => used >= self.plan.budget_ns,
-                None => self.plan.is_overdrawn(used, used - last),
+                None => self.plan.is_overdrawn(used, used - begun),
             };
             if epoch > 0 && is_spent {
                 break;
             }
-            last = used;
+            begun = used;
             let words = self.words(epoch);
             self.say(|_| Event::Epoch(words))?;
             self.order = self.draw();
