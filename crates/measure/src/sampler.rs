@@ -66,12 +66,19 @@ impl Sampler<'_> {
             let words = format!("epoch {} of at most {}", epoch + 1, self.plan.most_epochs);
             self.say(|_| Event::Epoch(words))?;
             self.side.begin_epoch()?;
-            self.open_all()?;
+            // The first is made whole, however long it takes.
+            let last = if epoch > 0 { start + self.plan.most_ns() } else { u64::MAX };
+            self.open_all(last)?;
             self.say(|_| Event::Sampling)?;
             let now = self.elapsed();
-            self.rounds(start, now + self.plan.rounds_ns(epoch, now - start, now - begun, closing))?;
+            let deadline = now + self.plan.rounds_ns(epoch, now - start, now - begun, closing);
+            self.rounds(start, deadline, last)?;
             let rounds_ended = self.elapsed();
-            self.side.singles()?;
+            if rounds_ended < last {
+                self.side.singles()?;
+            } else {
+                self.side.forget_without_batch();
+            }
             self.side.core()?;
             closing = self.elapsed() - rounds_ended;
             if epoch + 1 >= self.plan.epochs {
@@ -99,11 +106,14 @@ impl Sampler<'_> {
         }
     }
 
-    /// Opens every active probe, finds its batch length if it has none yet, and warms it.
-    fn open_all(&mut self) -> Result<(), Halt> {
+    /// Opens every active probe, finds its batch length if it has none yet, and warms it. None is opened after `last`.
+    fn open_all(&mut self, last: u64) -> Result<(), Halt> {
         let mut order = self.side.active();
         order.shuffle(&mut self.rng);
         for probe in order {
+            if self.elapsed() >= last {
+                break;
+            }
             self.say(|_| Event::Warming(probe))?;
             let Some(most) = self.side.begin(probe)? else { continue };
             if self.side.fit(probe, most)? {
@@ -113,10 +123,10 @@ impl Sampler<'_> {
         Ok(())
     }
 
-    /// Rounds until the deadline, and then of the probes that have no batch yet.
-    fn rounds(&mut self, start: u64, deadline: u64) -> Result<(), Halt> {
+    /// Rounds until the deadline, a few at least, and then of the probes that have no batch yet; nothing after `last`.
+    fn rounds(&mut self, start: u64, deadline: u64, last: u64) -> Result<(), Halt> {
         let mut round = 0;
-        loop {
+        while self.elapsed() < last {
             let is_over = round >= FEWEST_ROUNDS && self.elapsed() >= deadline;
             let mut order = self.side.active();
             let fair = if round < FEWEST_ROUNDS { u64::MAX } else { self.side.fair_ns(&order) };
@@ -134,6 +144,9 @@ impl Sampler<'_> {
             for probe in order {
                 if !self.side.open[probe] {
                     continue;
+                }
+                if self.elapsed() >= last {
+                    break;
                 }
                 let Some((batch, after)) = self.side.sample(probe, round, true)? else {
                     before = self.side.yardsticks()?;

@@ -84,8 +84,8 @@ pub struct EpochSamples {
     pub rounds: Vec<u64>,
     /// For each yardstick the ticks beside each of them: the less that it took before the batch or after it.
     pub yardsticks: [Vec<u64>; YARDSTICKS.len()],
-    /// Batches of twice that length, for the second estimator.
-    pub doubles: Vec<Batch>,
+    /// Batches of twice that length, for the second estimator, each with how many of the usual length were before it.
+    pub doubles: Vec<(usize, Batch)>,
     /// Batches beside those of another bench, if there are two.
     pub pairs: Vec<Pair>,
     /// Ticks of empty batches: the clock and the call.

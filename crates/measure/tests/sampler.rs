@@ -488,6 +488,21 @@ fn a_probe_that_waits_for_other_tasks_does_not_take_the_time_of_the_others() {
     assert_eq!(result(0).ticks.unwrap().estimate, 500.0);
 }
 
+/// In the fifth of six epochs other tasks take all CPUs: each of twenty probes could take 0.2 s of every epoch.
+#[test]
+fn an_epoch_that_takes_far_longer_than_the_one_before_ends_early() {
+    let start = now();
+    let busy = Behavior::WaitsFrom { moment: start + 3_200_000_000, times: 1_000 };
+    let probes: Vec<Known> = (0..20).map(|_| known("a", 1_000, 20, busy)).collect();
+    let plan = Plan { budget_ns: 2_000_000_000, ..PLAN };
+    let (samples, _) = measure(&probes, &plan, &mut go_on);
+    let elapsed_ns = (now() - start) / 2;
+    assert!(elapsed_ns < plan.budget_ns * 3 / 2, "{elapsed_ns}");
+    for (probe, samples) in probes.iter().zip(&samples.probes) {
+        assert_eq!(summary::measurement(&probe.meta, samples, &UNITS).ticks.unwrap().estimate, 500.0);
+    }
+}
+
 /// A probe in a short run of one epoch whose passes take so many times as long from the moment that sampling begins.
 fn slow_while_sampling(ticks: u64, times: u64) -> Measurement {
     let plan = Plan { budget_ns: 6_000_000, epochs: 1, most_epochs: 1, ..PLAN };

@@ -77,9 +77,14 @@ impl Plan {
         self.budget_ns.saturating_sub(used_ns).min(OPEN_NS * open as u64)
     }
 
+    /// Time that a run may take, in nanoseconds.
+    pub(super) fn most_ns(&self) -> u64 {
+        self.budget_ns / 100 * MOST_OVERDRAFT
+    }
+
     /// Whether so much time was used that no further epoch is begun, if it takes as long as the last one.
     pub(super) fn is_overdrawn(&self, used_ns: u64, last_ns: u64) -> bool {
-        used_ns + last_ns > self.budget_ns / 100 * MOST_OVERDRAFT
+        used_ns + last_ns > self.most_ns()
     }
 
     /// The time of the rounds of an epoch: an equal share of what is left for the rounds of the epochs to come, so that a

@@ -407,6 +407,13 @@ impl<'a> Side<'a> {
         self.open[probe] && epoch.is_some_and(|epoch| epoch.batches.is_empty())
     }
 
+    /// Takes the epoch from each probe that has no batch in it.
+    pub(super) fn forget_without_batch(&mut self) {
+        for probe in &mut self.samples.probes {
+            probe.epochs.pop_if(|epoch| epoch.batches.is_empty());
+        }
+    }
+
     /// The visit of one round: its batch of the usual length, if it has one, and the yardsticks after it, if they are wanted. `None`
     /// when the probe is out.
     pub(super) fn sample(
@@ -448,7 +455,7 @@ impl<'a> Side<'a> {
                         epoch.batches.push(*batch.insert(Batch { passes: usual, ticks }));
                         epoch.rounds.push(round);
                     }
-                    _ => epoch.doubles.push(Batch { passes: 2 * usual, ticks }),
+                    _ => epoch.doubles.push((epoch.batches.len(), Batch { passes: 2 * usual, ticks })),
                 }
             }
         }

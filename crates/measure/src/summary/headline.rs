@@ -32,21 +32,20 @@ pub fn headline(probe: &ProbeSamples, per_pass: f64) -> Option<Estimate> {
 
 /// The second estimator: what one pass adds when the batch is twice as long, in ticks for each crossing. What a
 /// batch costs besides its passes drops out of it.
+///
+/// A batch of `2N` passes takes a share of what its neighbors of `N` take together. That is 1 if passes are all there is, and 1/2 if they
+/// are nothing. A quantile of the few long batches would be higher than that of the many short ones wherever others disturb both.
 pub(super) fn slope(probe: &ProbeSamples, per_pass: f64) -> Option<Estimate> {
-    let quantile_of = |batches: &[Batch]| {
-        let ticks: Vec<f64> = batches.iter().map(|batch| batch.ticks as f64).collect();
-        quantile(&sorted(&ticks), HEADLINE_QUANTILE)
+    let of = |epoch: &EpochSamples| {
+        let share = |(at, double): &(usize, Batch)| {
+            let before = epoch.batches.get(at.checked_sub(1)?)?;
+            Some(double.ticks as f64 / (before.ticks + epoch.batches.get(*at)?.ticks) as f64)
+        };
+        let shares: Vec<f64> = epoch.doubles.iter().filter_map(share).collect();
+        let passes = |shares| (2.0 * median(shares) - 1.0) * level(&epoch.batches, 0.0, per_pass);
+        (shares.len() >= 2).then(|| passes(&shares))
     };
-    let levels: Vec<f64> = probe
-        .epochs
-        .iter()
-        .filter(|epoch| epoch.doubles.len() >= 2 && epoch.batches.len() >= 2)
-        .map(|epoch| {
-            let added = quantile_of(&epoch.doubles) - quantile_of(&epoch.batches);
-            added / (epoch.batches[0].passes as f64 * per_pass)
-        })
-        .collect();
-    median_interval(&levels)
+    median_interval(&probe.epochs.iter().filter_map(of).collect::<Vec<_>>())
 }
 
 /// The headline's quantile of each epoch, in ticks for each crossing: the values whose median the headline
@@ -173,5 +172,41 @@ pub(super) fn with_distribution(figure: &Estimate, samples: &[f64]) -> Estimate 
         p99: at(0.99),
         mean: samples.iter().sum::<f64>() / samples.len() as f64,
         ..*figure
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six epochs in which a pass takes 10 ticks and a batch 200 more, times what `slow` says for each batch.
+    fn probe(slow: fn(usize) -> f64) -> ProbeSamples {
+        let epoch = |_| {
+            let mut epoch = EpochSamples::default();
+            for at in 0..64 {
+                let ticks = |passes: u64| ((10 * passes + 200) as f64 * slow(at)).round() as u64;
+                if at % 8 == 4 {
+                    epoch.doubles.push((epoch.batches.len(), Batch { passes: 200, ticks: ticks(200) }));
+                } else {
+                    epoch.batches.push(Batch { passes: 100, ticks: ticks(100) });
+                }
+            }
+            epoch
+        };
+        ProbeSamples { passes: 100, epochs: (0..6).map(epoch).collect(), ..ProbeSamples::default() }
+    }
+
+    #[test]
+    fn the_cost_of_a_batch_is_not_in_the_second_estimator() {
+        let (first, second) = (headline(&probe(|_| 1.0), 1.0).unwrap(), slope(&probe(|_| 1.0), 1.0).unwrap());
+        assert_eq!((first.estimate, second.estimate.round()), (12.0, 10.0));
+    }
+
+    /// Three of 56 short batches are calm, and none of the eight long ones.
+    #[test]
+    fn the_second_estimator_is_of_the_same_moments_as_the_first() {
+        let slow = |at| if at < 3 { 1.0 } else { 1.3 };
+        let second = slope(&probe(slow), 1.0).unwrap();
+        assert!((second.estimate - 10.0).abs() < 0.01, "{second:?}");
     }
 }
