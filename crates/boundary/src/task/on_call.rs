@@ -1,6 +1,6 @@
 //! A thread that sleeps until it is called for a batch, so that it uses no CPU while other probes measure.
 
-use super::{death, media::futex, refusal::task_refusal, signals::AllBlocked};
+use super::{death, media::futex, process, refusal::task_refusal, signals::AllBlocked};
 use std::{
     hint,
     sync::{
@@ -47,9 +47,8 @@ const NAP: Duration = Duration::from_micros(50);
 impl OnCall {
     /// A thread on `cpu` that runs `body(passes)` each time it is called. The body starts with a yield.
     pub(crate) fn open(cpu: usize, body: impl Fn(u64) + Send + 'static) -> Result<Self, Refusal> {
-        // SAFETY: no arguments. The calling thread is pinned.
-        let is_here = unsafe { libc::sched_getcpu() } == cpu as libc::c_int;
-        let desk = Arc::new(Desk { is_here, ..Desk::default() });
+        let home = process::current_cpu();
+        let desk = Arc::new(Desk { is_here: home == Some(cpu), ..Desk::default() });
         let theirs = Arc::clone(&desk);
         let run = move || {
             if let Err(error) = placement::pin(cpu) {
@@ -58,6 +57,7 @@ impl OnCall {
             }
             theirs.number.store(death::own_thread(), Ordering::Relaxed);
             theirs.serve(body);
+            process::end_on(home);
             Ok(())
         };
         let blocked = AllBlocked::new();

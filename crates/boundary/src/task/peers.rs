@@ -92,7 +92,7 @@ impl Peers {
         mut end: End<M>,
         mut work: impl Work,
     ) -> Result<(), Refusal> {
-        let (slots, at) = (Arc::clone(&self.slots), self.handles.len());
+        let (slots, at, home) = (Arc::clone(&self.slots), self.handles.len(), process::current_cpu());
         let run = move || {
             let entered = |passed: Passed| passed.map_err(|errno| io::Error::from_raw_os_error(errno).into());
             let ready = placement::pin(cpu)
@@ -103,6 +103,7 @@ impl Peers {
             if ready.is_ok() {
                 serve(&mut end, &slots, at, work);
             }
+            process::end_on(home);
             ready
         };
         let blocked = AllBlocked::new();
