@@ -164,7 +164,7 @@ fn print(golden: &Golden) {
     let mut before = 0;
     for each in &golden.retired {
         let trapped = if each.trapped { " trapped" } else { "" };
-        println!("{:8} {:+5} {:#x} {:08x}{trapped}", each.cycle, each.cycle - before, each.pc, each.word);
+        println!("{:8} {:+5} {:#x}{trapped}", each.cycle, each.cycle - before, each.pc);
         before = each.cycle;
     }
 }

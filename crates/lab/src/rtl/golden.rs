@@ -19,8 +19,6 @@ pub struct Retirement {
     pub cycle: u64,
     /// Its address.
     pub pc: u64,
-    /// Its bits.
-    pub word: u32,
     /// Whether it trapped instead of retiring.
     pub trapped: bool,
 }
@@ -63,7 +61,7 @@ pub fn read(file: &[u8]) -> Result<(&str, Vec<Golden>), GoldenError> {
     Ok((text, all))
 }
 
-/// A file of these. An address has one word: what it had first.
+/// A file of these.
 #[must_use]
 pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -90,10 +88,6 @@ pub fn write(text: &str, all: &[Golden]) -> Vec<u8> {
             wrong.into_iter().for_each(|by| put_signed(&mut bytes, by));
         }
         put(&mut bytes, foreseen);
-        let mut seen = ByAddress::default();
-        for each in &golden.retired {
-            seen.entry(each.pc).or_insert_with(|| bytes.extend(each.word.to_le_bytes()));
-        }
     }
     deflated(text, &bytes)
 }
@@ -131,7 +125,7 @@ impl Path {
         let pc = self.address().wrapping_add(by);
         let step = self.step(pc).wrapping_add(steps);
         self.went(pc, step);
-        Retirement { cycle: self.cycle, pc, word: 0, trapped: step & 1 != 0 }
+        Retirement { cycle: self.cycle, pc, trapped: step & 1 != 0 }
     }
 
     fn address(&self) -> u64 {
@@ -223,17 +217,6 @@ fn one(bytes: &mut &[u8]) -> Option<Golden> {
         }
         retired.push(path.right([signed(bytes)?, signed(bytes)?]));
     }
-    let mut seen = ByAddress::default();
-    for each in &mut retired {
-        each.word = match seen.get(&each.pc) {
-            Some(&word) => word,
-            None => {
-                let word = u32::from_le_bytes(bytes.split_off(..4)?.try_into().ok()?);
-                seen.insert(each.pc, word);
-                word
-            }
-        };
-    }
     Some(Golden { program, latency, retired, raised })
 }
 
@@ -243,11 +226,8 @@ mod tests {
 
     fn golden() -> Golden {
         let loop_of_two = (0..50u64).flat_map(|pass| {
-            let at = |cycle, pc, word, trapped| Retirement { cycle, pc, word, trapped };
-            [
-                at(pass * 7 + 3, 0x8000_0000, 0x0001_0513, false),
-                at(pass * 7 + 9, 0x8000_0004, 0x73, pass % 5 == 0),
-            ]
+            let at = |cycle, pc, trapped| Retirement { cycle, pc, trapped };
+            [at(pass * 7 + 3, 0x8000_0000, false), at(pass * 7 + 9, 0x8000_0004, pass % 5 == 0)]
         });
         Golden {
             program: "trap.ecall".into(),
@@ -278,8 +258,8 @@ mod tests {
 
     #[test]
     fn more_instructions_than_a_program_has_are_an_error() {
-        // No name, latency 1, one instruction, no interrupt; it was foreseen, and has this word.
-        let one = [0, 1, 1, 0, 1, 0x13, 0, 0, 0];
+        // No name, latency 1, one instruction, no interrupt; it was foreseen.
+        let one = [0, 1, 1, 0, 1];
         assert_eq!(read(&deflated("core ibex", &one)).unwrap().1[0].retired.len(), 1);
         let mut two_foreseen = one;
         two_foreseen[4] = 2;
@@ -292,7 +272,6 @@ mod tests {
             put_signed(&mut list, 4u64.wrapping_neg());
             put_signed(&mut list, 0);
             put(&mut list, count - 2);
-            list.extend([0x13, 0, 0, 0]);
             read(&deflated("core ibex", &list)).map(|it| it.1[0].retired.len())
         };
         assert_eq!(endless(1000), Ok(1000));

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn an_interrupt_is_counted_from_its_line_to_its_handler() {
         // A loop of one instruction at 0x10, each second pass interrupted; the handler is at 0x80.
-        let at = |cycle, pc| Retirement { cycle, pc, word: 0x13, trapped: false };
+        let at = |cycle, pc| Retirement { cycle, pc, trapped: false };
         let retired = vec![
             at(1, 0x10),
             at(2, 0x10),
