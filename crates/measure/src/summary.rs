@@ -283,7 +283,10 @@ fn write_figures(
         result.epochs.iter_mut().zip(paired).for_each(|(epoch, paired)| epoch.paired = paired);
     }
     result.samples = figures.samples.len() as u64;
-    let batches = probe.epochs.iter().flat_map(|epoch| epoch.batches.iter().chain(epoch.doubles.iter().map(|(_, it)| it)));
+    let batches = probe
+        .epochs
+        .iter()
+        .flat_map(|epoch| epoch.batches.iter().chain(epoch.doubles.iter().map(|(_, it)| it)));
     result.crossings = batches.map(|batch| batch.passes * u64::from(meta.crossings_per_pass)).sum();
     result.outliers = stats::outliers(&figures.samples);
 }

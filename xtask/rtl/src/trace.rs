@@ -75,11 +75,7 @@ fn golden(program: &Program, bytes: &[u8]) -> Golden {
         let cycle = number(&record[..8]);
         match record[20] {
             2 => raised.push(cycle),
-            trapped => retired.push(Retirement {
-                cycle,
-                pc: number(&record[8..16]),
-                trapped: trapped != 0,
-            }),
+            trapped => retired.push(Retirement { cycle, pc: number(&record[8..16]), trapped: trapped != 0 }),
         }
     }
     let first = retired.first().map_or(0, |first| first.cycle);

@@ -172,9 +172,8 @@ pub(crate) fn current_cpu() -> Option<usize> {
     usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// Moves a thread to the CPU of its maker, to end there. A thread that is preempted while it ends on a busy CPU need not run for
-/// seconds, because it has left the group that it was scheduled with, and whoever then reaps its process spins in the kernel until it
-/// has run (Linux 6.18: quick runs beside a fork loop took up to 12 s).
+/// Moves a thread to the CPU of its maker, to end there. On Linux 6.18 one that was preempted while it ended beside a fork loop did not
+/// run again for seconds, and whoever reaped its process spun in the kernel meanwhile: quick runs took up to 10 s.
 pub(crate) fn end_on(home: Option<usize>) {
     // Where the call is refused, it ends where it is.
     let _ = home.map(move_to);
