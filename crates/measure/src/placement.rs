@@ -50,15 +50,21 @@ pub fn pin(cpu: usize) -> io::Result<()> {
             return Err(io::Error::new(error.kind(), format!("pin to cpu {cpu}: {error}")));
         }
     }
-    let got = allowed()?;
-    // SAFETY: sched_getcpu has no arguments and touches no memory of ours.
-    let on = unsafe { libc::sched_getcpu() };
-    if got != [cpu] || on != cpu as i32 {
+    let (got, on) = (allowed()?, current());
+    if got != [cpu] || on != Some(cpu) {
+        let on = on.map_or_else(|| "an unknown one".to_owned(), |on| on.to_string());
         return Err(io::Error::other(format!(
             "pinned to cpu {cpu}, but the kernel reports {got:?}, running on {on}"
         )));
     }
     Ok(())
+}
+
+/// The CPU that the calling thread runs on; `None` where the kernel does not say.
+#[must_use]
+pub fn current() -> Option<usize> {
+    // SAFETY: sched_getcpu has no arguments and touches no memory of ours.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
 /// The CPUs that the calling thread may run on, in order.

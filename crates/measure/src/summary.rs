@@ -283,11 +283,11 @@ fn write_figures(
         result.epochs.iter_mut().zip(paired).for_each(|(epoch, paired)| epoch.paired = paired);
     }
     result.samples = figures.samples.len() as u64;
-    let batches = probe
-        .epochs
-        .iter()
-        .flat_map(|epoch| epoch.batches.iter().chain(epoch.doubles.iter().map(|(_, it)| it)));
-    result.crossings = batches.map(|batch| batch.passes * u64::from(meta.crossings_per_pass)).sum();
+    let all = |epoch: &EpochSamples| -> u64 {
+        let doubles = epoch.doubles.iter().map(|(_, batch)| batch);
+        epoch.batches.iter().chain(doubles).map(|batch| batch.passes).sum()
+    };
+    result.crossings = probe.epochs.iter().map(all).sum::<u64>() * u64::from(meta.crossings_per_pass);
     result.outliers = stats::outliers(&figures.samples);
 }
 

@@ -47,7 +47,8 @@ const NAP: Duration = Duration::from_micros(50);
 impl OnCall {
     /// A thread on `cpu` that runs `body(passes)` each time it is called. The body starts with a yield.
     pub(crate) fn open(cpu: usize, body: impl Fn(u64) + Send + 'static) -> Result<Self, Refusal> {
-        let home = process::current_cpu();
+        // The calling thread is pinned.
+        let home = placement::current();
         let desk = Arc::new(Desk { is_here: home == Some(cpu), ..Desk::default() });
         let theirs = Arc::clone(&desk);
         let run = move || {

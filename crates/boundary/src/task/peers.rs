@@ -92,7 +92,7 @@ impl Peers {
         mut end: End<M>,
         mut work: impl Work,
     ) -> Result<(), Refusal> {
-        let (slots, at, home) = (Arc::clone(&self.slots), self.handles.len(), process::current_cpu());
+        let (slots, at, home) = (Arc::clone(&self.slots), self.handles.len(), placement::current());
         let run = move || {
             let entered = |passed: Passed| passed.map_err(|errno| io::Error::from_raw_os_error(errno).into());
             let ready = placement::pin(cpu)

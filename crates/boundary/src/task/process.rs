@@ -166,14 +166,8 @@ pub(crate) fn move_to(cpu: usize) -> Result<(), libc::c_int> {
     }
 }
 
-/// The CPU of the calling thread; `None` where the kernel does not say.
-pub(crate) fn current_cpu() -> Option<usize> {
-    // SAFETY: no arguments.
-    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
-}
-
 /// Moves a thread to the CPU of its maker, to end there. On Linux 6.18 one that was preempted while it ended beside a fork loop did not
-/// run again for seconds, and whoever reaped its process spun in the kernel meanwhile: quick runs took up to 10 s.
+/// run again for seconds, and whoever reaped its process spun in the kernel meanwhile: quick runs took up to 11 s.
 pub(crate) fn end_on(home: Option<usize>) {
     // Where the call is refused, it ends where it is.
     let _ = home.map(move_to);
@@ -194,4 +188,24 @@ fn only(cpu: usize) -> Option<CpuSet> {
     let mut set = CpuSet::new();
     (cpu < CpuSet::MAX_CPU).then(|| set.set(cpu))?;
     Some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+    use tollgate_measure::placement;
+
+    #[test]
+    fn a_thread_of_another_cpu_ends_where_its_maker_runs() {
+        let [home, away, ..] = placement::allowed().unwrap()[..] else {
+            return tollgate_testkit::skip!("only one CPU may be used");
+        };
+        let peer = move || {
+            placement::pin(away).unwrap();
+            end_on(Some(home));
+            placement::current()
+        };
+        assert_eq!(thread::spawn(peer).join().unwrap(), Some(home));
+    }
 }

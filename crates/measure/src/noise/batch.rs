@@ -1,5 +1,6 @@
 //! Around one batch: two calls of well under a microsecond.
 
+use crate::placement;
 use serde::{Deserialize, Serialize};
 use std::mem;
 
@@ -30,11 +31,9 @@ impl BatchMark {
         let mut usage: libc::rusage = unsafe { mem::zeroed() };
         // SAFETY: `usage` is valid for the call to fill.
         let got = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
-        // SAFETY: sched_getcpu has no arguments and touches no memory of ours.
-        let cpu = unsafe { libc::sched_getcpu() };
         Self {
             involuntary: (got == 0).then(|| u64::try_from(usage.ru_nivcsw).ok()).flatten(),
-            cpu: usize::try_from(cpu).ok(),
+            cpu: placement::current(),
         }
     }
 

@@ -42,8 +42,7 @@ pub(super) fn slope(probe: &ProbeSamples, per_pass: f64) -> Option<Estimate> {
             Some(double.ticks as f64 / (before.ticks + epoch.batches.get(*at)?.ticks) as f64)
         };
         let shares: Vec<f64> = epoch.doubles.iter().filter_map(share).collect();
-        let passes = |shares| (2.0 * median(shares) - 1.0) * level(&epoch.batches, 0.0, per_pass);
-        (shares.len() >= 2).then(|| passes(&shares))
+        (shares.len() >= 2).then(|| (2.0 * median(&shares) - 1.0) * level(&epoch.batches, 0.0, per_pass))
     };
     median_interval(&probe.epochs.iter().filter_map(of).collect::<Vec<_>>())
 }
