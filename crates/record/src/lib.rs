@@ -19,7 +19,6 @@ pub mod number;
 pub mod parse;
 mod run;
 pub mod schema;
-mod sequence;
 pub mod stages;
 pub mod store;
 pub mod text;
@@ -36,8 +35,7 @@ pub use measurement::{
     Status, Warning,
 };
 pub use run::{KERNEL_YARDSTICK, Run, SCHEMA, Tool, Yardstick};
-pub use sequence::{LEAST_OF_PAIRS, SEQUENCE_MISSES, confidence_sequence, is_decided};
 pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
 pub use store::{Store, StoreError};
 pub use vocabulary::{CauseName, Counter, PhaseName, WarningKind, cause, counter, phase, warning};
-pub use yardstick::{BatchBeside, Fit, Regression, TypicalFigure};
+pub use yardstick::{Regression, TypicalFigure};

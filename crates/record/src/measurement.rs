@@ -56,6 +56,27 @@ pub enum Per {
     Run,
 }
 
+impl Per {
+    /// The unit of one figure.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Call => "call",
+            Self::Syscall => "syscall",
+            Self::Operation => "op",
+            Self::Signal => "signal",
+            Self::Touch => "touch",
+            Self::Switch => "switch",
+            Self::Message => "message",
+            Self::Task => "task",
+            Self::Exit => "exit",
+            Self::Trap => "trap",
+            Self::Instruction => "instruction",
+            Self::Run => "run",
+        }
+    }
+}
+
 /// How a phase of a bill is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

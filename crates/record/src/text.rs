@@ -1,5 +1,6 @@
 //! Strings from outside (files, the kernel, other programs) made safe to show.
 
+use crate::number::plural;
 use std::borrow::Cow;
 
 /// The text as one line that cannot move a cursor, change a color or turn the direction of writing.
@@ -52,6 +53,24 @@ pub fn short(text: &str, most: usize) -> String {
         short.push_str("...");
     }
     short
+}
+
+/// `a`, `a and b`, `a, b and c`; beyond `most` the number of others.
+pub fn list(items: &[String], most: usize) -> String {
+    let (shown, others) = items.split_at(items.len().min(most));
+    let others = (!others.is_empty()).then(|| plural(others.len(), "other", "others"));
+    let parts: Vec<String> = shown.iter().cloned().chain(others).collect();
+    match parts.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// A name for the n-th of several: `A` to `Z`, then `AA`.
+pub fn letter(n: usize) -> String {
+    let last = char::from(b'A' + (n % 26) as u8);
+    if n < 26 { last.to_string() } else { format!("{}{last}", letter(n / 26 - 1)) }
 }
 
 /// The name among `known` that `typed` most likely means, or none when nothing is like it.
@@ -134,6 +153,11 @@ mod tests {
         assert_eq!(suggestion(Some("run")), "; the nearest is 'run'");
         assert_eq!(suggestion(None), "");
         assert_eq!(nearest(&"a".repeat(10_000), ["a"]), None);
+    }
+
+    #[test]
+    fn letters_go_on_after_z() {
+        assert_eq!([0, 25, 26, 51, 52, 701, 702].map(letter), ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
     }
 
     #[test]

@@ -1,191 +1,115 @@
-//! The runs of a host over time: how a probe's figure went, and where it changed for good.
+//! A history as text for a terminal.
 
-mod points;
-mod table;
+use crate::style::{Paint, Style};
+use crate::table::{Column, TextTable};
+use crate::text::{clean, cut, lines, list, marked, wrap};
+use tollgate_judge::{Change, Group, History, Point, Series};
+use tollgate_record::number::{SHORT, change, count, fit, plural};
 
-pub use table::history_table;
+/// Runs that the curve shows; of longer series the newest.
+const CURVE: usize = 32;
 
-use crate::compare::stats::median;
-use crate::compare::without_machine;
-use indexmap::IndexMap;
-use points::Division;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use tollgate_record::{Measurement, Run, Status};
-
-const SCHEMA: &str = "tollgate-history/1";
-/// The newest runs of a series that are looked at; the search for changes takes the square of it.
-const MOST_RUNS: usize = 200;
-
-/// The runs of a store over time, hosts and efforts apart.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct History {
-    /// Always `tollgate-history/1`.
-    pub schema: &'static str,
-    /// One for each host, effort and clock that has runs.
-    pub groups: Vec<Group>,
-}
-
-/// Runs that can be held against each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
-    /// Node name of the host.
-    pub host: String,
-    /// Its processor.
-    pub processor: String,
-    /// `quick`, `usual`, `thorough`.
-    pub effort: String,
-    /// `tsc` or `os`.
-    pub clock: String,
-    /// Architecture, and the kind of machine where it is known.
-    pub machine: String,
-    /// How many runs there are.
-    pub runs: usize,
-    /// One for each probe that has a figure.
-    pub series: Vec<Series>,
-}
-
-/// One probe over time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Series {
-    /// The probe.
-    pub probe: String,
-    /// What ran it.
-    pub engine: String,
-    /// Unit of the points: `cycles` of the core where its frequency was measured in every run, else `ns`.
-    pub unit: &'static str,
-    /// Whether what the machine did was taken out of the points by the yardsticks of the runs: the points are then of typical
-    /// batches, and not headlines.
-    pub relative: bool,
-    /// Oldest first.
-    pub points: Vec<Point>,
-    /// Where the figure changed, oldest first.
-    pub changes: Vec<Change>,
-}
-
-/// One run of a series.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
-    /// The run's id.
-    pub run: String,
-    /// Its start.
-    pub started: String,
-    /// The figure.
-    pub value: f64,
-}
-
-/// A change that lasted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
-    /// The first run after it.
-    pub run: String,
-    /// Its start.
-    pub started: String,
-    /// Place of that run in the points.
-    pub at: usize,
-    /// The median after it over the median before it.
-    pub ratio: f64,
-    /// The chance of such a change in runs that come in any order.
-    pub chance: f64,
-    /// What else changed with that run: kernel, microcode, the tool.
-    pub with: Vec<String>,
-}
-
-/// Runs whose host, effort and clock are the same, and the probes that `wanted` names, oldest run first.
-/// Incomplete runs are left out. `by_time` keeps nanoseconds where core cycles are known.
-pub fn history(runs: &[Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> History {
-    let mut groups: BTreeMap<[String; 5], Vec<&Run>> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.complete) {
-        let host = &run.host;
-        let machine = host.machine.clone().unwrap_or_default();
-        let key = [
-            host.name.clone(),
-            host.cpu.model.clone(),
-            crate::compare::effort(run),
-            host.clock.source.clone(),
-            format!("{} {machine}", host.arch),
-        ];
-        groups.entry(key).or_default().push(run);
+/// The history as text.
+pub fn history_table(found: &History, style: &Style) -> String {
+    let mut text = Vec::new();
+    for group in &found.groups {
+        if !text.is_empty() {
+            text.push(String::new());
+        }
+        // The clock and the machine are named where only they tell two groups apart.
+        let facts = |it: &Group| (it.host.clone(), it.processor.clone(), it.effort.clone());
+        let twins = found.groups.iter().filter(|other| facts(other) == facts(group)).count() > 1;
+        text.extend(group_lines(group, twins, style));
     }
-    let group = |([host, processor, effort, clock, machine], mut runs): ([String; 5], Vec<&Run>)| {
-        runs.sort_by(|a, b| (&a.started, &a.id).cmp(&(&b.started, &b.id)));
-        let skipped = runs.len().saturating_sub(MOST_RUNS);
-        let series = series(&runs[skipped..], wanted, by_time);
-        let machine = machine.trim().to_owned();
-        Group { host, processor, effort, clock, machine, runs: runs.len(), series }
-    };
-    let groups = groups.into_iter().map(group).filter(|group| !group.series.is_empty()).collect();
-    History { schema: SCHEMA, groups }
+    lines(text)
 }
 
-fn series(runs: &[&Run], wanted: &dyn Fn(&str) -> bool, by_time: bool) -> Vec<Series> {
-    let mut found: IndexMap<(&str, &str), Vec<(usize, &Measurement)>> = IndexMap::new();
-    for (place, run) in runs.iter().enumerate() {
-        for result in run.results.iter().filter(|it| it.status == Status::Measured && wanted(&it.probe)) {
-            let all = found.entry((&result.probe, &result.engine)).or_default();
-            // Rows of one probe that differ only in parameters are not a series in time.
-            if all.last().is_none_or(|(last, _)| *last != place) {
-                all.push((place, result));
-            }
+fn group_lines(group: &Group, twins: bool, style: &Style) -> Vec<String> {
+    let host = if group.host.is_empty() { "unknown" } else { &group.host };
+    let facts = [
+        format!("host {}", cut(&clean(host, style), 30, style)),
+        cut(&clean(&group.processor, style), 50, style),
+        format!("{} runs", clean(&group.effort, style)),
+        if twins { format!("clock {}", clean(&group.clock, style)) } else { String::new() },
+        if twins { cut(&clean(&group.machine, style), 50, style) } else { String::new() },
+        plural(group.runs, "run", "runs"),
+    ];
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    let mut text: Vec<String> = wrap(&facts.join(", "), style.columns(), "")
+        .iter()
+        .map(|line| style.paint(Paint::Bold, line))
+        .collect();
+    let mut table = TextTable::new([
+        Column::left("").most(40).least(16),
+        Column::right("runs").rank(2),
+        Column::right("first").rank(1),
+        Column::right("last"),
+        Column::left("over time").least(12),
+    ]);
+    for series in &group.series {
+        table.row(cells(series, style));
+        for (line, paint) in changes(series, style) {
+            table.text("    ", line, paint);
         }
     }
-    found.into_iter().filter_map(|(name, results)| one(name, &results, runs, by_time)).collect()
+    text.extend(table.lines(style));
+    let note = "Units: core cycles, where the core's frequency was measured, else ns (n). Time runs to the right; the \
+                curve spans lowest to highest, at least 5 %.";
+    text.extend(wrap(note, style.prose(), ""));
+    let relative = group.series.iter().filter(|series| series.relative).count();
+    if relative > 0 {
+        let all = group.series.len();
+        let note = format!(
+            "{relative} of {all} rows are relative to work that is the same in every run (METHOD.md)."
+        );
+        text.extend(wrap(&note, style.prose(), ""));
+    }
+    text
 }
 
-fn one(
-    (probe, engine): (&str, &str),
-    results: &[(usize, &Measurement)],
-    runs: &[&Run],
-    by_time: bool,
-) -> Option<Series> {
-    let usable = |of: fn(&Measurement) -> Option<f64>, result: &Measurement| {
-        of(result).filter(|value| value.is_finite() && *value > 0.0)
-    };
-    let in_cycles = !by_time
-        && !probe.starts_with("core/")
-        && results.iter().all(|(_, result)| usable(cycles, result).is_some());
-    let value = if in_cycles { cycles } else { |result: &Measurement| result.ns.map(|ns| ns.estimate) };
-    let known = results.iter().filter_map(|(place, result)| Some((runs[*place], usable(value, result)?)));
-    let (runs, mut values): (Vec<&Run>, Vec<f64>) = known.unzip();
-    let measured: Vec<&Measurement> = results.iter().map(|(_, result)| *result).collect();
-    let machine =
-        (in_cycles && measured.len() == runs.len()).then(|| without_machine(&runs, &measured)).flatten();
-    let relative = machine.is_some();
-    if let Some(without) = machine {
-        values = without;
+fn cells(series: &Series, style: &Style) -> [String; 5] {
+    let mut name = clean(&series.probe, style);
+    if series.engine != "host" {
+        name = format!("{name} ({})", clean(&series.engine, style));
     }
-    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let found = points::changes(&logs);
-    let bounds: Vec<usize> =
-        std::iter::once(0).chain(found.iter().map(|change| change.at)).chain([logs.len()]).collect();
-    let change = |(change, bounds): (&Division, &[usize])| Change {
-        run: runs[change.at].id.clone(),
-        started: runs[change.at].started.clone(),
-        at: change.at,
-        ratio: (median(&logs[bounds[1]..bounds[2]]) - median(&logs[bounds[0]..bounds[1]])).exp(),
-        chance: change.chance,
-        with: crate::compare::changed(runs[change.at - 1], runs[change.at]),
+    let mark = if series.unit == "ns" { "n" } else { " " };
+    let value = |point: Option<&Point>| {
+        point.map_or_else(String::new, |it| format!("{}{mark}", fit(it.value, SHORT)))
     };
-    let point =
-        |(run, value): (&&Run, f64)| Point { run: run.id.clone(), started: run.started.clone(), value };
-    (!values.is_empty()).then(|| Series {
-        probe: probe.into(),
-        engine: engine.into(),
-        unit: if in_cycles { "cycles" } else { "ns" },
-        relative,
-        points: runs.iter().zip(values).map(point).collect(),
-        changes: found.iter().zip(bounds.windows(3)).map(change).collect(),
-    })
+    [
+        name,
+        count(series.points.len()),
+        value(series.points.first()),
+        value(series.points.last()),
+        curve(series, style),
+    ]
 }
 
-/// Core cycles at the frequency of each process; of records that keep none, at that of the run.
-fn cycles(result: &Measurement) -> Option<f64> {
-    let by_process: Option<Vec<f64>> =
-        result.epochs.iter().map(|epoch| epoch.core_hz.map(|hz| epoch.ns * hz / 1e9)).collect();
-    match by_process {
-        Some(all) if !all.is_empty() => Some(median(&all)),
-        _ => result.cycles.map(|cycles| cycles.estimate),
-    }
+/// One character for each run, the higher the more it took.
+fn curve(series: &Series, style: &Style) -> String {
+    let shown = &series.points[series.points.len().saturating_sub(CURVE)..];
+    let logs: Vec<f64> = shown.iter().map(|point| point.value.ln()).collect();
+    let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // What varies by less than a few per cent must not look like mountains.
+    let span = (high - low).max(0.05);
+    let middle = f64::midpoint(low, high);
+    let shares = logs.iter().map(|log| (log - middle) / span + 0.5);
+    marked(shares, style.pick("▁▂▃▄▅▆▇█", "_.,-~=+#"), f64::round)
+}
+
+/// A sentence for each change, in the color of its direction.
+fn changes(series: &Series, style: &Style) -> Vec<(String, Paint)> {
+    let sentence = |it: &Change| {
+        let by = it.ratio - 1.0;
+        let when = cut(&clean(&it.started, style), 20, style);
+        let run = cut(&clean(&it.run, style), 40, style);
+        let with: Vec<String> = it.with.iter().map(|what| cut(&clean(what, style), 100, style)).collect();
+        let with = if with.is_empty() { String::new() } else { format!("; with it: {}", list(&with, 3)) };
+        let paint = if by > 0.0 { Paint::Bad } else { Paint::Good };
+        (format!("{} from {when} on ({run}){with}", change(by)), paint)
+    };
+    series.changes.iter().map(sentence).collect()
 }
 
 #[cfg(test)]

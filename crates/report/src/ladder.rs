@@ -164,7 +164,7 @@ fn family(name: &str, results: &[&Measurement], common: &BTreeSet<&str>, style: 
         title = "(no name)".into();
     }
     if known.is_none_or(|(_, usual)| usual != per) {
-        title = format!("{title}, per {}", words::per(per));
+        title = format!("{title}, per {}", per.word());
     }
     let mut rows: Vec<Rung> =
         results.iter().map(|result| Rung::new(result, results, per, common, style)).collect();

@@ -33,17 +33,10 @@ mod text;
 mod view;
 mod words;
 
-pub use compare::{
-    CONTROLS_ACROSS, CompareError, ComparedProbe, Comparison, Counter, Difference, Explained,
-    FROM_THE_KERNEL, MARGIN, Options, Part, Side, Verdict, Weight, compare, comparison, comparison_markdown,
-    essentials,
-};
+pub use compare::{comparison, comparison_markdown};
 pub use findings::findings;
-pub use fleet::{
-    Alike, AlikeProbe, Companion, Fleet, FleetError, FleetHost, HostDifference, HostFigure, ProbeName,
-    SharedFact, fleet, fleet_html, fleet_table,
-};
-pub use history::{Change, Group, History, Point, Series, history, history_table};
+pub use fleet::{fleet_html, fleet_table};
+pub use history::history_table;
 pub use html::html;
 pub use probes::{ProbeRow, probes};
 pub use runs::runs;

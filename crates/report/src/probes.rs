@@ -49,7 +49,7 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
         let what = or(clean(&row.what, style), "-");
         let paint = if row.reason.is_none() { Paint::Plain } else { Paint::Dim };
         let cells =
-            [&clean(&row.id, style), words::per(row.per), here].map(|cell| TextCell::from(cell).paint(paint));
+            [&clean(&row.id, style), row.per.word(), here].map(|cell| TextCell::from(cell).paint(paint));
         table.prose(cells, what, paint);
         if let Some(reason) = row.reason.as_ref().filter(|_| why) {
             // Far to the left, so that a command stays in one line.

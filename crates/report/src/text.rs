@@ -2,8 +2,8 @@
 
 use crate::style::{Paint, Style};
 use textwrap::{Options, WordSplitter};
-use tollgate_record::number::plural;
 use tollgate_record::text::printable;
+pub(crate) use tollgate_record::text::{letter, list};
 use unicode_width::UnicodeWidthChar;
 
 /// No reason or name is longer; anything longer is not for a terminal.
@@ -113,32 +113,9 @@ pub(crate) fn lines(lines: impl IntoIterator<Item = String>) -> String {
     text
 }
 
-/// `a`, `a and b`, `a, b and c`; beyond `most` the number of others.
-pub(crate) fn list(items: &[String], most: usize) -> String {
-    let (shown, others) = items.split_at(items.len().min(most));
-    let others = (!others.is_empty()).then(|| plural(others.len(), "other", "others"));
-    let parts: Vec<String> = shown.iter().cloned().chain(others).collect();
-    match parts.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((last, before)) => format!("{} and {last}", before.join(", ")),
-    }
-}
-
-/// A name for the n-th of several: `A` to `Z`, then `AA`.
-pub(crate) fn letter(n: usize) -> String {
-    let last = char::from(b'A' + (n % 26) as u8);
-    if n < 26 { last.to_string() } else { format!("{}{last}", letter(n / 26 - 1)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn letters_go_on_after_z() {
-        assert_eq!([0, 25, 26, 51, 52, 701, 702].map(letter), ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]);
-    }
 
     #[test]
     fn ascii_has_a_form_for_the_signs_of_warnings() {

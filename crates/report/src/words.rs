@@ -39,25 +39,6 @@ pub(crate) fn family(family: &str) -> Option<(&'static str, Per)> {
     })
 }
 
-/// The unit of one figure.
-pub(crate) fn per(per: Per) -> &'static str {
-    match per {
-        Per::Pass => "pass",
-        Per::Call => "call",
-        Per::Syscall => "syscall",
-        Per::Operation => "op",
-        Per::Signal => "signal",
-        Per::Touch => "touch",
-        Per::Switch => "switch",
-        Per::Message => "message",
-        Per::Task => "task",
-        Per::Exit => "exit",
-        Per::Trap => "trap",
-        Per::Instruction => "instruction",
-        Per::Run => "run",
-    }
-}
-
 /// What a key of the proof counts: `switches_per_crossing` counts `switches`. Longer keys of our own
 /// probes have a short word, since the column is narrow.
 pub(crate) fn counted(key: &str) -> String {

@@ -5,8 +5,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
+use tollgate_judge::{Fleet, essentials, fleet};
 use tollgate_record::{EpochFigure, Estimate, Host, Measurement, Per, Run, Status, Tool};
-use tollgate_report::{Fleet, Style, essentials, fleet, fleet_html, fleet_table};
+use tollgate_report::{Style, fleet_html, fleet_table};
 
 const EPOCHS: usize = 12;
 const PROBES: [&str; 16] = [
@@ -152,7 +153,7 @@ fn the_fact_that_goes_with_a_difference_is_named() {
         run.host.transparent_huge_pages = Some("never".into());
     }
     let fleet = fleet(&runs, Vec::new()).unwrap();
-    let of_probe = |it: &&tollgate_report::Companion| it.of.probe == PROBES[2] && it.slower;
+    let of_probe = |it: &&tollgate_judge::Companion| it.of.probe == PROBES[2] && it.slower;
     let companion = fleet.companions.iter().find(of_probe).unwrap();
     let slow: BTreeSet<&String> =
         planted.iter().filter(|(_, probe)| probe == PROBES[2]).map(|(host, _)| host).collect();

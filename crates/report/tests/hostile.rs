@@ -3,6 +3,7 @@
 mod fixture;
 
 use proptest::prelude::*;
+use tollgate_judge::{Options, compare, history};
 use tollgate_record::family::{KneeAsked, KneeFound, LeftOut, RingAsked};
 use tollgate_record::store::{Entry, Summary};
 use tollgate_record::{Asked, Found};
@@ -11,8 +12,7 @@ use tollgate_record::{
     TypicalFigure, Warning, document,
 };
 use tollgate_report::{
-    Options, ProbeRow, Style, compare, comparison, comparison_markdown, findings, history, history_table,
-    probes, runs, view,
+    ProbeRow, Style, comparison, comparison_markdown, findings, history_table, probes, runs, view,
 };
 use unicode_width::UnicodeWidthChar;
 

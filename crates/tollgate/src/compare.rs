@@ -6,11 +6,11 @@ use crate::progress::Progress;
 use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
+use tollgate_judge::{MARGIN, Options};
 use tollgate_record::number::count;
 use tollgate_record::parse::share;
 use tollgate_record::text::printable;
 use tollgate_record::{Run, Store, store};
-use tollgate_report::{MARGIN, Options};
 
 /// The options of `tollgate compare`.
 #[derive(clap::Args)]
@@ -76,7 +76,7 @@ impl Judging {
             fail_above: self.fail_above,
             by_time: self.by_time,
         };
-        let found = tollgate_report::compare(a, b, &options).map_err(Usage::error)?;
+        let found = tollgate_judge::compare(a, b, &options).map_err(Usage::error)?;
         sink.deliver_either(&found, |style| match self.markdown {
             true => tollgate_report::comparison_markdown(&found),
             false => tollgate_report::comparison(&found, self.explain, style),
@@ -160,7 +160,7 @@ pub(crate) fn load_directory(path: &Path) -> anyhow::Result<(Vec<Run>, Vec<Strin
         progress.show(place as f64 / paths.len() as f64, what);
         // What a comparison does not read is most of a record: a thousand runs fit into memory without it.
         match store::read(path) {
-            Ok(run) => runs.push(tollgate_report::essentials(run)),
+            Ok(run) => runs.push(tollgate_judge::essentials(run)),
             Err(error) => unreadable.push(error.to_string()),
         }
     }

@@ -153,7 +153,7 @@ fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
             runs[side].push(run);
         }
     }
-    let found = tollgate_report::compare(&runs[0], &runs[1], &tollgate_report::Options::default())?;
+    let found = tollgate_judge::compare(&runs[0], &runs[1], &tollgate_judge::Options::default())?;
     session.sink().deliver_either(&found, |style| tollgate_report::comparison(&found, false, style))?;
     Ok(end.exit_status())
 }

@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn fleet(args: &Args) -> anyhow::Result<ExitCode> {
     let page = Sink::text(Some(args.out.clone()), "fleet.html")?;
     let (runs, unreadable) = crate::compare::load_directory(&args.dir)?;
-    let found = tollgate_report::fleet(&runs, unreadable).map_err(Usage::error)?;
+    let found = tollgate_judge::fleet(&runs, unreadable).map_err(Usage::error)?;
     let text = tollgate_report::fleet_html(&found);
     page.deliver(&text)?;
     let hosts = plural(found.hosts.len(), "host", "hosts");

@@ -53,7 +53,7 @@ pub(crate) fn history(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(Usage::error(format!("there is no run of this host in {place}; {elsewhere}")));
     }
     let wanted = select(&args.patterns, &runs)?;
-    let found = tollgate_report::history(&runs, &|probe| wanted.contains(probe), args.by_time);
+    let found = tollgate_judge::history(&runs, &|probe| wanted.contains(probe), args.by_time);
     if found.groups.is_empty() {
         return Err(Usage::error(
             "no complete run has a figure of that: interrupted runs are left out of the history",

@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
+use tollgate_judge::{Options, Verdict, compare};
 use tollgate_measure::arch::MULTIPLY_CYCLES;
 use tollgate_measure::bench::{Bench, Lost, Reply, Request};
 use tollgate_measure::clock::{Clock, Moment, Scripted, Source};
@@ -15,7 +16,6 @@ use tollgate_measure::sampler::{self, Plan};
 use tollgate_measure::yardstick::YARDSTICKS;
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site, summary};
 use tollgate_record::{Host, Per, Run, SCHEMA, Tool};
-use tollgate_report::{Options, Verdict, compare};
 
 /// Pairs of runs.
 const PAIRS: u64 = 100;
@@ -261,7 +261,7 @@ fn two_quick_runs_of_the_same_thing_do_not_differ() {
 
 #[test]
 fn probes_that_are_judged_by_their_names_exist() {
-    for name in tollgate_report::FROM_THE_KERNEL.iter().chain(&tollgate_report::CONTROLS_ACROSS) {
+    for name in tollgate_judge::FROM_THE_KERNEL.iter().chain(&tollgate_judge::CONTROLS_ACROSS) {
         assert!(
             tollgate_boundary::select(&[name.to_string()]).is_ok(),
             "no probe is called {name}: correct the list in report's compare/spread.rs"

@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
+use tollgate_judge::{Comparison, Options, Verdict, compare};
 use tollgate_measure::bench::{Bench, Lost, Reply, Request};
 use tollgate_measure::clock::{Clock, Moment, Scripted, Source};
 use tollgate_measure::local::Local;
@@ -15,7 +16,6 @@ use tollgate_measure::sampler::{self, Event, Plan};
 use tollgate_measure::samples::{ProbeState, RunSamples};
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site, summary};
 use tollgate_record::{Host, Per, Run, Tool};
-use tollgate_report::{Comparison, Options, Verdict, compare};
 
 /// Ticks of the clock in a second.
 const HZ: f64 = 2e9;

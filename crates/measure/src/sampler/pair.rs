@@ -16,7 +16,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use tollgate_record::is_decided;
+use tollgate_judge::is_decided;
 
 /// Probes that progress names.
 const SHOWN: usize = 3;

@@ -5,9 +5,8 @@ use crate::clock::Scale;
 use crate::samples::{EpochSamples, ProbeSamples};
 use crate::stats::{median_interval, quantile, sorted};
 use crate::yardstick::YARDSTICKS;
-use tollgate_record::{
-    BatchBeside, EpochFigure, Fit, Measurement, Regression, RelativeFigure, TypicalFigure, Yardstick,
-};
+use tollgate_judge::{BatchBeside, Fit, regression};
+use tollgate_record::{EpochFigure, Measurement, RelativeFigure, TypicalFigure, Yardstick};
 
 /// Ticks of each yardstick in an epoch.
 type Ticks = [Vec<u64>; YARDSTICKS.len()];
@@ -62,7 +61,7 @@ pub(super) fn put_regression(
             .collect()
     };
     let epochs: Vec<Vec<BatchBeside>> = result.epochs.iter().zip(&probe.epochs).map(of_epoch).collect();
-    let Some((regression, typical)) = Regression::of(&epochs, kinds.len()) else { return };
+    let Some((sums, typical)) = regression(&epochs, kinds.len()) else { return };
     for (epoch, typical) in result.epochs.iter_mut().zip(typical) {
         let ghz = ghz(epoch);
         epoch.typical = typical.map(|it| TypicalFigure {
@@ -70,7 +69,7 @@ pub(super) fn put_regression(
             yardsticks: it.yardsticks.iter().map(|log| log.exp() / ghz).collect(),
         });
     }
-    result.regression = Some(regression);
+    result.regression = Some(sums);
 }
 
 /// The figure beside the yardstick that leaves least of what its batches differ by.

@@ -1,11 +1,9 @@
 //! A comparison as Markdown for a pull request.
 
-use super::facts::Weight;
-use super::result::{ComparedProbe, Comparison, Verdict};
 use super::table::{how, interval_words, side_words, tally, threshold};
-
 use crate::style::Style;
 use crate::text::{clean, cut};
+use tollgate_judge::{ComparedProbe, Comparison, Verdict, Weight};
 use tollgate_record::number::{FIGURE, change, fit, percent};
 
 /// Markdown is read in a browser.

@@ -1,13 +1,10 @@
 //! A comparison as text for a terminal.
 
-use super::facts::Weight;
-use super::result::{ComparedProbe, Comparison, Side, Verdict};
-use super::stats::median;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, cut, left, lines, list, wrap};
 use indexmap::IndexMap;
-use tollgate_record::SEQUENCE_MISSES;
+use tollgate_judge::{ComparedProbe, Comparison, SEQUENCE_MISSES, Side, Verdict, Weight, median};
 use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent, plural, time};
 
 /// Phases and counts of a probe that are shown.

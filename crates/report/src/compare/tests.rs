@@ -1,10 +1,12 @@
 use super::*;
 use crate::style::Style;
+use tollgate_judge::*;
 use tollgate_record::Per;
 use tollgate_record::family::{Caches, ExecAsked, RingAsked, RingFound, TollFound, TrapAsked, TrapFound};
 use tollgate_record::{Asked, Found};
 use tollgate_record::{
-    EpochFigure, Estimate, Evidence, Host, Measurement, PairedFigure, Phase, Run, SCHEMA, Tool, Yardstick,
+    EpochFigure, Estimate, Evidence, Host, Measurement, PairedFigure, Phase, Run, SCHEMA, Status, Tool,
+    Yardstick,
 };
 
 mod programs;

@@ -5,7 +5,6 @@
 //! the lines. Units of simulated counts are declared exact.
 
 use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, number};
-use crate::words;
 use std::collections::BTreeSet;
 use tollgate_record::text::printable;
 use tollgate_record::{EpochFigure, Run};
@@ -69,7 +68,7 @@ fn benchmark(row: &ExportRow<'_>) -> Vec<String> {
     let cycles: Option<Vec<f64>> = epochs.iter().map(clocked).collect();
     let has_cycles = !epochs.is_empty() && figures.iter().any(|figure| figure.unit == Unit::Cycles);
     let cycles = cycles.filter(|_| has_cycles);
-    let mut about = format!("{}: an op is one {}", row.name, words::per(row.result.per));
+    let mut about = format!("{}: an op is one {}", row.name, row.result.per.word());
     let start = |times: u64| format!("Benchmark{} {}", name(&row.name), times.max(1));
     let each = row.result.crossings / epochs.len().max(1) as u64;
     let mut lines: Vec<String> =

@@ -6,7 +6,6 @@
 //! over time are counters.
 
 use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, json};
-use crate::words;
 use serde_json::{Map, Value, json};
 use tollgate_record::Run;
 use tollgate_record::text::printable;
@@ -57,7 +56,7 @@ fn crossing(events: &mut Vec<Value>, row: &ExportRow<'_>, figure: &ExportFigure,
     let process = if figure.unit == Unit::Nanoseconds { TIMES } else { COUNTS };
     events.push(named("thread_name", process, track, &row.name));
     let about = json!({
-        "per": words::per(row.result.per), "engine": printable(&row.result.engine), "params": row.params(),
+        "per": row.result.per.word(), "engine": printable(&row.result.engine), "params": row.params(),
         "warnings": row.warnings(),
     });
     events.push(slice(&row.name, (process, track), 0.0, figure, about));

@@ -1,7 +1,6 @@
 //! Comma-separated values, for spreadsheets and data frames: one line for each figure.
 
 use super::rows::{ExportError, ExportFigure, ExportRow, Exported, number};
-use crate::words;
 use serde_json::Value;
 use tollgate_record::text::printable;
 use tollgate_record::{Run, Status};
@@ -86,7 +85,7 @@ fn record(run: &Run, row: &ExportRow<'_>, line: Line) -> Vec<String> {
         &result.engine,
         status.split(':').next().unwrap_or_default(),
         result.reason.as_deref().unwrap_or_default(),
-        words::per(result.per),
+        result.per.word(),
         &line.part,
         line.unit,
     ];

@@ -1,7 +1,6 @@
 //! The JSON that github-action-benchmark takes as `customSmallerIsBetter`.
 
 use super::rows::{ExportError, ExportRow, Exported, json, number};
-use crate::words;
 use serde_json::{Value, json};
 use tollgate_record::Run;
 use tollgate_record::text::printable;
@@ -27,7 +26,7 @@ fn entry(run: &Run, row: &ExportRow<'_>) -> Option<Value> {
             extra.push_str(&format!("\n{what}{text}"));
         }
     }
-    let unit = format!("{}/{}", figure.unit.name(), words::per(row.result.per));
+    let unit = format!("{}/{}", figure.unit.name(), row.result.per.word());
     let mut entry = json!({ "name": row.name, "unit": unit, "value": figure.value, "extra": extra });
     if let Some([low, high]) = figure.interval() {
         entry["range"] = format!("{} to {}", number(low), number(high)).into();

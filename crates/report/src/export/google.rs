@@ -4,7 +4,6 @@
 //! `context.tollgate.rows_without_a_time`, each with the reason.
 
 use super::rows::{ExportError, ExportRow, Exported, Unit, json, shown};
-use crate::words;
 use serde_json::{Value, json};
 use tollgate_record::Run;
 use tollgate_record::text::printable;
@@ -97,7 +96,7 @@ fn benchmark(row: &ExportRow<'_>, family: usize) -> Vec<Value> {
 /// Adds all that the record says of the whole row.
 fn describe(row: &ExportRow<'_>, fields: &mut Value) {
     let result = row.result;
-    let label = format!("per {}; {} {}", words::per(result.per), printable(&result.engine), row.params());
+    let label = format!("per {}; {} {}", result.per.word(), printable(&result.engine), row.params());
     fields["label"] = label.trim_end().into();
     if let Some(e) = row.time().and_then(|time| time.samples) {
         let ends = [("ci_low", e.ci[0]), ("ci_high", e.ci[1])];

@@ -1,7 +1,6 @@
 //! A table for a pull request or an issue, as GitHub's Markdown has it.
 
 use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit};
-use crate::words;
 use tollgate_record::number;
 use tollgate_record::text::printable;
 use tollgate_record::{Run, Status};
@@ -50,7 +49,7 @@ fn line(row: &ExportRow<'_>, figure: &ExportFigure) -> String {
     };
     let cells = [
         escaped(&row.name),
-        words::per(row.result.per).into(),
+        row.result.per.word().into(),
         number::figure(figure.value),
         figure.unit.name().into(),
         interval,

@@ -1,7 +1,6 @@
 //! OpenMetrics text, for Prometheus and its relatives. Times are in seconds, as these want them.
 
 use super::rows::{ExportError, ExportFigure, ExportRow, Exported, Unit, number, shown};
-use crate::words;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use tollgate_record::text::printable;
@@ -100,7 +99,7 @@ fn add(families: &mut Families, row: &ExportRow<'_>) {
         .with("name", &row.name)
         .with("probe", &result.probe)
         .with("engine", &result.engine)
-        .with("per", words::per(result.per));
+        .with("per", result.per.word());
     let mut taken = BTreeSet::new();
     for (key, value) in row.facts() {
         let mut name = format!("param_{}", label(&key));

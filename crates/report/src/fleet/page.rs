@@ -1,11 +1,11 @@
 //! A fleet as one HTML page that needs nothing else.
 
 use super::table::{chance, companions, farthest, interval, remarks, sees, tally};
-use super::{Alike, AlikeProbe, Fleet};
 use crate::chart::mark::{self, Look};
 use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
 use crate::markup::clean;
 use maud::{Markup, html};
+use tollgate_judge::{Alike, AlikeProbe, Fleet};
 use tollgate_record::number::{change, frequency, percent, plural};
 
 /// Height of the strip of a probe in pixels.

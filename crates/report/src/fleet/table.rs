@@ -1,10 +1,10 @@
 //! A fleet as text for a terminal.
 
-use super::{Alike, Companion, Fleet, FleetHost, HostDifference, ProbeName, SharedFact};
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, cut, lines, list, wrap};
 use indexmap::IndexMap;
+use tollgate_judge::{Alike, Companion, Fleet, FleetHost, HostDifference, SharedFact, median};
 use tollgate_record::number::{SHORT, change, count, fit, percent, plural, three};
 
 /// Differences that a terminal shows; the page and `--json` have all of them.
@@ -59,7 +59,7 @@ fn group_words(group: &Alike, style: &Style) -> String {
 pub(super) fn sees(group: &Alike) -> Option<f64> {
     let all: Vec<f64> =
         group.probes.iter().map(|it| it.sees).filter(|it| *it > 0.0 && it.is_finite()).collect();
-    (!all.is_empty()).then(|| crate::compare::stats::median(&all))
+    (!all.is_empty()).then(|| median(&all))
 }
 
 fn hosts(fleet: &Fleet, style: &Style) -> Vec<String> {
@@ -243,13 +243,4 @@ pub(super) fn remarks(fleet: &Fleet) -> Vec<String> {
         text.push(format!("The hosts ran different programs: {}.", list(&tools, 3)));
     }
     text
-}
-
-impl ProbeName {
-    /// The name in a table.
-    pub(super) fn words(&self) -> String {
-        let engine = if self.engine == "host" { String::new() } else { format!(" ({})", self.engine) };
-        let params: String = self.params.values().map(|value| format!(" {value}")).collect();
-        format!("{}{engine}{params}", self.probe)
-    }
 }

@@ -1,7 +1,8 @@
 use super::*;
 use crate::style::Style;
+use tollgate_judge::{BatchBeside, history, regression};
 use tollgate_record::{
-    BatchBeside, EpochFigure, Estimate, Host, Per, Regression, SCHEMA, Tool, TypicalFigure,
+    EpochFigure, Estimate, Host, Measurement, Per, Run, SCHEMA, Status, Tool, TypicalFigure,
 };
 
 const ASCII: Style = Style { width: 80, color: false, unicode: false };
@@ -76,7 +77,7 @@ fn a_change_is_found_on_a_machine_that_changes_its_level() {
         };
         let epochs: Vec<Vec<BatchBeside>> =
             (0..12).map(|epoch| (epoch * 5..epoch * 5 + 5).map(batch).collect()).collect();
-        let (regression, typical) = Regression::of(&epochs, 1).unwrap();
+        let (regression, typical) = regression(&epochs, 1).unwrap();
         row.regression = Some(regression);
         let epoch = |it: Option<BatchBeside>| {
             let [ns, work] = it.map(|it| [it.probe, it.yardsticks[0]]).unwrap().map(|log| log.exp() / 3.0);

@@ -120,7 +120,7 @@ fn families<'a>(rows: Vec<PageRow<'a>>) -> IndexMap<(String, &'static str), Vec<
     let mut families: IndexMap<(String, &str), Vec<PageRow<'a>>> = IndexMap::new();
     for row in rows {
         let first = row.results[0].1;
-        families.entry((emulated::title(first), words::per(first.per))).or_default().push(row);
+        families.entry((emulated::title(first), first.per.word())).or_default().push(row);
     }
     for rows in families.values_mut() {
         rows.sort_by(|a, b| cheapest(a).total_cmp(&cheapest(b)));
@@ -270,7 +270,7 @@ fn table(runs: &Runs, rows: &[PageRow]) -> Table {
             ns(|ns| ns.mean),
             Cell::maybe(it.single.map(|single| single.p99)),
             Cell::count(it.samples),
-            Cell::text(words::per(it.per)),
+            Cell::text(it.per.word()),
             Cell::text(proof(it)),
         ]);
     }

@@ -98,7 +98,7 @@ impl Rung {
         let noted = codes.any(|code| PROOF.iter().all(|kind| kind.name != code) && !common.contains(code));
         let mut name = name(result, family, style);
         if result.per != per && failure.is_none() {
-            name = format!("{name} /{}", words::per(result.per));
+            name = format!("{name} /{}", result.per.word());
         }
         if noted {
             name.push('*');

@@ -1,7 +1,7 @@
 //! Tolls of both sides at one price. On one machine a crossing costs the same in two programs, and what their records have
 //! differs because the machine's speed does.
 
-use super::stats::median;
+use crate::stats::median;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tollgate_record::{Estimate, Measurement, Run, phase};

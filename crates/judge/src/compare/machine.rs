@@ -1,9 +1,10 @@
 //! What the machine did to separate runs, as the yardsticks show it: work that is the same in every run of one host.
 
-use super::stats::{Column, Shift, Z, median, shift};
+use crate::stats::{Column, Shift, Z, median, shift};
+use crate::yardstick::{BatchBeside, Fit};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tollgate_record::{BatchBeside, EpochFigure, Fit, KERNEL_YARDSTICK, Measurement, Regression, Run};
+use tollgate_record::{EpochFigure, KERNEL_YARDSTICK, Measurement, Regression, Run};
 
 /// What happens to a probe need not be a power of what happens to the work (a call that takes a fixed time longer is not), and
 /// it happens in more places than the work shows. This share of what was taken out is a standard error.

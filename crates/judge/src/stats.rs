@@ -1,4 +1,4 @@
-//! The statistics of a comparison: pure functions of logarithms of figures.
+//! The statistics of comparisons: pure functions of logarithms of figures.
 //!
 //! Sources: Hodges and Lehmann 1963 (the shift), Moses 1965 and Hollander, Wolfe and Chicken 2014, section 4.3
 //! (its interval), Policello and Hettmansperger 1976 (signed ranks with Winsorized scores), Westfall and Young 1993 (permutation and correction in one), Tusher, Tibshirani and Chu
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 /// Level of every interval of a comparison, two-sided.
 pub(crate) const LEVEL: f64 = 0.99;
 /// The quantile of the normal distribution that belongs to [`LEVEL`].
-pub(super) const Z: f64 = 2.575_829_303_548_901;
+pub(crate) const Z: f64 = 2.575_829_303_548_901;
 /// The quantile that a change exceeds with 80 % of the chances.
 pub(crate) const POWER: f64 = 0.841_621_233_572_914_3;
 /// From so many ways to deal the units out on they are drawn and not listed.
@@ -37,7 +37,7 @@ pub(crate) struct Shift {
 
 /// The Hodges-Lehmann shift, the median of all differences, and the interval of Moses at [`LEVEL`]; with too
 /// few values for the level it is the whole range of differences. `None` without values.
-pub(super) fn shift(a: &[f64], b: &[f64]) -> Option<Shift> {
+pub(crate) fn shift(a: &[f64], b: &[f64]) -> Option<Shift> {
     let mut differences: Vec<f64> = b.iter().flat_map(|y| a.iter().map(move |x| y - x)).collect();
     differences.sort_by(f64::total_cmp);
     let most = differences.len();
@@ -150,7 +150,7 @@ fn score(rank: usize, n: usize) -> usize {
 
 /// The center of values that are symmetric around it, by signed ranks with these scores, and the interval at [`LEVEL`].
 /// `None` without values.
-pub(super) fn center_of_pairs(values: &[f64]) -> Option<Shift> {
+pub(crate) fn center_of_pairs(values: &[f64]) -> Option<Shift> {
     let scores: Vec<usize> = (1..=values.len()).map(|rank| score(rank, values.len())).collect();
     let most: usize = scores.iter().sum();
     let [below, above] = where_sum_is(values, 0.0)?;
@@ -182,18 +182,18 @@ fn where_sum_is(values: &[f64], sum: f64) -> Option<[f64; 2]> {
 
 /// What the test of pairs says of one probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Signs {
+pub(crate) struct Signs {
     /// The chance that, if nothing differed, some probe's epochs would lie as far to one side as this one's.
-    pub(super) chance: f64,
+    pub(crate) chance: f64,
     /// The ends of the interval of [`center_of_pairs`] at the level of the test over all probes together.
-    pub(super) all: [f64; 2],
+    pub(crate) all: [f64; 2],
 }
 
 /// The test of pairs: if A and B are the same, the logarithm of each epoch's ratio has either sign with the same chance,
 /// because what is drawn anew in each epoch does not depend on what a side is called. The signs of all probes of an
 /// epoch are changed together, and the largest of the standardized sums of signed ranks, with the scores of [`score`], is what
 /// each is held against (single-step maxT).
-pub(super) fn signs(columns: &[Column], wanted: f64) -> Vec<Signs> {
+pub(crate) fn signs(columns: &[Column], wanted: f64) -> Vec<Signs> {
     let epochs = columns.iter().map(Vec::len).max().unwrap_or(0);
     let ranks: Vec<Vec<f64>> = columns.iter().map(signed_scores).collect();
     let length = |ranks: &[f64]| ranks.iter().map(|rank| rank * rank).sum::<f64>().sqrt().max(1.0);
@@ -243,13 +243,13 @@ fn signed_scores(column: &Column) -> Vec<f64> {
 }
 
 /// The smallest chance that so many epochs of pairs can show: two of all choices of signs.
-pub(super) fn smallest_chance_of_signs(epochs: usize) -> f64 {
+pub(crate) fn smallest_chance_of_signs(epochs: usize) -> f64 {
     2.0 * 0.5_f64.powi(epochs as i32)
 }
 
 /// What the test looks at: the values of one probe by unit, first those of A, then those of B. A unit is a process or
 /// a run; a unit in which the probe has no figure has none.
-pub(super) type Column = Vec<Option<f64>>;
+pub(crate) type Column = Vec<Option<f64>>;
 
 /// For each probe the chance that, if nothing differed, some probe's means would lie as far apart as this
 /// one's do: units are dealt out anew to A and B, all probes of a unit together, and the largest of the
@@ -258,7 +258,7 @@ pub(super) type Column = Vec<Option<f64>>;
 ///
 /// A probe with a figure in so few units that no deal of them could pass for a difference is not a rival of the others
 /// (Tarone 1990): two figures that are dealt to different sides have no variance, and lie apart in half of all deals.
-pub(super) fn chances(columns: &[Column], count_a: usize) -> Vec<f64> {
+pub(crate) fn chances(columns: &[Column], count_a: usize) -> Vec<f64> {
     let units = columns.first().map_or(0, Vec::len);
     let mut dealt: Vec<bool> = (0..units).map(|unit| unit >= count_a).collect();
     let observed: Vec<f64> = columns.iter().map(|column| studentised(column, &dealt)).collect();
@@ -321,7 +321,7 @@ fn studentised(column: &Column, dealt: &[bool]) -> f64 {
 }
 
 /// The smallest chance that so many units can show: two of all ways to deal them out.
-pub(super) fn smallest_chance(units_a: usize, units_b: usize) -> f64 {
+pub(crate) fn smallest_chance(units_a: usize, units_b: usize) -> f64 {
     2.0 / binomial(units_a + units_b, units_a)
 }
 
@@ -343,14 +343,14 @@ fn next_deal(dealt: &mut [bool]) -> bool {
 
 /// Cliff's delta, the effect size: how much more often a value of `b` exceeds one of `a` than the other way
 /// round, from -1 to 1.
-pub(super) fn cliff(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn cliff(a: &[f64], b: &[f64]) -> f64 {
     let sign = |x: &f64, y: &f64| f64::from(y.total_cmp(x) as i8);
     let sum: f64 = b.iter().flat_map(|y| a.iter().map(move |x| sign(x, y))).sum();
     sum / (a.len() * b.len()).max(1) as f64
 }
 
 /// The median; not a number for no values.
-pub(crate) fn median(values: &[f64]) -> f64 {
+pub fn median(values: &[f64]) -> f64 {
     let mut ascending = values.to_vec();
     ascending.sort_by(f64::total_cmp);
     median_of_sorted(&ascending)

@@ -6,11 +6,12 @@ use super::result::{ComparedProbe, Options, Verdict};
 use super::spread::{
     CAP, Class, ENOUGH_CONTROLS, between_runs, is_control, is_control_across, machine_wide, most_moved,
 };
-use super::stats::{
+use crate::sequence::{LEAST_OF_PAIRS, confidence_sequence};
+use crate::stats::{
     CHANCE, Column, POWER, Shift, Signs, Z, center_of_pairs, chances, cliff, median, shift, signs,
     smallest_chance, smallest_chance_of_signs,
 };
-use tollgate_record::{EpochFigure, Estimate, LEAST_OF_PAIRS, Measurement, confidence_sequence, phase};
+use tollgate_record::{EpochFigure, Estimate, Measurement, phase};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.

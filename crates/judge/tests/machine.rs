@@ -6,11 +6,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::slice::from_ref;
+use tollgate_judge::{BatchBeside, Comparison, Options, Verdict, compare, regression};
 use tollgate_record::{
-    BatchBeside, EpochFigure, Estimate, Host, KERNEL_YARDSTICK, Measurement, Per, Regression, Run, Status,
-    Tool, TypicalFigure, Yardstick,
+    EpochFigure, Estimate, Host, KERNEL_YARDSTICK, Measurement, Per, Run, Status, Tool, TypicalFigure,
+    Yardstick,
 };
-use tollgate_report::{Comparison, Options, Verdict, compare};
 
 const EPOCHS: usize = 12;
 const BATCHES: usize = 12;
@@ -102,7 +102,7 @@ impl Random {
                     (0..BATCHES).map(batch).collect()
                 })
                 .collect();
-            let (regression, typical) = Regression::of(&batches, WORK.len()).unwrap();
+            let (regression, typical) = regression(&batches, WORK.len()).unwrap();
             row.regression = Some(regression);
             let least = |epoch: &Vec<BatchBeside>| {
                 epoch.iter().map(|batch| batch.probe).fold(f64::INFINITY, f64::min)

@@ -7,7 +7,7 @@
 //! lifted where probes that never enter the kernel moved as well: nothing that two runs of one program on one host
 //! can differ in moves those, but the machine itself (a neighbor on the same core, say).
 
-use super::stats::{Shift, Z, median};
+use crate::stats::{Shift, Z, median};
 use tollgate_record::Measurement;
 
 /// Probes that vary alike from run to run.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
+use tollgate_judge::history;
 use tollgate_record::{Estimate, Host, Measurement, Per, Run, Status, Tool};
-use tollgate_report::history;
 use tollgate_testkit::{need, skip};
 
 /// Nanoseconds of one quick run after the other, beside compilers on both CPUs.

@@ -134,11 +134,12 @@ impl ComparedProbe {
     }
 
     /// The probe, and the part of it.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         self.part.as_ref().map_or_else(|| self.probe.clone(), |part| format!("{}: {part}", self.probe))
     }
 
-    pub(super) fn family(&self) -> &str {
+    /// The probe's family.
+    pub fn family(&self) -> &str {
         self.probe.split('/').next().unwrap_or(&self.probe)
     }
 }

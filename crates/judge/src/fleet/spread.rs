@@ -4,7 +4,7 @@
 //! Benjamini and Hochberg 1995 and Benjamini and Yekutieli 2001 (how many of the differences are false).
 
 use crate::compare::Class;
-use crate::compare::stats::{CHANCE, FUDGE, LEVEL, POWER, median};
+use crate::stats::{CHANCE, FUDGE, LEVEL, POWER, median};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;
 

@@ -155,7 +155,7 @@ fn differing(a: &Params, b: &Params) -> Option<String> {
             format!("{} is {} in A and {} in B", short(key), value(a), value(b))
         })
         .collect();
-    (!words.is_empty()).then(|| crate::text::list(&words, 2))
+    (!words.is_empty()).then(|| tollgate_record::text::list(&words, 2))
 }
 
 /// A string of a record in a sentence.

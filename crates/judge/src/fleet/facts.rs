@@ -1,7 +1,7 @@
 //! What the hosts that differ in a probe have in common, and their like do not.
 
 use crate::compare::facts_of;
-use crate::compare::stats::{CHANCE, median};
+use crate::stats::{CHANCE, median};
 use serde::Serialize;
 use statrs::distribution::{DiscreteCDF, Hypergeometric};
 use std::collections::{BTreeMap, BTreeSet};

@@ -20,7 +20,7 @@ const POWERS: [i32; 11] = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 /// values that it has no end.
 ///
 /// ```
-/// use tollgate_record::confidence_sequence;
+/// use tollgate_judge::confidence_sequence;
 /// let values: Vec<f64> = (0..40).map(|i| 0.03 + 0.001 * f64::from(i % 5 - 2)).collect();
 /// let [low, high] = confidence_sequence(&values).unwrap();
 /// assert!(0.028 < low && low < 0.03 && 0.03 < high && high < 0.032);

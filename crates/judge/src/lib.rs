@@ -1,0 +1,23 @@
+//! What records say together: verdicts of comparisons, change points, fleets of hosts, and when a comparison can stop.
+//!
+//! Everything here is a pure function of records and of logarithms of figures: no clock, no file, no drawing.
+
+mod compare;
+mod fleet;
+mod history;
+mod sequence;
+mod stats;
+mod yardstick;
+
+pub use compare::{
+    CONTROLS_ACROSS, CompareError, ComparedProbe, Comparison, Counter, Difference, Explained,
+    FROM_THE_KERNEL, MARGIN, Options, Part, Side, Verdict, Weight, compare, essentials,
+};
+pub use fleet::{
+    Alike, AlikeProbe, Companion, Fleet, FleetError, FleetHost, HostDifference, HostFigure, LEAST_ALIKE,
+    ProbeName, SharedFact, fleet,
+};
+pub use history::{Change, Group, History, Point, Series, history};
+pub use sequence::{LEAST_OF_PAIRS, SEQUENCE_MISSES, confidence_sequence, is_decided};
+pub use stats::median;
+pub use yardstick::{BatchBeside, Fit, regression};
