@@ -4,32 +4,65 @@ use crate::pages::{self, Page};
 use crate::{root, shell};
 use regex::Regex;
 
-/// The calls of the program that a page shows: in blocks, indented, and within sentences.
-fn calls(page: &Page) -> Vec<(usize, String)> {
+/// A line that a page shows.
+pub(crate) struct Call {
+    pub line: usize,
+    pub text: String,
+    /// In a sentence or a table, not in a block.
+    pub is_inline: bool,
+}
+
+/// Whether a line calls the program.
+fn is_ours(line: &str) -> bool {
+    line == "tollgate" || line.starts_with("tollgate ") || line.contains("| tollgate ")
+}
+
+/// The commands that a page shows: in blocks, indented, and within sentences. Of blocks marked `sh` all lines, otherwise
+/// those that call the program.
+pub(crate) fn calls(page: &Page) -> Vec<Call> {
     let mut calls = Vec::new();
     for block in page.blocks() {
-        let shown = matches!(block.mark.as_str(), "sh" | "console");
-        for (number, line) in (block.line..).zip(&block.lines).filter(|_| shown) {
-            let line = line.trim();
-            let line = if block.mark == "console" { line.strip_prefix("$ ") } else { Some(line) };
-            calls.extend(line.map(|line| (number, line.to_owned())));
+        for (line, text) in (block.line..).zip(&block.lines) {
+            let text = text.trim();
+            let (shown, text) = match block.mark.as_str() {
+                "sh" => (!text.is_empty() && !text.starts_with('#'), text),
+                "console" => (text.starts_with("$ "), text.trim_start_matches("$ ")),
+                "text" | "" => (is_ours(text), text),
+                _ => (false, text),
+            };
+            if shown {
+                let text = text.to_owned();
+                calls.push(Call { line, text, is_inline: false });
+            }
         }
     }
-    let inline = Regex::new("`(tollgate [^`]*)`").unwrap();
-    for (number, line) in page.prose() {
-        if let Some(line) = line.strip_prefix("    ") {
-            calls.push((number, line.to_owned()));
+    let inline = Regex::new("`(tollgate(?: [^`]*)?)`").unwrap();
+    for (line, text) in page.prose() {
+        if let Some(text) = text.strip_prefix("    ").filter(|text| is_ours(text)) {
+            // A gap ends the call; its explanation follows.
+            let text = text.split("  ").next().unwrap_or(text).to_owned();
+            calls.push(Call { line, text, is_inline: false });
+            continue;
         }
-        calls.extend(inline.captures_iter(line).map(|found| (number, found[1].to_owned())));
+        for found in inline.captures_iter(text) {
+            calls.push(Call { line, text: found[1].to_owned(), is_inline: true });
+        }
     }
-    calls.retain(|(_, line)| line == "tollgate" || line.starts_with("tollgate "));
+    calls.sort_by_key(|call| call.line);
     calls
+}
+
+/// Where a call ends, and a comment, a redirection or the next command begins.
+pub(crate) fn end_of_call(line: &str) -> usize {
+    let from = line.find("tollgate").unwrap_or(0);
+    let ends = [" #", " > ", " >> ", " 2> ", " | ", " && ", "  "].iter();
+    ends.filter_map(|end| line[from..].find(end)).min().map_or(line.len(), |at| from + at)
 }
 
 /// The call with `--help` behind it, which the parser reaches only after it has accepted everything before.
 fn asking_for_help(call: &str) -> String {
-    let ends = [" #", " > ", " >> ", " | ", " && ", "  "].iter().filter_map(|end| call.find(end)).min();
-    let call = call[..ends.unwrap_or(call.len())].trim();
+    let call = &call[call.find("tollgate").unwrap_or(0)..];
+    let call = call[..end_of_call(call)].trim();
     // What follows is another program's.
     let place =
         call.find(" -- ").or_else(|| call.starts_with("tollgate lat_ctx ").then(|| first_number(call)));
@@ -59,24 +92,24 @@ fn every_command_of_every_page_is_accepted() {
     let mut count = 0;
     // The change log names commands of other versions.
     for page in pages::all(&root).iter().filter(|page| page.name != "CHANGELOG.md") {
-        for (number, call) in calls(page) {
+        for Call { line, text, .. } in calls(page) {
             // A synopsis, not a call.
-            if call.contains(['[', '|', '*']) && !call.contains('\'') && !call.contains(" | ")
-                || call.contains("...")
-                || call.contains("ID")
+            if text.contains(['[', '|', '*']) && !text.contains('\'') && !text.contains(" | ")
+                || text.contains("...")
+                || text.contains("ID")
+                || !is_ours(&text)
             {
                 continue;
             }
-            let line = asking_for_help(&call);
-            let output = shell(&line, home.path());
+            let output = shell(&asking_for_help(&text), home.path());
             count += 1;
             let said = String::from_utf8_lossy(&output.stderr);
             // A sentence may name an option without its value.
             let is_name = said.contains("a value is required for")
-                && call.rsplit(' ').next().unwrap().starts_with("--");
+                && text.rsplit(' ').next().unwrap().starts_with("--");
             if !output.status.success() && !is_name {
                 let said = said.lines().next().unwrap_or_default().to_owned();
-                refused.push(format!("{}:{number}: {call}\n  {said}", page.name));
+                refused.push(format!("{}:{line}: {text}\n  {said}", page.name));
             }
         }
     }

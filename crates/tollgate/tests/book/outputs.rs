@@ -1,9 +1,10 @@
 //! The outputs that pages show: `$ tollgate ...` in a `console` block, and what it prints.
 //!
 //! What the simulator prints is compared byte for byte, without the line that describes the host. What this host
-//! measures is compared in its shape: the command succeeds, and each shown line without a digit (a heading) is
-//! printed. `...` stands for lines that are left out.
+//! measures is compared in its shape: the command succeeds, each shown heading is printed, and each shown row has the columns
+//! of the row that is printed. `...` stands for lines that are left out.
 
+use crate::commands::end_of_call;
 use crate::pages::{self, Block, Page};
 use crate::{root, shell};
 use std::path::Path;
@@ -14,13 +15,14 @@ fn shown(page: &Page) -> Vec<Block> {
     page.blocks().into_iter().filter(|block| block.mark == "console" && is_call(block)).collect()
 }
 
-fn is_simulated(call: &str) -> bool {
+pub(crate) fn is_simulated(call: &str) -> bool {
     call.starts_with("tollgate riscv ")
 }
 
 /// What a simulation prints, without the line of the host and the seed.
-fn printed(call: &str, home: &Path) -> Vec<String> {
-    let output = shell(&format!("{call} --no-save"), home);
+pub(crate) fn printed(call: &str, home: &Path) -> Vec<String> {
+    let (own, rest) = call.split_at(end_of_call(call));
+    let output = shell(&format!("{own} --no-save{rest}"), home);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{call}: {said}");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -52,10 +54,64 @@ fn simulated_outputs_are_those_of_the_program() {
     assert!(count >= 6, "{count} outputs");
 }
 
+/// Not the host, what is left out, or a warning.
+fn is_of_the_table(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty()
+        && line != "..."
+        && !line.starts_with("- ")
+        && !line.contains("Linux ")
+        && !line.contains("seed ")
+}
+
+/// The words of a line, with `N` for each figure and `U` for its unit, without bars and marks.
+fn shape(line: &str) -> Vec<String> {
+    let is_figure = |word: &str| {
+        let digits = word.trim_start_matches(['±', '+', '-', '>', '(']);
+        word == "-"
+            || digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.ends_with(char::is_alphabetic)
+    };
+    let word = |word: &str| match word {
+        "ns" | "µs" | "us" | "ms" | "s" => "U".to_owned(),
+        word if word.starts_with('±') && word.len() > 2 => "±N".to_owned(),
+        word if is_figure(word) => "N".to_owned(),
+        word => word.trim_end_matches('*').to_owned(),
+    };
+    let words = line.split_whitespace().filter(|word| !word.contains(['━', '╸']) && *word != "(!)");
+    words.map(word).collect()
+}
+
+/// The words before the first figure.
+fn label(shape: &[String]) -> &[String] {
+    let end = shape.iter().position(|word| word.ends_with('N')).unwrap_or(shape.len());
+    &shape[..end]
+}
+
 #[test]
-fn measured_outputs_have_the_headings_that_pages_show() {
+fn shapes_have_columns_and_no_figures() {
+    let words = |line| shape(line).join(" ");
+    assert_eq!(
+        words("  condvar*   2,132   7,874 4.3 %  5,077  ━━━╸  1.92 switches (!)"),
+        "condvar N N N % N N switches"
+    );
+    assert_eq!(words("  null   1.5   6.3  10 %    -  ━"), "null N N N % N");
+    assert_eq!(
+        words("  unattributed   -1e-13 ns    ±0   0.0 %  difference"),
+        "unattributed N U ±N N % difference"
+    );
+    assert_ne!(
+        shape("clock_gettime  233 ns  ±3.5 %  861 cycles"),
+        shape("clock_gettime  233 ns  861 cycles  ±3.5 %")
+    );
+    assert_eq!(label(&shape("system call getppid  233 ns")), ["system", "call", "getppid"]);
+    assert_eq!(words("ns  cycles     ±     p99  1n  1µ  1m proof"), "U cycles ± p99 1n 1µ 1m proof");
+}
+
+#[test]
+fn measured_outputs_have_the_headings_and_columns_that_pages_show() {
     let root = root();
     let home = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
     let mut count = 0;
     for page in pages::book(&root) {
         for block in shown(&page) {
@@ -69,14 +125,18 @@ fn measured_outputs_have_the_headings_that_pages_show() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{}:{}: {call}: {said}", page.name, block.line);
             let text = String::from_utf8(output.stdout).unwrap();
-            let headings = block.lines[1..].iter().map(|line| line.trim()).filter(|line| {
-                !line.is_empty() && *line != "..." && !line.contains(|c: char| c.is_ascii_digit())
-            });
-            for heading in headings {
-                let printed = text.lines().any(|line| line.trim() == heading);
-                assert!(printed, "{}:{}: {call} does not print {heading:?}:\n{text}", page.name, block.line);
+            for line in block.lines[1..].iter().filter(|line| is_of_the_table(line)) {
+                let shape = shape(line);
+                let label = label(&shape);
+                // A row that this host skips is not printed.
+                let mut same = text.lines().map(self::shape).filter(|it| self::label(it) == label).peekable();
+                let is_there = same.peek().is_some() || label.len() < shape.len();
+                if !is_there || same.peek().is_some() && !same.any(|it| it == shape) {
+                    wrong.push(format!("{}:{}: {call} prints no line {shape:?}", page.name, block.line));
+                }
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(count >= 2, "{count} outputs");
 }

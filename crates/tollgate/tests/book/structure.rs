@@ -94,6 +94,72 @@ fn every_link_of_the_book_leads_into_the_book() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What pages may install: this project from its clone, and projects of others.
+const INSTALLED: [&str; 9] = [
+    "pip install .",
+    "pip install '.[",
+    "pip install paramiko",
+    "pip install apache-otava",
+    "cargo install --path crates/tollgate",
+    "cargo install --locked --path tollgate/crates/tollgate",
+    "cargo install --locked --features wasmtime --profile wasmtime --path runtimes/rust",
+    "cargo install mdbook",
+    "pip install --target",
+];
+
+/// The lines of a text that install something else.
+fn wrong_installs(text: &str) -> Vec<(usize, String)> {
+    let install = Regex::new(r"(?:pip3?|pipx|uv(?: pip| tool)?|cargo) (?:install|add) .*").unwrap();
+    let mut wrong = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        for found in install.find_iter(line) {
+            let rest = found.as_str();
+            let is_known = INSTALLED.iter().any(|known| {
+                let after = rest.strip_prefix(known).map(|after| after.chars().next());
+                // Whole words, so that `pip install .` is not `pip install ./other`.
+                after.is_some_and(|next| {
+                    known.ends_with('[') || next.is_none_or(|c| !c.is_alphanumeric() && c != '/')
+                })
+            });
+            if !is_known {
+                wrong.push((number, rest.to_owned()));
+            }
+        }
+    }
+    wrong
+}
+
+/// No registry has this project, and one has another under its name.
+#[test]
+fn every_line_that_installs_works_from_a_clone() {
+    let root = root();
+    let mut texts: Vec<(String, String)> =
+        pages::all(&root).into_iter().map(|page| (page.name, page.text)).collect();
+    for name in ["python/tutorial.ipynb", "docs/howto/tollgate.yml"] {
+        texts.push((name.to_owned(), std::fs::read_to_string(root.join(name)).unwrap()));
+    }
+    let mut wrong = Vec::new();
+    for (name, text) in texts.iter().filter(|(name, _)| name != "CHANGELOG.md") {
+        wrong.extend(wrong_installs(text).iter().map(|(number, line)| format!("{name}:{number}: {line}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for line in [
+        "pip install tollgate",
+        "`pip install 'tollgate[dask]'`",
+        "pipx install tollgate",
+        "uv tool install tollgate",
+        "uv add tollgate",
+        "cargo install tollgate",
+        "pip install ./other",
+    ] {
+        assert_eq!(wrong_installs(line).len(), 1, "{line}");
+    }
+    assert_eq!(
+        wrong_installs("`pip install '.[dask]'`, `pip install .`, or `cargo install --path crates/tollgate`"),
+        []
+    );
+}
+
 #[test]
 fn every_path_that_a_page_names_exists() {
     let root = root();
