@@ -208,7 +208,7 @@ def test_a_program_that_ends_after_its_output_is_waited_for_without_looking_agai
 def test_a_frame_says_what_installs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     run = bill()
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(tollgate.MissingPackage, match=r"pip install 'tollgate\[pandas\]'"):
+    with pytest.raises(tollgate.MissingPackage, match=r"pip install '\.\[pandas\]'"):
         run.frame()
     assert [row["unit"] for row in run.rows()] == ["cycles", "cycles"]
 

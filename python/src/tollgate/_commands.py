@@ -12,7 +12,7 @@ from typing import Any, Literal
 from tollgate import _program
 from tollgate._errors import Error, Failed, UsageError
 from tollgate._program import Progress
-from tollgate._run import Comparison, Run, read
+from tollgate._run import Comparison, Run, read_run
 
 Clock = Literal["auto", "tsc", "os"]
 Show = bool | Progress | None
@@ -141,7 +141,7 @@ def exec(  # noqa: A001, what the program calls it
         answer = _program.call([*args, *(["--", *command] if command else [])], progress=False, output=False)
         if not out.exists() or not out.stat().st_size:
             raise (UsageError if answer.status == 2 else Error)(answer.sentence())
-        return Run(read(out.read_bytes()))
+        return read_run(out.read_bytes())
 
 
 def load(path: str | os.PathLike[str]) -> Run:
@@ -151,7 +151,7 @@ def load(path: str | os.PathLike[str]) -> Run:
     >>> tollgate.load("trap.json")
     <tollgate.Run 'riscv trap --iterations=20 --core=rocket ...: 2 rows>
     """
-    return Run(read(_program.call(["show", str(path), "--json"], progress=False).check().stdout))
+    return read_run(_program.call(["show", str(path), "--json"], progress=False).check().stdout)
 
 
 Runs = Run | str | os.PathLike[str] | Sequence["Run | str | os.PathLike[str]"]
@@ -193,6 +193,10 @@ def flags(options: Mapping[str, object]) -> list[str]:
     return words
 
 
+UNFINISHED = (1, 129, 130, 143)
+"""Statuses with a record: something failed, or SIGHUP, SIGINT or SIGTERM ended it."""
+
+
 def measure(
     command: Sequence[str],
     options: Mapping[str, object],
@@ -203,6 +207,6 @@ def measure(
     """Runs a command that measures, and reads its record."""
     after = ["--", *values] if values else []
     answer = _program.call([*command, *flags(options), "--json", "--no-save", *after], progress=progress, **how)
-    if answer.status == 1 and answer.stdout:
-        raise Failed(answer.sentence(), Run(read(answer.stdout)))
-    return Run(read(answer.check().stdout))
+    if answer.status in UNFINISHED and answer.stdout:
+        raise Failed(answer.sentence(), read_run(answer.stdout))
+    return read_run(answer.check().stdout)

@@ -26,8 +26,12 @@ class Failed(Error):
         """What was measured."""
 
 
+INSTALL = "run 'pip install .' in a clone of tollgate's repository: 'tollgate' on PyPI is another project"
+"""What installs the package and its program."""
+
+
 class NoProgram(Error):
-    """The program is not installed."""
+    """The program is not installed, or another project's program has its name."""
 
 
 class MissingPackage(Error, ImportError):
@@ -35,4 +39,4 @@ class MissingPackage(Error, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         """Says what installs it."""
-        super().__init__(f"this needs {package}: pip install 'tollgate[{extra}]'")
+        super().__init__(f"this needs {package}: run \"pip install '.[{extra}]'\" in a clone of tollgate's repository")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib.util
 import os
 import socket
 import subprocess
@@ -37,35 +38,82 @@ def facts() -> dict[str, Any]:
 
         found["tool"] = list(_store.tool())
     except ImportError:
-        found["reason"] = "the package tollgate is not installed there: pip install tollgate"
+        # Another project of that name is on PyPI, and installs a package and a program of the same names.
+        other = importlib.util.find_spec("tollgate")
+        theirs = other and f"there is another project's ({other.origin}): 'pip uninstall tollgate', and"
+        found["reason"] = (
+            f"the package tollgate {theirs or 'is not installed there:'} run 'pip install .' in a clone of its repository"
+        )
     except (Exception, subprocess.SubprocessError) as error:
         found["reason"] = str(error)
     return found
 
 
+SHARED = "/run/lock/tollgate"
+"""A folder that root may make: then all users of the host measure one after another, and else only those of one user."""
+TELL_S = 3.0
+"""How long a measurement waits for another one before it says so."""
+
+
 @contextlib.contextmanager
 def alone(host: str, patience: float) -> Iterator[int]:
     """Holds this host's lock, and gives its descriptor. It ends with the last process that has it open."""
-    name = "".join(it if it.isalnum() else "-" for it in host)
-    # Every user of the host takes the same file. In a folder that all may write, a file of another user may be opened
-    # and not created anew.
-    path = os.path.join(tempfile.gettempdir(), f"tollgate-{name}.lock")
+    # The folder itself is locked. No file is opened whose name another user could take first.
+    descriptor = _folder("".join(it if it.isalnum() else "-" for it in host))
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        with contextlib.suppress(OSError):
-            os.fchmod(descriptor, 0o666)
-        end = time.monotonic() + patience
+        begun, told = time.monotonic(), False
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if time.monotonic() > end:
-                    raise TimeoutError(f"another measurement ran on this host for {patience:g} s") from None
-                time.sleep(0.02)
+                waited = time.monotonic() - begun
+            if waited > patience:
+                raise TimeoutError(f"another measurement ran on this host for {patience:g} s: {holder(descriptor)}")
+            if waited > TELL_S and not told:
+                told = True
+                print(f"tollgate: waiting up to {patience:g} s for {holder(descriptor)}", file=sys.stderr, flush=True)
+            time.sleep(0.02)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _folder(name: str) -> int:
+    """The folder that is locked: root's for all users, or one of this user's own for this host."""
+    from tollgate import _trust
+
+    # A host with a given name is one of several on this machine.
+    shared = None if "TOLLGATE_HOST" in os.environ else _trust.root_folder(SHARED)
+    if shared is not None:
+        return shared
+    own = f"tollgate-{os.geteuid()}"
+    for session in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.geteuid()}"):
+        if os.path.isabs(session):
+            with contextlib.suppress(OSError):
+                found = os.stat(session)
+                if found.st_uid == os.geteuid() and not found.st_mode & 0o077:
+                    os.close(_trust.own_folder(os.path.join(session, own)))
+                    return _trust.own_folder(os.path.join(session, own, name))
+    # Where several hosts share a temporary folder, the name of this one keeps their locks apart.
+    above = os.path.join(os.path.realpath(tempfile.gettempdir()), own)
+    os.close(_trust.own_folder(above))
+    return _trust.own_folder(os.path.join(above, name))
+
+
+def holder(descriptor: int) -> str:
+    """Who holds the lock of this folder, as far as the kernel tells."""
+    from tollgate import _trust
+
+    inode = os.fstat(descriptor).st_ino
+    unknown = "a process that cannot be seen from here"
+    try:
+        with open("/proc/locks") as file:
+            # 1: FLOCK ADVISORY WRITE 708 00:13:512 0 EOF
+            held = [it.split() for it in file]
+        pid = next(it[4] for it in held if it[1] == "FLOCK" and it[5].rpartition(":")[2] == str(inode))
+        owner = _trust.user(os.stat(f"/proc/{pid}").st_uid)
+        with open(f"/proc/{pid}/comm") as file:
+            return f"process {pid} ('{file.read().strip()}') of user {owner}"
+    except (OSError, StopIteration, IndexError):
+        return unknown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import json
 import math
 import os
 import re
@@ -17,13 +18,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollgate._errors import Error, NoProgram, UsageError
+from tollgate._errors import INSTALL, Error, NoProgram, UsageError
 
 Progress = Callable[[float, str], None]
 """Receives the finished share, from 0 to 1, and what is being measured."""
 
 GRACE_S = 3.0
 """How long a child that was asked to end may take before it is killed."""
+PROBE_S = 10.0
+"""How long a program may take to say which it is."""
 LOOK_S = 0.05
 """How often a child is looked at where the kernel does not say that it has ended."""
 
@@ -73,8 +76,21 @@ def path() -> str:
     for folder in folders:
         program = Path(folder) / "tollgate"
         if program.is_file():
+            check_ours(str(program))
             return str(program)
-    raise NoProgram(f"the program 'tollgate' is not in {folders[0]}; install the package again: pip install tollgate")
+    raise NoProgram(f"the program 'tollgate' is not in {folders[0]}; {INSTALL}")
+
+
+@functools.cache
+def check_ours(program: str) -> None:
+    """Raises if a program is another project's: the package of this name on PyPI installs the same names."""
+    try:
+        asked = subprocess.run([program, "protocol"], stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S)
+        said = json.loads(asked.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        said = None
+    if not isinstance(said, dict) or not {"protocol", "commit", "probes"} <= said.keys():
+        raise NoProgram(f"{program} is another project's program; 'pip uninstall tollgate' removes it; then {INSTALL}")
 
 
 @functools.cache
@@ -105,6 +121,8 @@ class Answer:
 
     def check(self) -> Answer:
         """Raises unless the program did what it was asked for."""
+        if self.status != 0:
+            check_ours(path())
         if self.status == 2:
             raise UsageError(self.sentence())
         if self.status != 0:

@@ -6,6 +6,7 @@ import functools
 import html
 import json
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,10 +128,14 @@ class Run:
         target = data_folder() / f"{self.id}.json" if path is None else Path(path)
         if path is None:
             target.parent.mkdir(parents=True, exist_ok=True)
-        # Whole or not at all.
-        unfinished = target.with_name(f"{target.name}.{os.getpid()}")
-        unfinished.write_text(self.to_json() + "\n")
-        unfinished.replace(target)
+        # Whole or not at all, and by a name that nobody can know before.
+        unfinished = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+        try:
+            with open(unfinished, "x") as file:
+                file.write(self.to_json() + "\n")
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
         return target
 
     def page(self) -> str:
@@ -218,10 +223,21 @@ def read(text: bytes) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except ValueError as error:
+        _program.check_ours(_program.path())
         raise Error(f"the program printed no document: {error}") from error
     if not isinstance(document, dict):
+        _program.check_ours(_program.path())
         raise Error("the program printed no document")
     return document
+
+
+def read_run(text: bytes) -> Run:
+    """The record that the program printed."""
+    document = read(text)
+    if not str(document.get("schema", "")).startswith("tollgate/"):
+        _program.check_ours(_program.path())
+        raise Error("the program printed no record")
+    return Run(document)
 
 
 def _flat(name: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tollgate import _program
+from tollgate import _program, _trust
 from tollgate._errors import UsageError
 
 Rows = list[dict[str, Any]]
@@ -34,8 +34,14 @@ class Store:
         self.damaged: list[str] = []
         """What was found damaged, and is computed again."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(0o700, parents=True, exist_ok=True)
+            # Rows that another user could write would be believed.
+            self.folder = Path(_trust.check(self.folder))
+            if (self.folder / NAME).exists():
+                _trust.check(self.folder / NAME)
             self._points = database(self.folder)
+        except _trust.Untrusted as error:
+            raise UsageError(f"the store {folder} is not safe: {error}") from error
         except (OSError, sqlite3.OperationalError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise UsageError(f"the store {self.folder} cannot be written: {why}; name another one") from error
