@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 use tempfile::{NamedTempFile, tempfile};
+use tollgate_record::trust;
 use tollgate_supervise::{Patience, Tree};
 
 /// The program's name.
@@ -22,10 +23,14 @@ const WELL: i32 = 0x10 << 1 | 1;
 /// [`RunError::NotHere`] without the program; the others if it or the guest failed. A guest that hangs gives nothing
 /// here, because it writes its table at its end.
 pub fn run(program: &Path, counting: bool, params: &Params, patience: Duration) -> Result<Visit, RunError> {
-    let mut kernel = NamedTempFile::new().map_err(RunError::host("make a temporary file"))?;
+    // The emulator opens both by their names.
+    let named = || {
+        trust::temporary().and_then(NamedTempFile::new_in).map_err(RunError::host("make a temporary file"))
+    };
+    let mut kernel = named()?;
     let image = Image::new(params, DUMP);
     kernel.write_all(image.bytes()).map_err(RunError::host("write the guest's image"))?;
-    let table = NamedTempFile::new().map_err(RunError::host("make a temporary file"))?;
+    let table = named()?;
     let mut said = tempfile().map_err(RunError::host("make a temporary file"))?;
     let sink = said.try_clone().map_err(RunError::host("share a temporary file"))?;
 

@@ -1,5 +1,6 @@
 //! Files that are replaced whole or not at all.
 
+use crate::trust;
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +16,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     if is_special(path) {
         return fs::OpenOptions::new().write(true).open(path)?.write_all(content);
     }
-    let path = target(path);
+    let path = target(path)?;
     let mut file = beside(&path)?;
     file.write_all(content).and_then(|()| file.as_file().sync_all()).map_err(plain)?;
     file.persist(path).map(drop).map_err(|error| plain(error.error))
@@ -27,14 +28,15 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// As [`replace`].
 pub fn check_replaceable(path: &Path) -> io::Result<()> {
     // A pipe whose writer closes it has ended for its reader, so that only files are tried.
-    if is_special(path) { Ok(()) } else { beside(&target(path)).map(drop) }
+    if is_special(path) { Ok(()) } else { beside(&target(path)?).map(drop) }
 }
 
 /// A new file, renamed or removed later, in the directory of `path`.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // A file that exists keeps its permissions.
-    let permissions = fs::metadata(path).ok().map(|there| there.permissions());
+    // A file that exists keeps its permissions, but not those that another user gave it.
+    let there = fs::metadata(path).ok().filter(trust::is_own);
+    let permissions = there.map(|there| there.permissions());
     temporary(directory, ("", ""), permissions)
 }
 
@@ -64,14 +66,16 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file())
 }
 
-/// What a symbolic link points to.
-fn target(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.into())
+/// What a symbolic link points to. A link of another user is an error: it would choose which file is replaced.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    trust::check_link(path)?;
+    Ok(fs::canonicalize(path).unwrap_or_else(|_| path.into()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{MetadataExt, chown, lchown};
 
     #[test]
     fn a_file_is_replaced_through_its_link_and_keeps_its_permissions() {
@@ -86,6 +90,29 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing else is left");
+    }
+
+    #[test]
+    fn a_link_or_permissions_of_another_user_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (victim, link, file) =
+            (dir.path().join("victim"), dir.path().join("link"), dir.path().join("file"));
+        fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        fs::write(&file, "theirs").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+        if lchown(&link, Some(65_534), None).is_err() {
+            return tollgate_testkit::skip!("only root can give a file to another user");
+        }
+        chown(&file, Some(65_534), None).unwrap();
+        // As in /tmp, where another user can take a name first.
+        for refused in [replace(&link, b"new").unwrap_err(), check_replaceable(&link).unwrap_err()] {
+            assert!(refused.to_string().contains("(65534)"), "{refused}");
+        }
+        assert_eq!(fs::read(&victim).unwrap(), b"mine");
+        replace(&file, b"new").unwrap();
+        let found = fs::metadata(&file).unwrap();
+        assert_eq!((found.uid(), found.mode() & 0o002), (0, 0));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub mod schema;
 pub mod stages;
 pub mod store;
 pub mod text;
+pub mod trust;
 mod upgrade;
 pub mod vocabulary;
 mod yardstick;

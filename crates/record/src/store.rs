@@ -10,7 +10,7 @@ pub use error::StoreError;
 pub use id::{new_id, rfc3339};
 
 use crate::document;
-use crate::{Run, Status, file, text};
+use crate::{Run, Status, file, text, trust};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -170,6 +170,26 @@ impl Store {
         Err(StoreError::UnknownId(wanted.into(), self.dir.clone(), nearest))
     }
 
+    /// The newest runs, at most so many, whose figures another user cannot have written: their files and this directory
+    /// belong to this user or root.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreadable`] with who could change the directory, or why it cannot be read.
+    pub fn trusted(&self, most: usize) -> Result<Vec<Run>, StoreError> {
+        match trust::check(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(StoreError::Unreadable(self.dir.clone(), error)),
+            Ok(_) => {}
+        }
+        let mut paths = self.files()?;
+        paths.sort_by(|a, b| b.0.cmp(&a.0));
+        let open = |(_, path): (String, PathBuf)| {
+            let file = trust::open(&path).ok()?;
+            read_open(file, &path, MOST_BYTES).ok()
+        };
+        Ok(paths.into_iter().take(most).filter_map(open).collect())
+    }
+
     /// The shortest beginning of an id, of eight characters at least, that selects this run among those in the store.
     pub fn shortest_prefix<'i>(&self, id: &'i str) -> &'i str {
         let others: Vec<String> = self.files().unwrap_or_default().into_iter().map(|(id, _)| id).collect();
@@ -290,8 +310,12 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
 }
 
 fn read_at_most(path: &Path, most: u64) -> Result<Run, StoreError> {
+    let file = File::open(path).map_err(|cause| StoreError::Unreadable(path.into(), cause))?;
+    read_open(file, path, most)
+}
+
+fn read_open(file: File, path: &Path, most: u64) -> Result<Run, StoreError> {
     let unreadable = |cause| StoreError::Unreadable(path.into(), cause);
-    let file = File::open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     let mut text = Vec::new();
     // The size is not known beforehand of a pipe or a device; reading stops at the limit all the same.

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 use tempfile::TempDir;
-use tollgate_record::file;
+use tollgate_record::{file, trust};
 
 /// The place of built runtimes.
 #[derive(Clone, Debug)]
@@ -36,6 +36,9 @@ pub enum BuildError {
     /// The cache is not writable.
     #[error("the cache {0} cannot be written: {1}; name another directory with {named}", named = NAMED)]
     Cache(PathBuf, #[source] io::Error),
+    /// Another user could change what is executed.
+    #[error("the cache {0} is not safe: {1}; the directory is named with {named}", named = NAMED)]
+    Unsafe(PathBuf, #[source] io::Error),
     /// The sources cannot be read.
     #[error("the sources cannot be read: {0}")]
     Sources(io::Error),
@@ -96,13 +99,18 @@ impl Cache {
         tell: &mut dyn FnMut(String),
     ) -> Result<PathBuf, BuildError> {
         let files = sources.files(&runtime.folder).map_err(BuildError::Sources)?;
-        let ready = self.dir.join(format!("{}-{}", runtime.folder, self.key(runtime, &files, stop)?));
-        if ready.is_dir() {
-            return Ok(ready);
-        }
         let unwritable = |source| BuildError::Cache(self.dir.clone(), source);
-        fs::create_dir_all(&self.dir).map_err(unwritable)?;
-        let (making, _held) = self.begin(&runtime.folder).map_err(|error| unwritable(file::plain(error)))?;
+        let refused = |source: io::Error| match trust::is_untrusted(&source) {
+            true => BuildError::Unsafe(self.dir.clone(), source),
+            false => unwritable(source),
+        };
+        // Everything below is executed. From here on the path has no links that could change.
+        let dir = trust::make(&self.dir).map_err(refused)?;
+        let ready = dir.join(format!("{}-{}", runtime.folder, self.key(runtime, &files, stop)?));
+        if ready.symlink_metadata().is_ok() {
+            return trust::tree(&ready).map_err(refused);
+        }
+        let (making, _held) = begin(&dir, &runtime.folder).map_err(|error| unwritable(file::plain(error)))?;
         for (name, bytes) in &files {
             let path = making.path().join(name);
             let parent = path.parent().unwrap_or(making.path());
@@ -120,27 +128,9 @@ impl Cache {
                 Ok(ready)
             }
             // Another process finished the same build first.
-            Err(_) if ready.is_dir() => Ok(ready),
+            Err(_) if ready.is_dir() => trust::tree(&ready).map_err(refused),
             Err(error) => Err(unwritable(error)),
         }
-    }
-
-    /// A folder to build in, locked for as long as this process lives. What builds left that were killed is removed.
-    fn begin(&self, name: &str) -> io::Result<(TempDir, fs::File)> {
-        // Others do not look for unlocked folders while this one is new. A file system without locks keeps them.
-        let dir = fs::File::open(&self.dir)?;
-        let _ = dir.lock();
-        for entry in fs::read_dir(&self.dir)?.flatten() {
-            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            let is_free = || fs::File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
-            if is_hidden && is_free() {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-        let making = tempfile::Builder::new().prefix(&format!(".{name}-")).tempdir_in(&self.dir)?;
-        let held = fs::File::open(making.path())?;
-        let _ = held.lock();
-        Ok((making, held))
     }
 
     /// A digest of the files, the commands, and the versions of the toolchain.
@@ -177,6 +167,27 @@ impl Cache {
         versions.insert(asked, printed.clone());
         Ok(printed)
     }
+}
+
+/// How a folder is called in which a build is going on.
+const BUILDING: &str = ".tollgate-building-";
+
+/// A folder to build in, locked for as long as this process lives. What builds left that were killed is removed.
+fn begin(dir: &Path, name: &str) -> io::Result<(TempDir, fs::File)> {
+    // Others do not look for unlocked folders while this one is new. A file system without locks keeps them.
+    let locked = fs::File::open(dir)?;
+    let _ = locked.lock();
+    for entry in fs::read_dir(dir)?.flatten() {
+        let is_ours = entry.file_name().as_encoded_bytes().starts_with(BUILDING.as_bytes());
+        let is_free = || fs::File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
+        if is_ours && is_free() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    let making = tempfile::Builder::new().prefix(&format!("{BUILDING}{name}-")).tempdir_in(dir)?;
+    let held = fs::File::open(making.path())?;
+    let _ = held.lock();
+    Ok((making, held))
 }
 
 /// Runs a command and returns what it printed.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Table;
+use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 
 /// A folder `a` with one file, and its table entry.
 fn scene(build: &[&str]) -> (tempfile::TempDir, Sources, Runtime) {
@@ -67,14 +68,17 @@ fn a_failed_build_reports_its_last_output_and_leaves_nothing() {
 fn a_build_removes_what_a_killed_one_left_and_no_living_one() {
     let (root, sources, runtime) = scene(&["true"]);
     let cache = Cache::new(root.path().join("cache"));
-    fs::create_dir_all(cache.dir().join(".a-killed/target")).unwrap();
-    fs::create_dir(cache.dir().join(".a-living")).unwrap();
-    let living = fs::File::open(cache.dir().join(".a-living")).unwrap();
+    fs::create_dir_all(cache.dir().join(".tollgate-building-a-killed/target")).unwrap();
+    fs::create_dir(cache.dir().join(".config")).unwrap();
+    fs::create_dir(cache.dir().join(".tollgate-building-a-living")).unwrap();
+    let living = fs::File::open(cache.dir().join(".tollgate-building-a-living")).unwrap();
     living.lock().unwrap();
     let built = build(&cache, &runtime, &sources).0.unwrap();
     let mut left: Vec<_> = fs::read_dir(cache.dir()).unwrap().map(|it| it.unwrap().path()).collect();
     left.sort();
-    assert_eq!(left, [cache.dir().join(".a-living"), built]);
+    // `--cache` may name a directory with other hidden ones, such as a home.
+    let other = cache.dir().join(".config");
+    assert_eq!(left, [other, cache.dir().join(".tollgate-building-a-living"), built]);
 }
 
 #[test]
@@ -87,6 +91,47 @@ fn a_cache_that_is_not_a_directory_is_an_error_with_a_remedy() {
         error.contains("file/cache cannot be written") && error.contains("XDG_CACHE_HOME=DIR"),
         "{error}"
     );
+}
+
+#[test]
+fn what_another_user_could_change_is_not_executed() {
+    let (root, sources, runtime) = scene(&["cp source made"]);
+    let above = root.path().join("home");
+    let cache = Cache::new(above.join("cache"));
+    let built = build(&cache, &runtime, &sources).0.unwrap();
+    let refused = || {
+        let error = build(&cache, &runtime, &sources).0.unwrap_err();
+        assert!(matches!(error, BuildError::Unsafe(..)), "{error}");
+        error.to_string()
+    };
+    for path in [&above, cache.dir(), &built] {
+        let before = path.metadata().unwrap().permissions();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(refused().contains("every user may write to"));
+        fs::set_permissions(path, before).unwrap();
+    }
+    let paths = [&above, cache.dir(), &built, &built.join("made"), &root.path().join("a/source")];
+    for path in paths {
+        if chown(path, Some(65_534), None).is_err() {
+            return tollgate_testkit::skip!("only root can give a file to another user");
+        }
+        if path.ends_with("source") {
+            let error = build(&cache, &runtime, &sources).0.unwrap_err().to_string();
+            assert!(
+                error.starts_with("the sources cannot be read: '") && error.contains("(65534)"),
+                "{error}"
+            );
+        } else {
+            assert!(refused().contains("belongs to user"));
+        }
+        chown(path, Some(0), None).unwrap();
+    }
+    // A link in place of a build leads where its owner wants.
+    fs::rename(&built, above.join("elsewhere")).unwrap();
+    symlink(above.join("elsewhere"), &built).unwrap();
+    build(&cache, &runtime, &sources).0.unwrap();
+    lchown(&built, Some(65_534), None).unwrap();
+    refused();
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The files of `runtimes/`: embedded in the binary, or in a folder.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{fs, io, io::Read};
+use tollgate_record::trust;
 
 /// Every file of `runtimes/` with its path below it.
 static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
@@ -28,7 +29,7 @@ impl Sources {
     /// A folder without it.
     pub fn table(&self) -> io::Result<String> {
         match self {
-            Self::Folder(folder) => fs::read_to_string(folder.join("runtimes.toml")),
+            Self::Folder(folder) => io::read_to_string(trust::open(&folder.join("runtimes.toml"))?),
             Self::Embedded => {
                 let file = EMBEDDED.iter().find(|(name, _)| *name == "runtimes.toml");
                 let bytes = file.map(|(_, bytes)| bytes.to_vec()).unwrap_or_default();
@@ -40,7 +41,7 @@ impl Sources {
     /// The files of one runtime's folder, in the order of their names.
     ///
     /// # Errors
-    /// A folder that is missing or cannot be read.
+    /// A folder that is missing or cannot be read, or that another user can change: builds execute it.
     pub fn files(&self, folder: &str) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         let mut files = Vec::new();
         match self {
@@ -76,7 +77,9 @@ fn walk(folder: &Path, below: &Path, files: &mut Vec<File>) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             walk(&entry.path(), &below.join(&name), files)?;
         } else {
-            files.push((below.join(&name), fs::read(entry.path())?));
+            let mut bytes = Vec::new();
+            trust::open(&entry.path())?.read_to_end(&mut bytes)?;
+            files.push((below.join(&name), bytes));
         }
     }
     Ok(())

@@ -104,8 +104,7 @@ mod tests {
 
     /// A folder with pins, and a script in place of npm.
     fn place(name: &str, script: &str) -> (PathBuf, PathBuf) {
-        let folder = std::env::temp_dir().join(format!("tollgate-testkit-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = tempfile::Builder::new().prefix(name).tempdir().expect("a folder").keep();
         for pin in PINS {
             fs::write(folder.join(pin), pin).expect("written");
         }

@@ -120,7 +120,8 @@ mod tests {
 
     #[test]
     fn the_text_between_the_marks_is_compared_and_written() {
-        let file = std::env::temp_dir().join(format!("tollgate-recorded-{}.md", std::process::id()));
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("page.md");
         let recorded = |in_page| Recorded { name: "rows", file: file.to_string_lossy().into(), in_page };
         let page = |rows: &str| {
             format!(
@@ -140,6 +141,5 @@ mod tests {
         recorded(false).write("whole\n").expect("written");
         recorded(false).check("whole\n").expect("equal");
         assert!(recorded(true).text().expect_err("no marks").contains("has no line"));
-        fs::remove_file(file).expect("removed");
     }
 }

@@ -143,11 +143,9 @@ impl Prices {
     }
 
     fn newest(store: &Store, here: &Host) -> Self {
-        let mut ids: Vec<String> = store.list().into_iter().flatten().map(|entry| entry.id).collect();
-        ids.sort_unstable_by(|a, b| b.cmp(a));
-        let runs = ids.iter().take(LOOKED_AT).filter_map(|id| store.load(id).ok());
+        let runs = store.trusted(LOOKED_AT).unwrap_or_default();
         let mut prices = Self::default();
-        for run in runs.filter(|run| run.host.crosses_like(here)) {
+        for run in runs.into_iter().filter(|run| run.host.crosses_like(here)) {
             let before = prices.items.len();
             for (item, of) in ITEMS {
                 if let (None, Some(price)) = (prices.items.get(&item), of(&run)) {
@@ -271,6 +269,9 @@ impl Pricing {
         let saved = store.filter(|_| wants_saved).and_then(|store| Prices::saved(store, here));
         let now = when == Some(When::Now) || (when.is_none() && saved.is_none());
         if when == Some(When::Saved) && saved.is_none() {
+            if let Some(Err(error)) = store.map(|store| store.trusted(0)) {
+                return Err(PriceError(format!("--price saved: {error}")));
+            }
             return Err(PriceError(
                 "--price saved: no saved run of this machine and kernel has prices; 'tollgate crossing' measures them, or use --price now".into(),
             ));

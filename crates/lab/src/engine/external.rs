@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::{NamedTempFile, tempfile};
+use tollgate_record::trust;
 
 use crate::bill::{Engine, Experiment, TrapBill};
 use crate::call::Crossing;
@@ -61,7 +62,7 @@ impl Engine for External {
         if let Some(reason) = self.why_not(experiment) {
             return Err(LabError::NotHere { engine: self.engine, reason });
         }
-        let mut file = NamedTempFile::new().map_err(LabError::Scratch)?;
+        let mut file = trust::temporary().and_then(NamedTempFile::new_in).map_err(LabError::Scratch)?;
         file.write_all(&image::prepare(experiment)?).map_err(LabError::Scratch)?;
         let text = self.run(&file)?;
         let report = Report::find(&text).ok_or_else(|| self.failed(&text))?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use tollgate_record::trust;
 use tollgate_riscv::{Elf, Extension, Isa};
 
 use super::error::IcacheError;
@@ -119,7 +120,7 @@ pub(crate) fn bundled(isa: &str, parsed: Isa, opt: &str) -> Result<Build, Icache
     if let Some(bundled) = BUNDLED.iter().find(|bundled| bundled.isa == isa && bundled.opt == opt) {
         return Ok(bundled.build());
     }
-    let folder = tempfile::tempdir()?;
+    let folder = tempfile::tempdir_in(trust::temporary()?)?;
     let source = folder.path().join("icache.c");
     std::fs::write(&source, SOURCE)?;
     compile(&source, isa, parsed, opt)
@@ -149,7 +150,7 @@ pub fn aligned(source: &Path, isa: &str, parsed: Isa, opt: &str) -> Result<Vec<B
 
 /// The source of the bundled programs at eight places.
 pub(crate) fn bundled_aligned(isa: &str, parsed: Isa, opt: &str) -> Result<Vec<Build>, IcacheError> {
-    let folder = tempfile::tempdir()?;
+    let folder = tempfile::tempdir_in(trust::temporary()?)?;
     let source = folder.path().join("icache.c");
     std::fs::write(&source, SOURCE)?;
     aligned(&source, isa, parsed, opt)
@@ -165,7 +166,7 @@ pub(crate) fn compile_at(
     entries: &[&str],
 ) -> Result<Build, IcacheError> {
     let compiler = Compiler::find().ok_or(IcacheError::NoCompiler)?;
-    let folder = tempfile::tempdir()?;
+    let folder = tempfile::tempdir_in(trust::temporary()?)?;
     let object = folder.path().join("object.o");
     let linked = folder.path().join("linked.elf");
     let option = format!("-O{opt}");

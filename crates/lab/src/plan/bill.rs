@@ -6,7 +6,7 @@ use tollgate_record::Measurement;
 use tollgate_riscv::timing::Core;
 
 use super::boot::{ISA, regular, save};
-use super::options::{PlanError, core, isa, read, within};
+use super::options::{PlanError, core, isa, trusted, within};
 use crate::boot::KernelError;
 use crate::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, crossing};
 
@@ -71,7 +71,7 @@ impl BillPlan {
         let rules = request.rules.as_deref().map(rules).transpose()?;
         let harts = request.harts as usize;
         let image = match (&request.from, &request.kernel) {
-            (Some(path), _) => read(path)?,
+            (Some(path), _) => trusted(path)?,
             (None, Some(path)) => regular(path)?,
             (None, None) => return Err(PlanError::conflict("give --kernel or --from")),
         };
@@ -141,7 +141,7 @@ fn rules(path: &Path) -> Result<Rules, PlanError> {
         let advice = format!("give {}, or a file that ends in .toml", Rules::NAMES.join(", "));
         return Err(PlanError::value("--rules", path.display(), advice));
     }
-    let text = String::from_utf8(regular(path)?).map_err(|error| PlanError::file(path, error))?;
+    let text = String::from_utf8(trusted(path)?).map_err(|error| PlanError::file(path, error))?;
     Rules::parse(&text)
         .map_err(|error| PlanError::file(path, error.to_string().trim_end().replace('\n', " ")))
 }

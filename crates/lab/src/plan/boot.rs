@@ -11,7 +11,7 @@ use std::thread;
 use tollgate_record::family::ProgramAsked;
 use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Privilege, SnapshotError, Storage};
 
-use super::options::{PlanError, check_budget, core, isa, one_of, read, within};
+use super::options::{PlanError, check_budget, core, isa, one_of, trusted, within};
 use super::program::{MODES, number};
 use crate::boot::{self, BootEnding, BootJob, BootOutcome, Input, KernelError, Until};
 use crate::system::{self, Program, Watch};
@@ -120,7 +120,7 @@ impl BootRequest {
         let drive = self.drive.as_deref().map(open_drive).transpose()?;
         let kernel = match (&self.from, &self.kernel) {
             (Some(path), _) => {
-                return Machine::restore(&read(path)?, drive).map_err(|error| self.explain(&error.into()));
+                return Machine::restore(&trusted(path)?, drive).map_err(|error| self.explain(&error.into()));
             }
             (None, Some(path)) => regular(path)?,
             (None, None) => return Err(PlanError::conflict("give --kernel or --from")),

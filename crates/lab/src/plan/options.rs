@@ -2,11 +2,13 @@
 
 use std::fmt::Display;
 use std::fs;
+use std::io::{self, Read};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tollgate_record::number::bytes;
+use tollgate_record::trust;
 use tollgate_riscv::Isa;
 use tollgate_riscv::timing::{Core, CoreError};
 
@@ -93,7 +95,24 @@ pub(super) fn isa(text: &str) -> Result<Isa, PlanError> {
 /// Besides files that cannot be read: what has no end or no contents until somebody writes, as devices and pipes, and
 /// what is too long to be a program.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, PlanError> {
-    let kind = fs::metadata(path).map_err(|error| PlanError::file(path, error))?;
+    check_length(path, &fs::metadata(path).map_err(|error| PlanError::file(path, error))?)?;
+    fs::read(path).map_err(|error| PlanError::file(path, error))
+}
+
+/// The same of a file whose contents are believed: a core, rules, a machine. No other user may be able to change it.
+///
+/// # Errors
+/// As [`read`], and who could change it.
+pub(super) fn trusted(path: &Path) -> Result<Vec<u8>, PlanError> {
+    let refused = |error: io::Error| PlanError::file(path, error);
+    let mut file = trust::open(path).map_err(refused)?;
+    check_length(path, &file.metadata().map_err(refused)?)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(refused)?;
+    Ok(bytes)
+}
+
+fn check_length(path: &Path, kind: &fs::Metadata) -> Result<(), PlanError> {
     if !kind.is_file() && !kind.is_dir() {
         return Err(PlanError::file(
             path,
@@ -108,7 +127,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, PlanError> {
         );
         return Err(PlanError::file(path, why));
     }
-    fs::read(path).map_err(|error| PlanError::file(path, error))
+    Ok(())
 }
 
 /// The core that `--core` names: a preset, or a file. The suffix `+fault` adds a core's known fault.
@@ -116,8 +135,8 @@ pub(super) fn core(name: &str) -> Result<Core, PlanError> {
     let (plain, fault) = name.strip_suffix("+fault").map_or((name, false), |plain| (plain, true));
     let is_file = Path::new(plain).extension().is_some_and(|extension| extension == "toml");
     let core = if is_file {
-        let text = fs::read_to_string(plain).map_err(|error| PlanError::value("--core", plain, error))?;
-        Core::from_toml(&text)
+        let opened = trust::open(Path::new(plain)).and_then(io::read_to_string);
+        Core::from_toml(&opened.map_err(|error| PlanError::value("--core", plain, error))?)
     } else {
         Core::preset(plain)
     };

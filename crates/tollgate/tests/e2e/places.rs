@@ -1,10 +1,11 @@
 //! Bad places: no room, no rights, no home, one CPU, parts of the system missing.
 
-use crate::case::{CASE, Case, go_through};
-use crate::scene::{Scene, fill};
+use crate::case::{ANY, CASE, Case, go_through};
+use crate::scene::{NOBODY, Scene, fill};
 use object::{Object, ObjectSegment};
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +47,106 @@ pub(crate) const CASES: &[Case] = &[
             assert_eq!(crate::json::statuses(&run), ["measured"; 3]);
             assert_eq!(crate::scene::records(&outcome.path("home")).len(), 1, "saved at home");
         },
+        ..CASE
+    },
+    Case {
+        name: "a cache of another user, from which programs are run",
+        args: "switch --runtime python --cache {dir}/theirs --quick --budget-ms 200 --no-save",
+        exit: 2,
+        says: &[
+            "the cache {dir}/theirs is not safe: '{dir}/theirs' belongs to user",
+            "(65534)",
+            "--cache DIR",
+        ],
+        scene: |scene| theirs(scene, "theirs/file"),
+        then: |outcome| {
+            assert_eq!(fs::read_dir(outcome.path("theirs")).unwrap().count(), 1, "nothing is built")
+        },
+        ..CASE
+    },
+    Case {
+        name: "a home of another user, kept by sudo",
+        args: "switch --runtime python --quick --budget-ms 200 --no-save",
+        exit: 2,
+        says: &["/theirs' belongs to user", "(65534)", "XDG_CACHE_HOME=DIR"],
+        scene: |scene| {
+            theirs(scene, "theirs/.cache/file")?;
+            let home = scene.path("theirs");
+            scene.prepare(move |command| {
+                command.env("HOME", home).env_remove("XDG_CACHE_HOME");
+            });
+            Ok(())
+        },
+        ..CASE
+    },
+    Case {
+        name: "a cache that every user may write",
+        args: "switch --runtime python --cache {dir}/open --quick --budget-ms 200 --no-save",
+        exit: 2,
+        says: &["every user may write to '{dir}/open'", "chmod go-w"],
+        scene: |scene| {
+            scene.file("open/file", "");
+            fs::set_permissions(scene.path("open"), fs::Permissions::from_mode(0o777))
+                .map_err(|it| it.to_string())
+        },
+        ..CASE
+    },
+    Case {
+        name: "runtimes of another user, whose commands build them",
+        args: "switch --runtimes {dir}/theirs --quick --budget-ms 200 --no-save",
+        exit: 2,
+        says: &["--runtimes {dir}/theirs: ", "belongs to user", "(65534)"],
+        scene: |scene| theirs(scene, "theirs/runtimes.toml"),
+        ..CASE
+    },
+    Case {
+        name: "a core of another user",
+        args: "riscv trap --core {dir}/theirs/core.toml --no-save",
+        exit: 2,
+        says: &["theirs' belongs to user", "(65534), who could change it"],
+        scene: |scene| theirs(scene, "theirs/core.toml"),
+        ..CASE
+    },
+    Case {
+        name: "a machine that another user saved",
+        args: "riscv boot --from {dir}/theirs/machine",
+        exit: 2,
+        says: &["theirs' belongs to user", "(65534), who could change it"],
+        scene: |scene| theirs(scene, "theirs/machine"),
+        ..CASE
+    },
+    Case {
+        name: "rules of another user",
+        args: "riscv bill --kernel {dir}/kernel --rules {dir}/theirs/rules.toml --no-save",
+        exit: 2,
+        says: &["theirs' belongs to user", "(65534), who could change it"],
+        scene: |scene| {
+            scene.file("kernel", "");
+            theirs(scene, "theirs/rules.toml")
+        },
+        ..CASE
+    },
+    Case {
+        name: "prices that another user could write",
+        args: "exec --price saved --store {dir}/theirs -- true",
+        exit: ANY,
+        says: &["--price saved: ", "belongs to user", "(65534), who could change it"],
+        scene: |scene| theirs(scene, "theirs/run.json"),
+        ..CASE
+    },
+    Case {
+        name: "a link of another user as the result",
+        args: "list --out {dir}/link",
+        exit: 2,
+        says: &["--out {dir}/link cannot be written: '{dir}/link' belongs to user", "(65534)"],
+        scene: |scene| {
+            scene.file("victim", "mine");
+            std::os::unix::fs::symlink(scene.path("victim"), scene.path("link"))
+                .map_err(|it| it.to_string())?;
+            std::os::unix::fs::lchown(scene.path("link"), Some(NOBODY), None)
+                .map_err(|_| "only root can give a link to another user".into())
+        },
+        then: |outcome| assert_eq!(fs::read_to_string(outcome.path("victim")).unwrap(), "mine"),
         ..CASE
     },
     Case {
@@ -291,6 +392,17 @@ fn not_saved(outcome: &crate::scene::Outcome, why: &str) {
     assert_eq!(run["complete"], true);
     let warning = crate::json::warning(&run["warnings"], "not-saved").expect("the run has the warning");
     assert!(warning.contains(why) && warning.contains("--store DIR"), "{warning}");
+}
+
+/// A file in a directory, both of which belong to another user.
+fn theirs(scene: &Scene, file: &str) -> Result<(), String> {
+    scene.file(file, "");
+    let owned = |path: &Path| std::os::unix::fs::chown(path, Some(NOBODY), None);
+    let below = Path::new(file).ancestors().filter(|path| !path.as_os_str().is_empty());
+    below
+        .map(|path| scene.path(&path.to_string_lossy()))
+        .try_for_each(|path| owned(&path))
+        .map_err(|_| "only root can give a file to another user".into())
 }
 
 /// A reason to skip when fewer CPUs may be used.
