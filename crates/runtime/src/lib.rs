@@ -7,6 +7,7 @@
 pub mod cache;
 pub mod choice;
 pub mod needs;
+mod pace;
 pub mod process;
 pub mod record;
 pub mod room;

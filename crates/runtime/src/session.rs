@@ -3,6 +3,7 @@
 
 use crate::cache::{self, BuildError, Cache};
 use crate::needs::{self, Tried};
+use crate::pace::{Pace, Turn};
 use crate::process::{self, Fate, Limits};
 use crate::room::Room;
 pub use crate::row::{Chosen, Row, State};
@@ -94,6 +95,20 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// What it has for each row.
+    fn turn(&self) -> Turn {
+        // A switch takes some 100 ns.
+        let asked = self.iterations.map(|switches| switches as f64 * 100e-9 / f64::from(self.epochs));
+        Turn {
+            epochs: self.epochs,
+            warm_ms: self.warm_ms.0,
+            batches_s: asked.unwrap_or(self.epoch_ns / 1e9),
+            further_s: self.further.as_secs_f64(),
+        }
+    }
+}
+
 /// Where to measure, and with which means.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -116,6 +131,8 @@ pub struct Setting {
 pub enum Event<'a> {
     /// A build step, as text.
     Building(String),
+    /// Everything is built; how long the measuring is likely to take.
+    Planned(Duration),
     /// A row starts; with the share of the work that is done.
     Running(f64, &'a str),
     /// A row has run once more; worth saving.
@@ -137,26 +154,17 @@ struct Turns<'a> {
     setting: &'a Setting,
     stop: &'a AtomicBool,
     start: Instant,
-    /// Rows whose turn came, in all epochs; rows that cannot be measured count as well.
-    made: usize,
-    /// How long the planned epochs are likely to take.
-    planned_s: f64,
     /// What the last row of each mechanism took.
     costs: BTreeMap<String, Duration>,
+    pace: Pace,
 }
 
 impl Turns<'_> {
     /// The share of the work that is done, as if further processes took all of their time.
-    fn share(&mut self, rows: usize) -> f64 {
-        let spent = self.start.elapsed().as_secs_f64().max(1e-9);
-        if let Some(time) = self.plan.time {
-            return (spent / time.as_secs_f64()).min(1.0);
-        }
-        let share = self.made as f64 / (f64::from(self.plan.epochs) * rows.max(1) as f64);
-        if share <= 1.0 {
-            self.planned_s = spent / share;
-        }
-        (spent / (self.planned_s + self.plan.further.as_secs_f64())).min(1.0)
+    fn share(&self) -> f64 {
+        let spent = self.start.elapsed().as_secs_f64();
+        let all = self.plan.time.map_or_else(|| self.pace.total_s(), |time| time.as_secs_f64());
+        (spent / all).min(1.0)
     }
 }
 
@@ -182,12 +190,16 @@ impl Session {
     ) -> Result<(), BuildError> {
         self.build(setting, stop, tell)?;
         let mut rng = ChaCha8Rng::seed_from_u64(plan.seed);
+        let pace = Pace::of(&self.rows, plan.turn());
+        let likely = plan.time.unwrap_or_else(|| Duration::from_secs_f64(pace.total_s()));
+        if tell(Event::Planned(likely)).is_break() {
+            return Ok(());
+        }
         let (start, costs) = (Instant::now(), BTreeMap::new());
-        let mut turns = Turns { plan, setting, stop, start, made: 0, planned_s: 0.0, costs };
+        let mut turns = Turns { plan, setting, stop, start, costs, pace };
         for epoch in 0..plan.epochs {
             self.measure_core(setting);
             let order = self.active(&mut rng);
-            turns.made += self.rows.len() - order.len();
             if self.epoch(order, epoch == 0, &mut turns, tell).is_break() {
                 return Ok(());
             }
@@ -241,7 +253,6 @@ impl Session {
         let Turns { plan, setting, stop, start, .. } = *turns;
         let mut apart: Vec<String> = Vec::new();
         while !order.is_empty() {
-            turns.made += 1;
             let next = if plan.time.is_some() { self.cheapest(&order, &turns.costs) } else { 0 };
             let at = order.remove(next);
             let left = plan.time.map(|time| time.saturating_sub(start.elapsed()));
@@ -250,13 +261,14 @@ impl Session {
                 continue;
             }
             let group = self.group(at, &order, &apart);
-            let done = turns.share(self.rows.len());
+            let done = turns.share();
             if group.len() > 1 {
                 let id = self.rows[at].runtime.id.clone();
                 tell(Event::Running(done, &id))?;
+                let begun = Instant::now();
                 match self.visit_together(&group, is_first, plan, setting, stop) {
                     Ok(()) => {
-                        turns.made += group.len() - 1;
+                        turns.pace.made(group.iter().map(|&at| &self.rows[at]), begun.elapsed());
                         order.retain(|other| !group.contains(other));
                         tell(Event::Measured(self))?;
                         continue;
@@ -285,10 +297,14 @@ impl Session {
                 _ => visit(row, plan, setting, stop),
             });
             turns.costs.insert(row.name(), begun.elapsed());
+            turns.pace.made([&*row], begun.elapsed());
             match done {
                 Ok(()) => {}
                 Err(Halt::Stopped) => return ControlFlow::Break(()),
-                Err(Halt::State(state)) => row.state = state,
+                Err(Halt::State(state)) => {
+                    row.state = state;
+                    turns.pace.without(row, if is_first { plan.epochs.saturating_sub(1) } else { 0 });
+                }
             }
             tell(Event::Measured(self))?;
         }
@@ -360,7 +376,9 @@ impl Session {
                     };
                     match setting.cache.folder(runtime, &setting.sources, stop, &mut say) {
                         Ok(folder) => Ok(folder),
-                        Err(error @ BuildError::Cache { .. }) => return Err(error),
+                        Err(error @ (BuildError::Cache { .. } | BuildError::Unsafe { .. })) => {
+                            return Err(error);
+                        }
                         Err(BuildError::Stopped) => return Ok(()),
                         Err(error) => {
                             row.state = State::Failed(error.to_string());

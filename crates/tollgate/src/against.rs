@@ -53,6 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let until = args.baseline.until;
     (theirs.run.until, ours.run.until) = (until, until);
     let plan = sampled.plan.for_pair(until);
+    ours.progress.expect(plan.likely());
     sampled.observe(&mut [&mut theirs, &mut ours], &mut |_, _| {}, |tell| {
         sampler::run_pair([&mut bench_theirs, &mut bench_ours], &metas, states, &plan, until, tell)
             .map(Vec::from)

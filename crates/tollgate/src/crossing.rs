@@ -41,6 +41,7 @@ pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {
         // The calling thread runs the guest: without a pin there is no figure.
         match pinned {
             Ok(()) => {
+                session.progress.wait("measuring the hardware's share in a bare guest");
                 let hypervisor = session.run.host.hypervisor.clone();
                 let rows = Hardware::here(&units, hypervisor.as_deref(), args.quick).measure();
                 crossing::add_guest(&mut session.run.results, &rows);

@@ -1,15 +1,18 @@
 //! What on this host spoils a measurement, and what would fix it. Changes nothing.
 
 use crate::args::{self, ClockChoice, Output};
-use crate::output::Sink;
+use crate::output::{Sink, say};
 use crate::progress::Progress;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use tollgate_measure::doctor::{Observed, findings};
 use tollgate_measure::host;
 use tollgate_measure::noise::Watch;
 use tollgate_measure::self_check::self_check;
 use tollgate_record::Store;
+use tollgate_supervise::Interrupt;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  tollgate doctor")]
@@ -30,15 +33,22 @@ pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     let site = args::site(&facts.cpu, args.cpu, None)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let attempts = host::attempts();
-    let progress = Progress::new();
-    progress.show(0.0, format!("watching cpu {} for {} s", site.cpu, WATCH.as_secs()));
+    let (progress, interrupt) = (Progress::new(), Arc::new(Interrupt::default()));
+    interrupt.register()?;
+    let stopped = || interrupt.stop.load(Ordering::Relaxed);
+    progress.wait(format!("watching cpu {} for {} s", site.cpu, WATCH.as_secs()));
     let watch = Watch::new(site.cpu, site.peer);
     let mark = watch.mark();
-    std::thread::sleep(WATCH);
+    let begun = Instant::now();
+    while begun.elapsed() < WATCH && !stopped() {
+        std::thread::sleep(WATCH / 20);
+    }
     let span = watch.span(&mark, &watch.mark());
     // From here on this process may use one CPU only.
     let pinned = crate::pin::pin(site.cpu);
-    let self_check = pinned.is_ok().then(|| self_check(ClockChoice::Auto.source())).flatten();
+    progress.wait("timing what needs no kernel");
+    let is_checked = pinned.is_ok() && !stopped();
+    let self_check = is_checked.then(|| self_check(ClockChoice::Auto.source())).flatten();
     let observed = Observed {
         span: Some(span),
         audit: host::audited(),
@@ -50,5 +60,11 @@ pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     let found = findings(&facts, &observed);
     drop(progress);
     let document = serde_json::json!({ "host": facts, "self_check": self_check, "findings": found });
-    sink.deliver_either(&document, |style| tollgate_report::findings(&found, style))
+    let delivered = sink.deliver_either(&document, |style| tollgate_report::findings(&found, style))?;
+    // A signal leaves out the checks that had not begun.
+    if let Some(status) = interrupt.status() {
+        say("tollgate: interrupted; the findings are those until then");
+        return Ok(ExitCode::from(status));
+    }
+    Ok(delivered)
 }

@@ -138,7 +138,7 @@ fn scan(args: &ScanArgs) -> anyhow::Result<ExitCode> {
     let scanned = tollgate_scan::scan(&plan, &stop, &mut |step| match step {
         Step::Writing(words) => {
             session.progress.aside(|| say(format!("tollgate: {words}")));
-            session.progress.show(0.0, "writing the file");
+            session.progress.wait("writing the file");
         }
         Step::Touching { done, bytes } => {
             session.progress.show(done as f64 / plan.sizes.len() as f64, format!("touching {bytes} bytes"));

@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tollgate_boundary::ring::{CellRunner, MeasuredCell, Spec, beside, too_large};
 use tollgate_record::parse::{bytes, count};
 use tollgate_record::{Run, Status};
@@ -73,6 +74,7 @@ pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
     let runner = CellRunner { epochs: args.repetitions.map_or(usual.epochs, |it| it as u32), ..usual };
     let cpus = beside(site.cpu, &allowed, args.parallelism as u32);
     let mut lines = String::new();
+    session.progress.expect(Duration::from_nanos(runner.budget_ns) * args.procs.len() as u32);
     for (done, &procs) in args.procs.iter().enumerate() {
         session.progress.show(done as f64 / args.procs.len() as f64, format!("ring of {procs}"));
         let keep = &mut |unfinished: &Run| session.keeper.save(unfinished);

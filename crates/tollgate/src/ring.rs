@@ -5,6 +5,7 @@ use crate::session::Session;
 use crate::worker;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tollgate_boundary::ring::{
     Cell, CellRunner, Link, Pages, Placing, Room, Sizes, Spec, StartWorker, THREADS_OR_PROCESSES, Tasks,
     Walk, add_knees, cells_of, procs,
@@ -58,6 +59,7 @@ pub(crate) fn ring(args: &Args) -> anyhow::Result<ExitCode> {
     let stop = session.stop_on_signal()?;
     let start = rings_worker(sampling.clock.source());
     let runner = CellRunner { watchdog_s: args.watchdog, ..runner(site, sampling, session.run.seed, &start) };
+    session.progress.expect(Duration::from_nanos(runner.budget_ns) * cells.len() as u32);
     for (done, cell) in cells.iter().enumerate() {
         let spec = &cell.specs()[0];
         let what = format!("ring of {}, {} bytes each", spec.procs, spec.bytes);

@@ -64,6 +64,7 @@ impl Sampled {
         session: &mut Session,
         amend: &mut dyn FnMut(&mut Run, &RunSamples),
     ) -> anyhow::Result<()> {
+        session.progress.expect(self.plan.likely());
         let mut bench = Remote::new(|| self.worker(), self.patience_ms);
         let metas = self.list.metas();
         self.observe(&mut [session], amend, |tell| {
@@ -82,7 +83,7 @@ impl Sampled {
         let metas = self.list.metas();
         let watch = Watch::new(self.site.cpu, self.site.peer);
         let (mut mark, mut spans) = (None, Vec::new());
-        let (mut share, mut doing) = (0.0, String::new());
+        let (mut share, mut doing, mut epoch) = (0.0, String::new(), String::new());
         let (mut saved, mut took) = (Instant::now(), Duration::ZERO);
         let mut write = |sessions: &mut [&mut Session], samples: &[&RunSamples], spans: &[SpanNoise]| {
             for (session, samples) in sessions.iter_mut().zip(samples) {
@@ -93,13 +94,14 @@ impl Sampled {
         };
         let mut observe = |event: Event<'_>| {
             match event {
-                Event::Sampling => {}
+                Event::Sampling => doing.clone_from(&epoch),
                 Event::Epoch(words) => {
                     // The whole epoch: on a crowded machine its batches alone are too short for the books.
                     mark = Some(watch.mark());
-                    doing = words;
+                    epoch = words;
+                    doing.clone_from(&epoch);
                 }
-                Event::Warming(probe) => doing = format!("warming {}", metas[probe].id),
+                Event::Warming(probe) => doing = format!("{epoch}, warming {}", metas[probe].id),
                 Event::Round(done, samples) => {
                     share = done;
                     if saved.elapsed() >= SAVE_EVERY {

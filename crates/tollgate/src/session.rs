@@ -7,7 +7,8 @@
 //!
 //! The store is opened before anything is measured. If `--store` names one that cannot be used, nothing is measured
 //! (exit status 2). If the usual one cannot be used, the run is printed and standard error says why it is not saved.
-//! If saving fails later, the run is printed and the exit status is 1.
+//! If saving fails later, the run is printed and the exit status is 1. After a signal what was measured is printed and
+//! saved as incomplete, and the exit status is 128 and the signal's number.
 
 use crate::args::{Destination, Usage};
 use crate::output::{self, Sink, say};
@@ -116,6 +117,10 @@ impl Session {
         // Where the run was saved is most useful when it could not be printed.
         if !self.quiet {
             self.conclude().into_iter().for_each(say);
+        }
+        // What was measured until a signal came is printed and saved; the status says that it is not all.
+        if let (Ok(_), false, Some(status)) = (&delivered, self.run.complete, self.interrupt.status()) {
+            return Ok(ExitCode::from(status));
         }
         let whole = self.run.complete && self.failures.is_empty() && !self.keeper.failed();
         let done = whole && self.failed_rows().next().is_none();

@@ -171,7 +171,11 @@ fn measure(
     let mut due = Instant::now();
     let done = rows.run(plan, setting, &stop, &mut |event| {
         match event {
-            Event::Building(what) => say(format!("tollgate: {what}")),
+            Event::Building(what) => {
+                session.progress.aside(|| say(format!("tollgate: {what}")));
+                session.progress.wait(what);
+            }
+            Event::Planned(duration) => session.progress.expect(duration),
             Event::Running(share, name) => session.progress.show(share, name),
             Event::Measured(rows) if Instant::now() >= due => {
                 let begun = Instant::now();
@@ -183,7 +187,7 @@ fn measure(
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     done.map_err(|error| match error {
-        BuildError::Cache { .. } => Usage::error(error),
+        BuildError::Cache { .. } | BuildError::Unsafe { .. } => Usage::error(error),
         other => other.into(),
     })?;
     write(&mut session, &rows);

@@ -184,7 +184,7 @@ fn an_interrupt_ends_the_scan_with_what_it_has() {
     running.wait_for_scan("deleted");
     running.signal(libc::SIGINT);
     let outcome = running.end();
-    assert_eq!(outcome.exit, Some(1), "{}", outcome.stderr);
+    assert_eq!(outcome.exit, Some(130), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("interrupted"), "{}", outcome.stderr);
     let run: Value = serde_json::from_str(&outcome.stdout).expect("the record all the same");
     assert_eq!(run["complete"], false);

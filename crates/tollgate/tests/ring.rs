@@ -264,7 +264,7 @@ fn check_interrupted(run: &Value) {
 #[test]
 fn an_interrupt_keeps_the_finished_cells() {
     let (code, said, run, tasks) = interrupted(libc::SIGINT);
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("interrupted"), "{said}");
     check_interrupted(&run);
     rings::all_gone(&tasks);
@@ -287,7 +287,7 @@ fn a_single_cell_is_saved_while_it_is_measured() {
         rings::until("a saved cell", || saved(folder.path()).is_some());
         rings::kill(ring.id(), signal);
         let (code, ..) = finished(ring);
-        assert_eq!(code, if signal == libc::SIGINT { Some(1) } else { None });
+        assert_eq!(code, if signal == libc::SIGINT { Some(130) } else { None });
         let run = saved(folder.path()).expect("the run is still there");
         let cells = results(&run);
         assert_eq!((&run["complete"], cells.len()), (&false.into(), 1), "signal {signal}");

@@ -274,7 +274,7 @@ fn an_interrupt_ends_the_program_and_keeps_the_record() {
     // SAFETY: a signal to our own child.
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     let done = child.wait_with_output().expect("it ends");
-    assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+    assert_eq!(done.status.code(), Some(130), "{}", text(&done.stderr));
     let run: Value = serde_json::from_slice(&done.stdout).expect("one JSON document");
     assert_eq!(run["complete"], false);
     let program = pid().unwrap();

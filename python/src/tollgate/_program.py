@@ -60,6 +60,8 @@ _STOPPED: set[str] = set()
 """Owners for which nothing more is started."""
 
 _BAR = re.compile(r"(\d+) %\s*(.*)")
+_SPINNER = re.compile(r"^[\u2800-\u28ff]\s+(.*)")
+"""What the program does where it does not know how long that takes."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -277,6 +279,7 @@ class Heard:
         self._show = show
         self._kept: list[bytes] = []
         self._rest = b""
+        self._share = 0.0
 
     def hear(self, some: bytes) -> None:
         """Takes what was read."""
@@ -285,9 +288,13 @@ class Heard:
             return
         *lines, self._rest = re.split(rb"[\r\n]+", self._rest + some)
         for line in lines:
-            bar = _BAR.search(_ESCAPE.sub("", line.decode(errors="replace")))
+            plain = _ESCAPE.sub("", line.decode(errors="replace"))
+            bar, spinner = _BAR.search(plain), _SPINNER.match(plain)
             if bar:
-                self._show(int(bar[1]) / 100, bar[2].strip())
+                self._share = int(bar[1]) / 100
+                self._show(self._share, bar[2].strip())
+            elif spinner:
+                self._show(self._share, spinner[1].strip())
             else:
                 self._kept.append(line + b"\n")
 

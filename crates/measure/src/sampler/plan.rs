@@ -1,6 +1,7 @@
 //! What a sampler is asked to do, and what its caller hears.
 
 use crate::samples::RunSamples;
+use std::time::Duration;
 
 /// How to sample.
 #[derive(Clone, Debug)]
@@ -39,6 +40,8 @@ pub enum Event<'a> {
 /// Percent of the budget within which an epoch must be expected to end to be begun, even when fewer were made than planned:
 /// on a machine that is overloaded a rough answer is better than none.
 const MOST_OVERDRAFT: u64 = 125;
+/// What comes before and after the epochs.
+const STARTING: Duration = Duration::from_secs(1);
 /// Rounds of an epoch at the least, however short the budget.
 pub(super) const FEWEST_ROUNDS: u64 = 4;
 
@@ -75,6 +78,12 @@ impl Plan {
     /// [`Plan::rounds_ns`] of an epoch in which so many probes are open, until their change is known.
     pub(super) fn rounds_of_open_ns(&self, open: usize, used_ns: u64) -> u64 {
         self.budget_ns.saturating_sub(used_ns).min(OPEN_NS * open as u64)
+    }
+
+    /// How long all of it is likely to take, with the start and the end of its processes.
+    #[must_use]
+    pub fn likely(&self) -> Duration {
+        Duration::from_nanos(self.budget_ns) + STARTING
     }
 
     /// Time that a run may take, in nanoseconds.

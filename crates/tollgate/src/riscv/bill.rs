@@ -29,7 +29,7 @@ pub(super) struct BillArgs {
 pub(super) fn run(args: &BillArgs) -> Result<ExitCode> {
     let plan = BillPlan::new(&args.request).map_err(Usage::error)?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
-    session.progress.show(0.0, "boot");
+    session.progress.wait("booting the kernel");
     session.run.results = plan.measure().map_err(Usage::error)?;
     session.run.complete = true;
     session.finish()

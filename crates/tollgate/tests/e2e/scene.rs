@@ -195,6 +195,18 @@ impl Running {
         assert!(signal(self.id(), number), "it has ended before signal {number}");
     }
 
+    /// Waits until it handles a signal by itself.
+    pub(crate) fn handles(&mut self, number: i32) {
+        let status = format!("/proc/{}/status", self.id());
+        until("a handler of the signal", || {
+            assert!(self.child.try_wait().unwrap().is_none(), "it ended before it had a handler");
+            let text = fs::read_to_string(&status).ok()?;
+            let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+            let caught = u64::from_str_radix(caught.trim(), 16).ok()?;
+            (caught >> (number - 1) & 1 == 1).then_some(())
+        });
+    }
+
     /// Ends it, unless it has ended by itself.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();

@@ -3,7 +3,9 @@
 use crate::case::{ANY, CASE, Case, go_through};
 use crate::json;
 use crate::processes::signal;
-use crate::scene::Outcome;
+use crate::scene::{Outcome, PROGRAM, Scene, records};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn signals() {
@@ -14,11 +16,15 @@ fn signals() {
 const LONG: &str = "run null syscall/getppid process/futex --quick --budget-ms 100000 --store {dir}/store";
 const SHORT: &str = "run null syscall/getppid process/futex --quick --budget-ms 3000 --store {dir}/store";
 
+/// The status of shells: 128 and the number of the signal.
+const BY_SIGINT: i32 = 130;
+
 const INTERRUPTED: Case = Case {
     args: LONG,
-    exit: 1,
+    exit: BY_SIGINT,
     says: &["interrupted; the table has what was measured until then", "tollgate show"],
     prints: &["getppid", "null"],
+    during: |running| after_saving(running, libc::SIGINT),
     then: |outcome| {
         let run = outcome.saved();
         assert_eq!(run["complete"], false);
@@ -27,10 +33,129 @@ const INTERRUPTED: Case = Case {
     ..CASE
 };
 
+/// A program of the user that gives no answer.
+const SLOW_SWITCH: Case = Case {
+    args: "switch --program {dir}/slow --store {dir}/store",
+    exit: BY_SIGINT,
+    says: &["interrupted; the table has what was measured until then"],
+    scene: |scene| {
+        scene.file("slow", "#!/bin/sh\nexec sleep 1000\n");
+        fs::set_permissions(scene.path("slow"), Permissions::from_mode(0o755)).map_err(|it| it.to_string())
+    },
+    during: |running| {
+        running.handles(libc::SIGINT);
+        running.signal(libc::SIGINT);
+    },
+    then: incomplete,
+    ..CASE
+};
+
+/// The program by another name, to compare it with itself.
+fn copied(scene: &mut Scene) -> Result<(), String> {
+    let copy = scene.path("tollgate");
+    fs::hard_link(PROGRAM, &copy).or_else(|_| fs::copy(PROGRAM, &copy).map(drop)).map_err(|it| it.to_string())
+}
+
+fn incomplete(outcome: &Outcome) {
+    assert_eq!(outcome.saved()["complete"], false);
+}
+
 pub(crate) const CASES: &[Case] = &[
     Case { name: "SIGINT", during: |running| after_saving(running, libc::SIGINT), ..INTERRUPTED },
-    Case { name: "SIGTERM", during: |running| after_saving(running, libc::SIGTERM), ..INTERRUPTED },
-    Case { name: "SIGHUP", during: |running| after_saving(running, libc::SIGHUP), ..INTERRUPTED },
+    Case {
+        name: "SIGTERM",
+        exit: 143,
+        during: |running| after_saving(running, libc::SIGTERM),
+        ..INTERRUPTED
+    },
+    Case { name: "SIGHUP", exit: 129, during: |running| after_saving(running, libc::SIGHUP), ..INTERRUPTED },
+    Case {
+        name: "SIGINT of ring",
+        args: "ring --procs 2 --size 0,1K,2K,3K,4K,5K,6K,7K,8K,9K,10K,11K --store {dir}/store --thorough",
+        prints: &["ring"],
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGTERM of ring",
+        args: "ring --procs 2 --size 0,1K,2K,3K,4K,5K,6K,7K,8K,9K,10K,11K --store {dir}/store --thorough",
+        exit: 143,
+        prints: &["ring"],
+        during: |running| after_saving(running, libc::SIGTERM),
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGINT of lat_ctx, whose standard error is lmbench's",
+        args: "lat_ctx --store {dir}/store -N 1000 2 3 4 5 6 7 8 9 10",
+        says: &["lat_ctx: interrupted"],
+        prints: &[],
+        then: incomplete,
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGINT of crossing",
+        args: "crossing --no-guest --budget-ms 100000 --store {dir}/store",
+        prints: &["getppid"],
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGTERM of crossing",
+        args: "crossing --no-guest --budget-ms 100000 --store {dir}/store",
+        exit: 143,
+        prints: &["getppid"],
+        during: |running| after_saving(running, libc::SIGTERM),
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGINT of fault kinds",
+        args: "fault kinds --budget-ms 100000 --store {dir}/store",
+        prints: &["anonymous"],
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGINT of fault scan",
+        args: "fault scan --size 1M,2M,3M,4M,5M,6M,7M,8M,9M,10M,11M,12M,13M,14M,15M,16M,17M,18M,19M,20M,21M,22M,23M,24M,25M \
+               --pattern random --store {dir}/store",
+        prints: &[],
+        ..INTERRUPTED
+    },
+    Case {
+        name: "SIGINT of a comparison",
+        args: "run null syscall/getppid --against {dir}/tollgate --budget-ms 100000 --store {dir}/store",
+        prints: &[],
+        scene: copied,
+        then: |outcome| {
+            let paths = records(&outcome.path("store"));
+            assert_eq!(paths.len(), 2);
+            for path in paths {
+                let run: serde_json::Value =
+                    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+                assert_eq!(run["complete"], false);
+            }
+        },
+        ..INTERRUPTED
+    },
+    Case { name: "SIGINT of switch", ..SLOW_SWITCH },
+    Case {
+        name: "SIGTERM of switch",
+        exit: 143,
+        during: |running| {
+            running.handles(libc::SIGTERM);
+            running.signal(libc::SIGTERM);
+        },
+        ..SLOW_SWITCH
+    },
+    Case {
+        name: "SIGINT of doctor",
+        args: "doctor",
+        exit: BY_SIGINT,
+        says: &["interrupted; the findings are those until then"],
+        during: |running| {
+            running.handles(libc::SIGINT);
+            running.signal(libc::SIGINT);
+        },
+        then: |outcome| assert!(!outcome.stdout.is_empty()),
+        ..CASE
+    },
     Case {
         name: "SIGINT, with a document to print",
         args: "run null syscall/getppid --quick --budget-ms 100000 --store {dir}/store --json",
@@ -43,7 +168,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "SIGINT before anything is measured",
         args: LONG,
-        exit: 1,
+        exit: BY_SIGINT,
         says: &["interrupted"],
         during: |running| {
             running.worker();
@@ -55,7 +180,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a second SIGINT, while the worker hangs",
         args: "run null process/futex --quick --budget-ms 100000 --patience-ms 100000 --store {dir}/store",
-        exit: 1,
+        exit: BY_SIGINT,
         says: &["ended at once; 'tollgate show 0", "--store {dir}/store' prints what was saved"],
         during: |running| {
             running.saved();
@@ -74,7 +199,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a second SIGINT before anything was saved",
         args: "ring --procs 2 --size 0 --store {dir}/store --quick",
-        exit: 1,
+        exit: BY_SIGINT,
         says: &["ended at once; nothing was saved yet"],
         during: |running| {
             signal(running.worker(), libc::SIGSTOP);
