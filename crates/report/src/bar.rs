@@ -80,7 +80,7 @@ pub(crate) fn axis(columns: usize, style: &Style) -> String {
 mod tests {
     use super::*;
 
-    const ASCII: Style = Style { width: 80, color: false, unicode: false };
+    const ASCII: Style = Style { width: 80, color: false, unicode: false, ..Style::PLAIN };
     const UNICODE: Style = Style { unicode: true, ..ASCII };
 
     #[test]

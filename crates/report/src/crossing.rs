@@ -7,48 +7,41 @@ mod hardware;
 mod literature;
 
 use crate::head::head;
-use crate::notes::notes;
-use crate::style::Style;
-use crate::text::{clean, lines, list, wrap};
-use crate::words::reason;
-use indexmap::IndexMap;
-use tollgate_record::{Measurement, Run, Status};
+use crate::notes::ending;
+use crate::style::{Paint, Style};
+use crate::text::{lines, painted};
+use crate::words::is_emulated;
+use tollgate_record::number::plural;
+use tollgate_record::{Measurement, Run};
 
-/// The tables of a `crossing` run, and the notes. What was skipped or failed is listed with its reason.
+/// The tables of a `crossing` run, and the notes. What an emulator measured and what others found is shown on request.
 pub(crate) fn crossing(run: &Run, style: &Style) -> String {
     let (ours, guests): (Vec<&Measurement>, Vec<&Measurement>) =
         run.results.iter().partition(|result| result.engine == "host");
+    let (emulated, hardware): (Vec<&Measurement>, Vec<&Measurement>) =
+        guests.iter().partition(|result| is_emulated(result));
+    let guests = if style.all { &guests } else { &hardware };
     let mut text = head(run, style);
     text.extend(calls::table(&ours, style));
     text.extend(bills::table(&ours, style));
-    text.extend(hardware::table(&guests, style));
-    text.extend(hardware::parts(&guests, style));
-    text.extend(literature::table(style));
+    if !guests.is_empty() || emulated.is_empty() {
+        text.extend(hardware::table(guests, style));
+        text.extend(hardware::parts(guests, style));
+    }
+    if style.all {
+        text.extend(literature::table(style));
+    }
     text.push(String::new());
-    text.extend(notes(run, style));
-    text.extend(absent(&run.results, style));
+    if !style.all {
+        text.extend(painted(Paint::Dim, &folded(emulated.len()), style));
+    }
+    text.extend(ending(run, bills::learned(&ours, style), style));
     lines(text)
 }
 
-/// Why rows are missing, and what would enable them. One reason stands for all rows that share it.
-fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
-    let mut reasons: IndexMap<Option<&str>, Vec<&Measurement>> = IndexMap::new();
-    for result in results.iter().filter(|result| result.status != Status::Measured) {
-        reasons.entry(result.reason.as_deref()).or_default().push(result);
-    }
-    let line = |same: Vec<&Measurement>| {
-        let first = same[0];
-        let names: Vec<String> = same.iter().map(|it| name(it, style)).collect();
-        let what = if first.status == Status::Skipped { "skipped" } else { "failed" };
-        let enable = first.enable.as_deref().map_or_else(String::new, |it| format!("; {}", clean(it, style)));
-        let line = format!("{what}: {}: {}{enable}", list(&names, 3), reason(first, style));
-        wrap(&line, style.prose(), "  - ")
-    };
-    reasons.into_values().flat_map(line).collect()
-}
-
-/// The probe, and what ran it where that was not the host.
-fn name(result: &Measurement, style: &Style) -> String {
-    let probe = clean(&result.probe, style);
-    if result.engine == "host" { probe } else { format!("{probe} ({})", clean(&result.engine, style)) }
+/// What is not shown.
+fn folded(emulated: usize) -> String {
+    let rows = plural(emulated, "row of an emulator", "rows of emulators");
+    let rows = if emulated > 0 { format!("{rows}, ") } else { String::new() };
+    format!("Folded (--all): {rows}what others found on their machines.")
 }

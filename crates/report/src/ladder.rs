@@ -4,15 +4,15 @@ mod row;
 
 use crate::bar;
 use crate::head::head;
-use crate::notes::notes;
+use crate::notes::ending;
 use crate::style::{Paint, Style};
 use crate::switch::versions;
 use crate::table::{Column, TextCell, TextTable};
-use crate::text::{clean, lines, list, wrap};
+use crate::text::{clean, lines, list, width, wrap};
 use crate::words;
 use row::{EXTRAS, Rung};
 use std::collections::{BTreeMap, BTreeSet};
-use tollgate_record::{Measurement, Per, Run, Status};
+use tollgate_record::{Measurement, Per, Run, Status, number};
 
 /// A name longer than this is shortened before a column is dropped.
 const NAME: usize = 16;
@@ -46,12 +46,75 @@ pub(crate) fn ladder(run: &Run, style: &Style) -> String {
     }
     text.extend(table.lines(style));
     text.extend(versions(&run.results, style));
+    let rows: Vec<&Rung> = families.iter().flat_map(|family| &family.rows).collect();
+    text.extend(legend(&rows, style));
     text.push(String::new());
-    text.extend(notes(run, style));
-    if families.iter().flat_map(|family| &family.rows).any(|row| row.noted) {
-        text.push("  * see the warnings".into());
-    }
+    text.extend(ending(run, learned(run, style), style));
     lines(text)
+}
+
+/// What each mark means that occurs.
+fn legend(rows: &[&Rung], style: &Style) -> Vec<String> {
+    let (at_most, of_p99) = (style.at_most(), "p99");
+    let has = |is: &dyn Fn(&Rung) -> bool| rows.iter().any(|row| row.failure.is_none() && is(row));
+    let marks = [
+        (has(&|row| row.noted), "*", "a warning concerns this row".to_owned()),
+        (has(&|row| row.disagrees), "(!)", "the proof disagrees with the claim".into()),
+        (has(&|row| row.is_cut), "+1", "so many further counts, which the record has".into()),
+        (
+            has(&|row| row.figures[0].starts_with(at_most)),
+            at_most,
+            "no different from zero; the highest value that it may have".into(),
+        ),
+        (
+            has(&|row| row.figures[3] == "-"),
+            "-",
+            format!("in {of_p99}: shorter than the clock that would time it alone, or not timed alone"),
+        ),
+    ];
+    let words =
+        marks.iter().filter(|(occurs, ..)| *occurs).map(|(_, mark, means)| format!("{mark:<3}  {means}"));
+    words
+        .flat_map(|words| wrap(&words, style.prose(), "  "))
+        .map(|line| style.paint(Paint::Dim, &line))
+        .collect()
+}
+
+/// Rungs that a reader knows, each with what it is called; the first are named where there is room for few.
+const KNOWN: [(&str, &str); 6] = [
+    ("fault/anonymous", "page fault"),
+    ("spawn/fork", "fork"),
+    ("thread/futex", "thread switch"),
+    ("vm/cpuid", "VM exit"),
+    ("process/pipe", "process switch"),
+    ("core/futex", "message to another core"),
+];
+
+/// How far the rungs are apart, in one line.
+fn learned(run: &Run, style: &Style) -> Option<String> {
+    let ns = |probe: &str| {
+        let is =
+            |it: &&Measurement| it.probe == probe && it.status == Status::Measured && !words::is_emulated(it);
+        let ns = run.results.iter().find(is)?.ns?;
+        (!ns.is_zero_within_error() && ns.estimate.is_finite()).then_some(ns.estimate)
+    };
+    let call = ns("syscall/getppid")?;
+    let times = |x: f64| if x < 10.0 { number::figure(x) } else { number::count(x.round() as u64) };
+    let calls = ns("call/direct").map(|direct| format!(" ({} calls)", times(call / direct)));
+    let others =
+        KNOWN.iter().filter_map(|(probe, what)| Some(format!("{what} {}", times(ns(probe)? / call))));
+    let mut others = others.peekable();
+    others.peek()?;
+    let mut text =
+        format!("A system call takes {} ns{}; times that: ", number::figure(call), calls.unwrap_or_default());
+    let mut comma = "";
+    for other in others {
+        if width(&text) + width(comma) + width(&other) + 1 <= style.prose() || comma.is_empty() {
+            text = format!("{text}{comma}{other}");
+            comma = ", ";
+        }
+    }
+    Some(text + ".")
 }
 
 /// In a narrow terminal the bar gives way first, then names are shortened, then p99 and the cycles are dropped; the
@@ -141,19 +204,29 @@ fn families(run: &Run, style: &Style) -> Vec<Family> {
     families.into_iter().map(|(_, family)| family).collect()
 }
 
-/// The warnings that most rows of a long table carry. They are listed below it like all others, but a
-/// mark on every row tells nothing, and would hide those that do.
+/// The warnings that are not marked, so that at most half of the rows of a table have a mark: one on nearly every row
+/// tells nothing, and hides those that do.
 fn common_codes(run: &Run) -> BTreeSet<&str> {
-    const LONG: usize = 8;
+    const SHORT: usize = 3;
     let measured = run.results.iter().filter(|result| result.status == Status::Measured);
-    let rows = measured.clone().count();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for result in measured {
-        let codes: BTreeSet<&str> = result.warnings.iter().map(|warning| warning.code.as_str()).collect();
-        codes.into_iter().for_each(|code| *counts.entry(code).or_default() += 1);
+    let rows: Vec<BTreeSet<&str>> = measured
+        .map(|result| result.warnings.iter().map(|warning| warning.code.as_str()).collect())
+        .collect();
+    let mut common = BTreeSet::new();
+    loop {
+        let marked: Vec<&BTreeSet<&str>> = rows
+            .iter()
+            .filter(|codes| codes.iter().any(|code| !common.contains(code) && !row::is_proof(code)))
+            .collect();
+        if rows.len() <= SHORT || marked.len() * 2 <= rows.len() {
+            return common;
+        }
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let left =
+            marked.into_iter().flatten().filter(|code| !common.contains(*code) && !row::is_proof(code));
+        left.for_each(|code| *counts.entry(code).or_default() += 1);
+        common.extend(counts.into_iter().max_by_key(|(_, count)| *count).map(|(code, _)| code));
     }
-    counts.retain(|_, count| rows > LONG && *count * 2 > rows);
-    counts.into_keys().collect()
 }
 
 fn family(name: &str, results: &[&Measurement], common: &BTreeSet<&str>, style: &Style) -> Family {

@@ -2,23 +2,31 @@
 
 use crate::remarks::{remarks, sentence};
 use crate::style::{Paint, Style};
-use crate::text::{clean, list, painted, wrap};
-use tollgate_record::number::count;
-use tollgate_record::number::plural;
-use tollgate_record::{Run, Status};
+use crate::text::{clean, cut, list, painted, width, wrap};
+use crate::words::reason;
+use indexmap::IndexMap;
+use tollgate_record::number::{count, plural};
+use tollgate_record::{Measurement, Run, Status};
 
 /// As many probes are named in one note.
 const NAMED: usize = 3;
 
-/// The closing lines: the counts, then one note for each warning of the run and for each kind of
-/// warning of the measurements.
+/// As many lines end a view.
+const LAST: usize = 3;
+
+/// The last lines of a view: the counts and the gravest warning; with `--warnings` every one.
 pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
+    ending(run, None, style)
+}
+
+/// The same after what the figures say in one sentence.
+pub(crate) fn ending(run: &Run, learned: Option<String>, style: &Style) -> Vec<String> {
     let of = |status| run.results.iter().filter(|result| result.status == status).count();
     let (measured, skipped, failed) = (of(Status::Measured), of(Status::Skipped), of(Status::Failed));
-    let warnings = warnings(run, style);
+    let (warnings, absent) = (warnings(run, style), absent(&run.results, style));
     let mut counts = vec![format!("{} measured", count(measured))];
     if skipped > 0 {
-        counts.push(format!("{} skipped (tollgate list --why)", count(skipped)));
+        counts.push(format!("{} skipped", count(skipped)));
     }
     if failed > 0 {
         counts.push(format!("{} failed", count(failed)));
@@ -31,7 +39,12 @@ pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
         let unfinished = "This run did not reach its end: interrupted, or still going on.";
         lines.extend(painted(Paint::Warn, unfinished, style));
     }
-    for line in wrap(&counts.join(", "), style.prose(), "") {
+    lines.extend(learned.into_iter().flat_map(|sentence| wrap(&sentence, style.prose(), "")));
+    let mut counted = counts.join(", ");
+    if !style.warnings && (warnings.len() > 1 || !absent.is_empty()) {
+        counted.push_str(" (--warnings says which, and why)");
+    }
+    for line in wrap(&counted, style.prose(), "") {
         // Colored once it is known where the line breaks.
         let is_bad = |count: &str| count.ends_with(" failed");
         let noticed = counts.iter().filter(|count| is_bad(count) || count.contains(" warning"));
@@ -40,10 +53,47 @@ pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
             line.replace(count, &style.paint(paint, count))
         }));
     }
-    for warning in warnings {
-        lines.extend(wrap(&warning, style.prose(), "  - "));
+    let items =
+        |all: &[String]| all.iter().flat_map(|it| wrap(it, style.prose(), "  - ")).collect::<Vec<_>>();
+    if style.warnings {
+        lines.extend(items(&warnings));
+        lines.extend(items(&absent));
+        return lines;
     }
+    // Those of the whole run come first, and concern every row.
+    let mut gravest = items(warnings.get(..1).unwrap_or_default());
+    let room = LAST.saturating_sub(lines.len()).max(1);
+    if gravest.len() > room {
+        gravest.truncate(room);
+        if let Some(last) = gravest.last_mut() {
+            let marked = format!("{last} {}", style.pick("…", "~"));
+            *last = if width(&marked) <= style.prose() { marked } else { cut(last, style.prose(), style) };
+        }
+    }
+    lines.extend(gravest);
     lines
+}
+
+/// Why rows are missing, and what would enable them. One reason stands for all rows that share it.
+fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
+    let mut reasons: IndexMap<Option<&str>, Vec<&Measurement>> = IndexMap::new();
+    for result in results.iter().filter(|result| result.status != Status::Measured) {
+        reasons.entry(result.reason.as_deref()).or_default().push(result);
+    }
+    let line = |same: Vec<&Measurement>| {
+        let first = same[0];
+        let names: Vec<String> = same.iter().map(|it| name(it, style)).collect();
+        let what = if first.status == Status::Skipped { "skipped" } else { "failed" };
+        let enable = first.enable.as_deref().map_or_else(String::new, |it| format!("; {}", clean(it, style)));
+        format!("{what}: {}: {}{enable}", list(&names, NAMED), reason(first, style))
+    };
+    reasons.into_values().map(line).collect()
+}
+
+/// The probe, and what ran it where that was not the host.
+fn name(result: &Measurement, style: &Style) -> String {
+    let probe = clean(&result.probe, style);
+    if result.engine == "host" { probe } else { format!("{probe} ({})", clean(&result.engine, style)) }
 }
 
 /// One sentence for each warning of the run, and for each kind of warning of its rows.

@@ -9,12 +9,16 @@ pub struct Style {
     pub color: bool,
     /// Whether characters beyond ASCII can be shown.
     pub unicode: bool,
+    /// Whether to show what is folded because few readers need it: emulated rows, others' figures.
+    pub all: bool,
+    /// Whether to list every warning, and why rows are missing.
+    pub warnings: bool,
 }
 
 impl Default for Style {
     /// What every terminal, pipe and file can take.
     fn default() -> Self {
-        Self { width: 80, color: false, unicode: false }
+        Self::PLAIN
     }
 }
 
@@ -49,6 +53,9 @@ pub(crate) enum Paint {
 }
 
 impl Style {
+    /// What every terminal, pipe and file can take, without details.
+    pub const PLAIN: Self = Self { width: 80, color: false, unicode: false, all: false, warnings: false };
+
     /// The style, as the environment wants it. `NO_COLOR` comes before everything, then `CLICOLOR_FORCE` (colors
     /// also where standard output is not a terminal), then `CLICOLOR=0` and a terminal that is `dumb`. A file of `--out`
     /// has no colors. Characters beyond ASCII need a locale that says UTF-8.
@@ -72,6 +79,7 @@ impl Style {
             width: width.filter(|_| terminal).unwrap_or(80),
             color,
             unicode: locale.is_some_and(|locale| locale.to_uppercase().replace('-', "").contains("UTF8")),
+            ..Self::PLAIN
         }
     }
 

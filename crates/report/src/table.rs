@@ -339,7 +339,7 @@ mod tests {
     use super::*;
 
     fn narrow(columns: usize) -> Style {
-        Style { width: columns, color: false, unicode: false }
+        Style { width: columns, color: false, unicode: false, ..Style::PLAIN }
     }
 
     fn table() -> TextTable {
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn colors_do_not_move_anything_and_nothing_ends_in_a_blank() {
-        let color = Style { width: 60, color: true, unicode: true };
+        let color = Style { width: 60, color: true, unicode: true, ..Style::PLAIN };
         let mut table = TextTable::new([Column::left("a"), Column::left("b"), Column::right("c")]);
         table.row([TextCell::from("x").paint(Paint::Good), "y".into(), "".into()]);
         table.prose([TextCell::from("x").paint(Paint::Good)], "prose", Paint::Dim);

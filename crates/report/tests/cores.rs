@@ -8,7 +8,7 @@ use tollgate_report::{Style, view};
 
 use fixture::cores::{ledger, validation};
 
-const WIDE: Style = Style { width: 160, color: false, unicode: false };
+const WIDE: Style = Style { width: 160, color: false, unicode: false, ..Style::PLAIN };
 
 /// The cells of the first line that begins with `name`.
 fn row(text: &str, name: &str) -> Vec<String> {

@@ -70,10 +70,12 @@ prop_compose! {
 }
 
 fn style() -> impl Strategy<Value = Style> {
-    (0..220usize, any::<bool>(), any::<bool>()).prop_map(|(width, color, unicode)| Style {
+    (0..220usize, any::<[bool; 4]>()).prop_map(|(width, [color, unicode, all, warnings])| Style {
         width,
         color,
         unicode,
+        all,
+        warnings,
     })
 }
 

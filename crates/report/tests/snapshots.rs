@@ -48,7 +48,7 @@ fn one_code_on_many_probes_is_one_note() {
         result.warnings.push(warning("own", format!("{i} of 20 batches were disturbed.")));
         result
     });
-    let text = view(&fixture::run(results.collect()), &ASCII);
+    let text = view(&fixture::run(results.collect()), &Style { warnings: true, ..ASCII });
     let notes: Vec<&str> = text.lines().skip_while(|line| !line.contains("measured")).collect();
     assert_snapshot!("notes_grouped", notes.join("\n"));
 }
@@ -59,7 +59,7 @@ fn what_most_rows_share_is_said_below_and_not_marked() {
     for result in run.results.iter_mut().skip(3) {
         result.warnings.push(tollgate_record::Warning::new(warning::FEW_EPOCHS, "6 epochs only"));
     }
-    let text = view(&run, &ASCII);
+    let text = view(&run, &Style { warnings: true, ..ASCII });
     assert!(
         text.contains("  - call/dynamic, vdso/clock_gettime, syscall/getppid and 27 others: 6"),
         "{text}"

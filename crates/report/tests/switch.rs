@@ -116,7 +116,7 @@ fn hostile_numbers_break_nothing() {
             let points = vec![[1.0, ns], [ns, 1.0], [2.0, 2.0], [1e6, 3.0]];
             hostile.series =
                 vec![Series { name: "cost".into(), x_unit: String::new(), y_unit: String::new(), points }];
-            view(&run(vec![hostile]), &Style { width, color: false, unicode: true });
+            view(&run(vec![hostile]), &Style { width, color: false, unicode: true, ..Style::PLAIN });
         }
     }
 }

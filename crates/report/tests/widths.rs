@@ -6,16 +6,16 @@
 mod fixture;
 
 use insta::assert_snapshot;
-use tollgate_record::{Run, document};
+use tollgate_record::{Run, Warning, document, warning};
 use tollgate_report::{Style, view};
 use unicode_width::UnicodeWidthStr;
 
 const STYLES: [(&str, Style); 5] = [
-    ("40_ascii", Style { width: 40, color: false, unicode: false }),
-    ("60_unicode", Style { width: 60, color: false, unicode: true }),
-    ("80_ascii", Style { width: 80, color: false, unicode: false }),
-    ("80_color", Style { width: 80, color: true, unicode: true }),
-    ("160_unicode", Style { width: 160, color: false, unicode: true }),
+    ("40_ascii", Style { width: 40, color: false, unicode: false, ..Style::PLAIN }),
+    ("60_unicode", Style { width: 60, color: false, unicode: true, ..Style::PLAIN }),
+    ("80_ascii", Style { width: 80, color: false, unicode: false, ..Style::PLAIN }),
+    ("80_color", Style { width: 80, color: true, unicode: true, ..Style::PLAIN }),
+    ("160_unicode", Style { width: 160, color: false, unicode: true, ..Style::PLAIN }),
 ];
 
 /// A run for each view.
@@ -67,6 +67,64 @@ fn every_view_in_every_style() {
         }
     }
     assert!(spoilt.is_empty(), "{}", spoilt.join("\n"));
+}
+
+const DETAILED: Style = Style { all: true, warnings: true, ..Style::PLAIN };
+
+#[test]
+fn a_long_screen_ends_in_three_lines_and_the_rest_is_shown_on_request() {
+    for (name, run) in [("ladder", fixture::ladder()), ("crossing", fixture::crossing())] {
+        let (short, long) = (view(&run, &Style::PLAIN), view(&run, &DETAILED));
+        let ending =
+            short.trim_end().lines().rev().take_while(|line| !line.is_empty() && !line.starts_with("Folded"));
+        assert!(ending.count() <= 3, "{name}:\n{short}");
+        assert!(short.contains("(--warnings says which, and why)") && !long.contains("--warnings"), "{name}");
+        let warnings = run.warnings.iter().chain(run.results.iter().flat_map(|result| &result.warnings));
+        let long = long.split_whitespace().collect::<Vec<_>>().join(" ");
+        for warning in warnings {
+            let start: String = warning.text.split_whitespace().take(4).collect::<Vec<_>>().join(" ");
+            assert!(long.contains(&start), "{name}: {start}");
+        }
+    }
+}
+
+#[test]
+fn an_emulator_and_what_others_found_are_folded() {
+    let run = fixture::crossing();
+    let (short, all) = (view(&run, &Style::PLAIN), view(&run, &Style { all: true, ..Style::PLAIN }));
+    for folded in ["What others found", "qemu-tcg"] {
+        assert!(!short.contains(folded) && all.contains(folded), "{folded}");
+    }
+    let says = "Folded (--all): 1 row of an emulator, what others found";
+    assert!(short.replace('\n', " ").contains(says), "{short}");
+}
+
+#[test]
+fn each_mark_that_occurs_in_the_ladder_has_a_line_and_no_other_has() {
+    let text = view(&fixture::ladder(), &Style::PLAIN);
+    for mark in ["\n  *    a", "\n  (!)  the", "\n  +1   so", "\n  <=   no", "\n  -    in p99"] {
+        assert!(text.contains(mark), "{mark:?}\n{text}");
+    }
+    let mut run = fixture::ladder();
+    run.results.retain(|result| result.probe == "syscall/getppid");
+    let text = view(&run, &Style::PLAIN);
+    assert!(!text.contains("\n  *") && !text.contains("(!)") && !text.contains("in p99"), "{text}");
+}
+
+#[test]
+fn at_most_half_of_the_rows_have_a_mark() {
+    let mut run = fixture::ladder();
+    for (number, result) in run.results.iter_mut().enumerate() {
+        // Each row has a warning, of one of three kinds.
+        let kind = [warning::OTHER_TASK, warning::STEAL, warning::TWO_LEVELS][number % 3];
+        result.warnings = vec![Warning::new(kind, "so it is")];
+    }
+    let text = view(&run, &Style::PLAIN);
+    let marked = text
+        .lines()
+        .filter(|line| line.split_whitespace().next().is_some_and(|name| name.ends_with('*')))
+        .count();
+    assert!((1..=run.results.len() / 2).contains(&marked), "{marked} of {}\n{text}", run.results.len());
 }
 
 #[test]

@@ -77,6 +77,8 @@ pub(crate) struct Destination {
     #[command(flatten)]
     pub(crate) output: Output,
     #[command(flatten)]
+    pub(crate) detail: Detail,
+    #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// Do not save the run
     #[arg(long, conflicts_with = "store")]
@@ -88,6 +90,17 @@ impl Destination {
     pub(crate) fn is_given(&self) -> bool {
         self.output.json || self.output.out.is_some() || self.no_save || self.store.store.is_some()
     }
+}
+
+/// How much of a run is printed. The record has all of it.
+#[derive(Args, Clone, Copy, Default)]
+pub(crate) struct Detail {
+    /// Print every warning, and why rows are missing
+    #[arg(long)]
+    pub(crate) warnings: bool,
+    /// Print what is folded, too: rows of emulators, figures that others found
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 /// How and where results are printed.

@@ -1,6 +1,6 @@
 //! Where results go, and in which style.
 
-use crate::args::{Output, StoreArgs, Usage};
+use crate::args::{Detail, Output, StoreArgs, Usage};
 use anyhow::Context;
 use serde::Serialize;
 use std::fmt::Display;
@@ -23,6 +23,7 @@ pub(crate) struct Sink {
     out: Option<PathBuf>,
     /// Whether standard output belongs to another program, so that standard error is written to.
     aside: bool,
+    detail: Detail,
 }
 
 impl Sink {
@@ -35,7 +36,12 @@ impl Sink {
         if let Some(path) = &out {
             check(path, usual)?;
         }
-        Ok(Self { json: false, out, aside: false })
+        Ok(Self { json: false, out, aside: false, detail: Detail::default() })
+    }
+
+    /// The same with as much of a run as was asked for.
+    pub(crate) fn with(self, detail: Detail) -> Self {
+        Self { detail, ..self }
     }
 
     /// The same for a command whose standard output belongs to the program that it runs.
@@ -72,7 +78,8 @@ impl Sink {
             Place::Pipe
         };
         let width = terminal_size::terminal_size().map(|(terminal_size::Width(width), _)| usize::from(width));
-        Style::of_environment(place, width, |name| std::env::var(name).ok())
+        let Detail { warnings, all } = self.detail;
+        Style { warnings, all, ..Style::of_environment(place, width, |name| std::env::var(name).ok()) }
     }
 
     /// Delivers a run: its view, or its record if JSON was asked for.

@@ -1,6 +1,6 @@
 //! The saved runs.
 
-use crate::args::{Output, StoreArgs, Usage};
+use crate::args::{Detail, Output, StoreArgs, Usage};
 use crate::output::{Sink, existing_store};
 use std::process::ExitCode;
 use tollgate_record::store::Entry;
@@ -25,6 +25,8 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
+    detail: Detail,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
@@ -48,7 +50,7 @@ fn row(entry: &Entry) -> serde_json::Value {
 }
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
-    let sink = Sink::open(&args.output)?;
+    let sink = Sink::open(&args.output)?.with(args.detail);
     let store = existing_store(&args.store)?;
     sink.deliver_run(&store.load(&args.id).map_err(Usage::error)?)
 }

@@ -42,7 +42,7 @@ impl Session {
     /// # Errors
     /// A file of `--out` or a directory of `--store` that cannot be written: a usage error.
     pub(crate) fn open(destination: &Destination, host: Host, seed: u64) -> anyhow::Result<Self> {
-        let sink = Sink::open(&destination.output)?;
+        let sink = Sink::open(&destination.output)?.with(destination.detail);
         let interrupt = Arc::default();
         let keeper = Keeper::open(destination, &interrupt)?;
         let run = new_record(host, seed);

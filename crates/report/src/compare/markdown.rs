@@ -7,7 +7,7 @@ use tollgate_judge::{ComparedProbe, Comparison, Verdict, Weight};
 use tollgate_record::number::{FIGURE, change, fit, percent};
 
 /// Markdown is read in a browser.
-const STYLE: Style = Style { width: 200, color: false, unicode: true };
+const STYLE: Style = Style { width: 200, color: false, unicode: true, ..Style::PLAIN };
 
 /// The comparison as Markdown: what moved first, all rows below a fold.
 pub fn comparison_markdown(found: &Comparison) -> String {

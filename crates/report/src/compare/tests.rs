@@ -11,7 +11,7 @@ use tollgate_record::{
 
 mod programs;
 
-const ASCII: Style = Style { width: 80, color: false, unicode: false };
+const ASCII: Style = Style { width: 80, color: false, unicode: false, ..Style::PLAIN };
 /// What the processes of a run differ by, as shares.
 const OWN: [f64; 12] =
     [0.0, 0.001, -0.001, 0.002, -0.002, 0.003, -0.003, 0.0015, -0.0015, 0.0005, -0.0005, 0.0025];

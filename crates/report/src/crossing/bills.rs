@@ -25,6 +25,23 @@ fn name(probe: &str) -> Option<&'static str> {
     })
 }
 
+/// The largest part of a system call and of a page fault, in one sentence.
+pub(super) fn learned(results: &[&Measurement], style: &Style) -> Option<String> {
+    let largest = |(probe, what): &(&str, &str)| {
+        let bill = results.iter().find(|it| it.probe == *probe && it.status == Status::Measured)?;
+        let total = bill.ns?.estimate;
+        let parts = bill.phases.iter().filter(|phase| phase.name != "unattributed");
+        let known = parts.filter_map(|phase| Some((phase, phase.ns?.estimate)));
+        let (phase, ns) = known.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| total > 0.0)?;
+        let name = part(probe, &phase.name).and_then(|it| it.split(':').next());
+        let name = name.map_or_else(|| clean(&phase.name, style), str::to_owned);
+        Some(format!("of {what} '{name}', {}", percent(ns / total)))
+    };
+    let parts = [("syscall/clock_gettime", "a system call"), ("fault/anonymous", "a page fault")];
+    let parts: Vec<String> = parts.iter().filter_map(largest).collect();
+    (!parts.is_empty()).then(|| format!("Largest part: {}.", parts.join("; ")))
+}
+
 /// What a part consists of.
 fn part(probe: &str, phase: &str) -> Option<&'static str> {
     Some(match (probe.split('/').next()?, phase) {

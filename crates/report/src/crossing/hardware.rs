@@ -108,7 +108,7 @@ mod tests {
     use crate::Style;
     use tollgate_record::{Estimate, Evidence, Measurement, Per, Phase, Status, Warning, counter, warning};
 
-    const PLAIN: Style = Style { width: 80, color: false, unicode: false };
+    const PLAIN: Style = Style { width: 80, color: false, unicode: false, ..Style::PLAIN };
 
     fn row(engine: &str) -> Measurement {
         let mut row = Measurement::empty("hardware/undefined", engine, Per::Trap, Status::Measured);

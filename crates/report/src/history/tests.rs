@@ -5,7 +5,7 @@ use tollgate_record::{
     EpochFigure, Estimate, Host, Measurement, Per, Run, SCHEMA, Status, Tool, TypicalFigure,
 };
 
-const ASCII: Style = Style { width: 80, color: false, unicode: false };
+const ASCII: Style = Style { width: 80, color: false, unicode: false, ..Style::PLAIN };
 
 fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
     let mut result = Measurement::empty("syscall/x", "host", Per::Syscall, Status::Measured);

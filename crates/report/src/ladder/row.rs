@@ -75,6 +75,8 @@ pub(crate) struct Rung {
     pub(crate) proof: String,
     /// Whether the proof disagrees with the claim.
     pub(crate) disagrees: bool,
+    /// Whether there was room for one count of the proof only.
+    pub(crate) is_cut: bool,
     /// Whether there are warnings that no column shows.
     pub(crate) noted: bool,
 }
@@ -95,7 +97,7 @@ impl Rung {
         });
         let disagrees = PROOF.iter().any(|&kind| result.has_warning(kind));
         let mut codes = result.warnings.iter().map(|warning| warning.code.as_str());
-        let noted = codes.any(|code| PROOF.iter().all(|kind| kind.name != code) && !common.contains(code));
+        let noted = codes.any(|code| !is_proof(code) && !common.contains(code));
         let mut name = name(result, family, style);
         if result.per != per && failure.is_none() {
             name = format!("{name} /{}", result.per.word());
@@ -115,19 +117,15 @@ impl Rung {
             None => result.ns.map_or(f64::INFINITY, |ns| ns.estimate).min(f64::INFINITY),
         };
         let figures = [ns, cycles, half_interval(result), p99];
+        let (proof, is_cut) = proof(result, disagrees, style);
         let extras = EXTRAS.each_ref().map(|extra| (extra.of)(result, style).unwrap_or_default());
-        Self {
-            order,
-            name,
-            failure,
-            figures,
-            extras,
-            bar,
-            proof: proof(result, disagrees, style),
-            disagrees,
-            noted,
-        }
+        Self { order, name, failure, figures, extras, bar, proof, disagrees, is_cut, noted }
     }
+}
+
+/// Whether the proof column itself shows a warning.
+pub(super) fn is_proof(code: &str) -> bool {
+    PROOF.iter().any(|kind| kind.name == code)
 }
 
 /// The columns of a figure: short in a narrow table, so that the bar keeps its place.
@@ -184,8 +182,9 @@ fn half_interval(result: &Measurement) -> String {
 }
 
 /// The counts in words. A narrow table has room for one: that of the switches, or, where the proof
-/// disagrees, the one that is farthest from the usual claim, which is one per crossing.
-fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
+/// disagrees, the one that is farthest from the usual claim, which is one per crossing. The number of further counts is then
+/// beside it, which the second value says.
+fn proof(result: &Measurement, disagrees: bool, style: &Style) -> (String, bool) {
     let mut counts: Vec<(&String, f64)> = result.proof.iter().map(|(key, value)| (key, *value)).collect();
     let off = |value: f64| if value.is_nan() { f64::INFINITY } else { (value - 1.0).abs() };
     if disagrees {
@@ -205,11 +204,11 @@ fn proof(result: &Measurement, disagrees: bool, style: &Style) -> String {
     match counts.as_slice() {
         [first, _, ..] if is_narrow(style) || all.len() > MOST_PROOF => {
             if disagrees {
-                word(first)
+                (word(first), false)
             } else {
-                format!("{} +{}", word(first), counts.len() - 1)
+                (format!("{} +{}", word(first), counts.len() - 1), true)
             }
         }
-        _ => all,
+        _ => (all, false),
     }
 }

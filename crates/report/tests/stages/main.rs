@@ -11,7 +11,7 @@ use tollgate_record::{Asked, Host, Measurement, Per, Run, SCHEMA, Status, Tool};
 use tollgate_report::export::{ExportError, Format};
 use tollgate_report::{Style, view};
 
-const ASCII: Style = Style { width: 80, color: false, unicode: false };
+const ASCII: Style = Style { width: 80, color: false, unicode: false, ..Style::PLAIN };
 
 /// A row from the cycle of its first stage and the cycles that it spends in each.
 fn row(seq: u64, text: &str, start: u64, cycles: &[u64]) -> StageRow {

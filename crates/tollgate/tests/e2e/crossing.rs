@@ -17,9 +17,16 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "crossing: as it is", args: QUICK, then: |outcome| taken_apart(&outcome.printed()), ..CASE },
     Case {
         name: "crossing: as a table, and again from the store",
-        args: "crossing --quick --budget-ms 400 --store {dir}/store",
+        args: "crossing --quick --budget-ms 400 --store {dir}/store --all",
         prints: &["System call, whole, ns", "getppid", "What others found", "xperf", "measured"],
         says: &["saved as"],
+        ..CASE
+    },
+    Case {
+        name: "crossing: others' figures are folded",
+        args: "crossing --quick --budget-ms 400 --no-guest --no-save",
+        prints: &["Folded (--all): what others found on their machines.", "measured"],
+        then: |outcome| assert!(!outcome.stdout.contains("xperf"), "{}", outcome.stdout),
         ..CASE
     },
     Case {
