@@ -2,11 +2,11 @@
 
 use crate::args::{Output, StoreArgs, Usage};
 use crate::output::{self, Sink, say};
-use crate::progress::Progress;
 use anyhow::anyhow;
 use std::path::Path;
 use std::process::ExitCode;
 use tollgate_judge::{MARGIN, Options};
+use tollgate_progress::Progress;
 use tollgate_record::number::count;
 use tollgate_record::parse::share;
 use tollgate_record::text::printable;

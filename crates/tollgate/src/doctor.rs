@@ -2,7 +2,6 @@
 
 use crate::args::{self, ClockChoice, Output};
 use crate::output::{Sink, say};
-use crate::progress::Progress;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,6 +10,7 @@ use tollgate_measure::doctor::{Observed, findings};
 use tollgate_measure::host;
 use tollgate_measure::noise::Watch;
 use tollgate_measure::self_check::self_check;
+use tollgate_progress::Progress;
 use tollgate_record::Store;
 use tollgate_supervise::Interrupt;
 

@@ -19,7 +19,6 @@ mod lat_ctx;
 mod list;
 mod output;
 mod pin;
-mod progress;
 mod report;
 mod ring;
 mod riscv;

@@ -12,12 +12,12 @@
 
 use crate::args::{Destination, Usage};
 use crate::output::{self, Sink, say};
-use crate::progress::Progress;
 use anyhow::anyhow;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
+use tollgate_progress::Progress;
 use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, store, text, warning};
 use tollgate_supervise::Interrupt;
 

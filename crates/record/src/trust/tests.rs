@@ -147,7 +147,7 @@ fn a_pipe_does_not_keep_it_waiting() {
 
 #[test]
 fn a_group_is_private_if_nobody_else_is_in_it() {
-    let users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nbob:x:1001:1001::/:/bin/sh\n";
+    let users = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/:/bin/sh\nbob:x:1001:1001::/:/bin/sh\n";
     let groups = "root:x:0:\nann:x:1000:\nbob:x:1001:bob,ann\nstaff:x:50:ann\n";
     assert!(is_private(1000, 1000, users, groups));
     assert!(!is_private(1001, 1001, users, groups), "ann is in it, too");

@@ -20,7 +20,7 @@ const OFTEN: Duration = Duration::from_millis(200);
 const STEPS: u64 = 1_000;
 
 /// The bar of one command.
-pub(crate) struct Progress {
+pub struct Progress {
     shared: Arc<Shared>,
     /// Ends the thread when it is dropped; `None` as long as nothing was shown.
     alive: Mutex<Option<Sender<()>>>,
@@ -44,16 +44,22 @@ struct State {
     ended: bool,
 }
 
+impl Default for Progress {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Progress {
     /// A bar on standard error, or nothing if that is not a terminal that can move its cursor.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let target = if dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) };
         Self::on(ProgressBar::with_draw_target(Some(STEPS), target))
     }
 
     /// One that is never drawn.
-    pub(crate) fn hidden() -> Self {
+    pub fn hidden() -> Self {
         Self::on(ProgressBar::hidden())
     }
 
@@ -73,7 +79,7 @@ impl Progress {
     }
 
     /// Begins work that is likely to take so long.
-    pub(crate) fn expect(&self, duration: Duration) {
+    pub fn expect(&self, duration: Duration) {
         let mut state = self.shared.lock();
         state.begun = Instant::now();
         state.remaining = Remaining::expecting(duration.as_secs_f64());
@@ -82,12 +88,12 @@ impl Progress {
     }
 
     /// How far the command is, from 0 to 1, and what it does.
-    pub(crate) fn show(&self, share: f64, what: impl Into<String>) {
+    pub fn show(&self, share: f64, what: impl Into<String>) {
         self.update(Some(share), what.into());
     }
 
     /// What the command does for a time that is not known.
-    pub(crate) fn wait(&self, what: impl Into<String>) {
+    pub fn wait(&self, what: impl Into<String>) {
         self.update(None, what.into());
     }
 
@@ -121,13 +127,13 @@ impl Progress {
     }
 
     /// Takes the bar off the screen while something is printed.
-    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    pub fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         let _state = self.shared.lock();
         self.shared.bar.suspend(print)
     }
 
     /// Takes the bar off the screen. So does dropping it.
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         self.shared.lock().ended = true;
         self.shared.bar.finish_and_clear();
     }
