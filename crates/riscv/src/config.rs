@@ -101,6 +101,8 @@ pub enum ConfigError {
         "RAM at {0:#x}: must begin at a multiple of 4096 below 0x80000000 on Spike's machine, at 0x80000000 elsewhere"
     )]
     RamBase(u64),
+    #[error("this computer does not have {0} bytes to spare for the machine's RAM")]
+    NoMemory(u64),
     #[error("{0} bits of satp's address space identifier: must be 0 to 16")]
     AsidBits(u32),
     #[error("{0} harts: must be 1 to 8")]
@@ -133,5 +135,33 @@ impl Config {
         let most = if self.isa.is_rv64() { 64 << 30 } else { 1 << 30 };
         let fits = self.ram_bytes.is_multiple_of(4096) && (4096..=most).contains(&self.ram_bytes);
         if fits { Ok(()) } else { Err(ConfigError::RamSize(self.ram_bytes)) }
+    }
+
+    /// The size of RAM as this computer counts, if it has that to spare.
+    pub(crate) fn room(&self) -> Result<usize, ConfigError> {
+        let bytes = in_host(self.ram_bytes)?;
+        match Vec::<u8>::new().try_reserve_exact(bytes) {
+            Ok(()) => Ok(bytes),
+            Err(_) => Err(ConfigError::NoMemory(self.ram_bytes)),
+        }
+    }
+}
+
+/// A size in the host's integer, which may have 32 bits.
+fn in_host<T: TryFrom<u64>>(bytes: u64) -> Result<T, ConfigError> {
+    T::try_from(bytes).map_err(|_| ConfigError::NoMemory(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ram_that_a_host_cannot_address_is_refused() {
+        // On a host of 32 bits these would be 128 MiB and nothing.
+        for bytes in [4224 << 20, 4096 << 20] {
+            assert_eq!(in_host::<u32>(bytes), Err(ConfigError::NoMemory(bytes)));
+        }
+        assert_eq!(in_host::<u32>(2 << 30), Ok(2 << 30));
     }
 }

@@ -147,7 +147,7 @@ impl Machine {
         let rom = dtb::build(&config, &Equipment { slots, ..Equipment::default() }, ROM_SIZE as usize)?;
         let pages = config.ram_bytes / mmu::PAGE;
         let bus = Bus {
-            ram: vec![0; config.ram_bytes as usize],
+            ram: vec![0; config.room()?],
             ram_base: config.ram_base,
             rom,
             clint: Clint::new(),

@@ -90,8 +90,9 @@ impl Bus {
             }
             // write and pwrite
             64 | 68 => {
-                let start = a[1].checked_sub(self.ram_base).ok_or(Errno::EFAULT)? as usize;
-                let end = start.checked_add(a[2] as usize).ok_or(Errno::EFAULT)?;
+                let size = |bytes: u64| usize::try_from(bytes).map_err(|_| Errno::EFAULT);
+                let start = size(a[1].checked_sub(self.ram_base).ok_or(Errno::EFAULT)?)?;
+                let end = start.checked_add(size(a[2])?).ok_or(Errno::EFAULT)?;
                 let bytes = self.ram.get(start..end).ok_or(Errno::EFAULT)?;
                 if matches!(a[0], 1 | 2) {
                     self.console.write(bytes);

@@ -261,9 +261,8 @@ impl<'a> ProgramPlan<'a> {
     pub fn explain(&self, error: &ProgramError) -> PlanError {
         let elf = &self.request.elf;
         match error {
-            ProgramError::Machine(ConfigError::RamSize(_)) | ProgramError::NoMemory(_) => {
-                PlanError::value("--memory", self.request.memory, error)
-            }
+            ProgramError::Machine(ConfigError::RamSize(_) | ConfigError::NoMemory(_))
+            | ProgramError::NoMemory(_) => PlanError::value("--memory", self.request.memory, error),
             ProgramError::Machine(ConfigError::DeviceTree(..)) => PlanError::option("--bootargs", error),
             ProgramError::Tier(_) => PlanError::option("--tier", error),
             ProgramError::ProxyKernel(_) => {
