@@ -12,7 +12,7 @@ use tollgate_riscv::tier::Counter;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
     Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
-    Retired, Stop, Trap, Xlen, aside, ram_below,
+    Retired, Stop, Trap, aside, ram_below,
 };
 
 pub use caches::Shapes;
@@ -310,8 +310,7 @@ pub fn run(
     let ending = match watch {
         Watch::Nothing => drive(&mut machine, symbols, job, &mut (), SLICE, terminal, &mut nothing)?,
         Watch::Trace(kind, filter) => {
-            let bits = if job.isa.xlen() == Xlen::Rv64 { 64 } else { 32 };
-            let mut tracer = Tracer::new(kind, bits).filtered(filter);
+            let mut tracer = Tracer::new(kind, job.isa).filtered(filter);
             let mut flush = |tracer: &mut Tracer| trace.write_all(tracer.take().as_bytes());
             drive(&mut machine, symbols, job, &mut tracer, TRACED_SLICE, terminal, &mut flush)?
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tollgate_riscv::csr::name;
-use tollgate_riscv::{Access, Observer, Privilege, RegClass, Retired, Trap, text};
+use tollgate_riscv::{Access, Extension, Isa, Observer, Op, Privilege, RegClass, Retired, Trap, text};
 
 /// What a trace contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,16 +42,27 @@ pub struct Tracer {
     kind: Trace,
     lines: String,
     accesses: Vec<Access>,
-    csr: Option<(u16, u64)>,
+    csrs: Vec<(u16, u64)>,
     digits: usize,
+    /// Of a floating-point register.
+    float_digits: usize,
 }
 
 impl Tracer {
-    /// A tracer for registers of `xlen` bits.
-    pub fn new(kind: Trace, xlen: u32) -> Self {
-        let digits = xlen as usize / 4;
-        let (lines, accesses) = (String::new(), Vec::new());
-        Self { filter: Filter::default(), satp: 0, kind, lines, accesses, csr: None, digits }
+    /// A tracer for a machine with this ISA.
+    pub fn new(kind: Trace, isa: Isa) -> Self {
+        let digits = if isa.is_rv64() { 16 } else { 8 };
+        let float_digits = if isa.has(Extension::D) { 16 } else { 8 };
+        Self {
+            filter: Filter::default(),
+            satp: 0,
+            kind,
+            lines: String::new(),
+            accesses: Vec::new(),
+            csrs: Vec::new(),
+            digits,
+            float_digits,
+        }
     }
 
     /// Only what passes a filter.
@@ -92,12 +103,12 @@ impl Observer for Tracer {
     }
 
     fn csr(&mut self, number: u16, value: u64) {
-        self.csr = Some((number, value));
+        self.csrs.push((number, value));
     }
 
     fn retire(&mut self, retired: &Retired) {
         let accesses = std::mem::take(&mut self.accesses);
-        let csr = self.csr.take();
+        let mut csrs = std::mem::take(&mut self.csrs);
         if !self.passes(retired.privilege) {
             return;
         }
@@ -116,21 +127,36 @@ impl Observer for Tracer {
                     "core   0: {} 0x{:0width$x} (0x{:0word_digits$x})",
                     retired.privilege as u8, retired.pc, retired.word
                 );
+                // All registers in the order of their numbers, of whichever kind.
+                csrs.sort_by_key(|&(number, _)| number);
+                let (before, behind) = csrs.split_at(csrs.partition_point(|csr| csr.0 < insn.rd.into()));
+                let write_csrs = |out: &mut String, csrs: &[(u16, u64)]| {
+                    for &(number, value) in csrs {
+                        let name = name(number).unwrap_or_default();
+                        let _ = write!(out, " c{number}_{name} 0x{value:0width$x}");
+                    }
+                };
+                write_csrs(out, before);
                 let rd = insn.rd;
                 let _ = match insn.row().format.rd() {
                     RegClass::X if rd != 0 => write!(out, " x{rd:<2} 0x{:0width$x}", retired.value),
-                    RegClass::F => write!(out, " f{rd:<2} 0x{:016x}", retired.value),
+                    RegClass::F => {
+                        let digits = self.float_digits;
+                        let value = if digits == 16 { retired.value } else { retired.value & 0xffff_ffff };
+                        write!(out, " f{rd:<2} 0x{value:0digits$x}")
+                    }
                     _ => Ok(()),
                 };
-                if let Some((number, value)) = csr {
-                    let name = name(number).unwrap_or_default();
-                    let _ = write!(out, " c{number}_{name} 0x{value:0width$x}");
-                }
+                write_csrs(out, behind);
+                // Spike zeroes a block byte by byte.
+                let step = if insn.op == Op::CboZero { 1 } else { 8 };
                 for access in &accesses {
-                    let _ = write!(out, " mem 0x{:0width$x}", access.va);
-                    if access.store {
-                        let digits = usize::from(access.size) * 2;
-                        let _ = write!(out, " 0x{:0digits$x}", access.value);
+                    for offset in (0..access.size).step_by(step) {
+                        let _ = write!(out, " mem 0x{:0width$x}", access.va + u64::from(offset));
+                        if access.store {
+                            let digits = usize::from(access.size).min(step) * 2;
+                            let _ = write!(out, " 0x{:0digits$x}", access.value);
+                        }
                     }
                 }
                 writeln!(out)
@@ -140,6 +166,7 @@ impl Observer for Tracer {
 
     fn trap(&mut self, trap: &Trap) {
         self.accesses.clear();
+        self.csrs.clear();
         if !self.passes(trap.from) {
             return;
         }

@@ -145,6 +145,93 @@ fn a_commit_trace_has_the_csrs_that_are_written() {
     assert!(!trace.contains("c3860_mhartid"));
 }
 
+/// What Spike logs behind the word of each instruction (`--log-commits`, its commit 55b4658d), here without leading zeros: counters
+/// as they were written, flags and modes one by one, `mstatus` where FS becomes Dirty and on `mret`, in the order of the registers'
+/// numbers.
+#[test]
+fn a_commit_trace_has_spikes_registers() {
+    let lines = [
+        (0x0640_0313, "x6 0x64"),
+        (0xb023_1073, "c2818_minstret 0x64"),
+        (0xb020_2573, "x10 0x64"),
+        (0xb000_1073, "c2816_mcycle 0x0"),
+        (0x0000_62b7, "x5 0x6000"),
+        (0x3002_a073, "c768_mstatus 0x8000000a00006000"),
+        (0xd203_00d3, "f1 0x4059000000000000"),
+        (0xd200_0053, "f0 0x0"),
+        (0x0410_0293, "x5 0x41"),
+        (0x0032_9073, "c1_fflags 0x1 c2_frm 0x2"),
+        (0x0000_42b7, "x5 0x4000"),
+        (0x3002_b073, "c768_mstatus 0xa00002000"),
+        (0x1a00_8153, "c1_fflags 0x9 f2 0x7ff0000000000000 c768_mstatus 0x8000000a00006000"),
+        (0xa200_2553, "x10 0x1"),
+        (0x1040_1073, "c260_sie 0x0 c772_mie 0x0"),
+        (0x0000_0297, "x5 0x8000003c"),
+        (0x01c2_8293, "x5 0x80000058"),
+        (0x3412_9073, "c833_mepc 0x80000058"),
+        (0x0000_22b7, "x5 0x2000"),
+        (0x8002_8293, "x5 0x1800"),
+        (0x3002_a073, "c768_mstatus 0x8000000a00007800"),
+        (0x3020_0073, "c768_mstatus 0x8000000a00006080"),
+        (0x05d0_0893, "x17 0x5d"),
+        (0x0000_0513, "x10 0x0"),
+    ];
+    let words: Vec<u32> = lines.iter().map(|(word, _)| *word).chain([0x0000_0073]).collect();
+    let (outcome, _, trace) =
+        run(&job(elf(&words, &[])), Watch::Trace(Trace::Commit, Filter::default())).expect("runs");
+    assert_eq!(outcome.ending, Ending::Exited(0));
+    let short = |line: &str| {
+        let shorter = |word: &str| match word.strip_prefix("0x") {
+            Some(digits) => format!("0x{:0>1}", digits.trim_start_matches('0')),
+            None => word.to_owned(),
+        };
+        line.split_whitespace().skip(5).map(shorter).collect::<Vec<_>>().join(" ")
+    };
+    for ((line, number), (word, expected)) in trace.lines().zip(0..).zip(lines) {
+        assert!(line.contains(&format!("({word:#010x})")), "{number}: {line}");
+        assert_eq!(short(line), expected, "{line}");
+    }
+    assert!(trace.lines().count() >= lines.len());
+}
+
+/// A loop of 2,000 instructions between two writes to `mcountinhibit`, whether cycles are instructions or a core's.
+#[test]
+fn counters_stand_still_on_every_core() {
+    let program = |stop: u32| {
+        let words = [
+            0xb000_1073, // csrw mcycle, zero
+            0xb020_1073, // csrw minstret, zero
+            stop,
+            0x3e80_0293, // li t0, 1000
+            0xfff2_8293, // addi t0, t0, -1
+            0xfe02_9ee3, // bnez t0, -4
+            0xb000_2573, // csrr a0, mcycle
+            0xb020_25f3, // csrr a1, minstret
+            0x1f45_3513, // sltiu a0, a0, 500
+            0x1f45_b593, // sltiu a1, a1, 500
+            0x0015_9593, // slli a1, a1, 1
+            0x00b5_6533, // or a0, a0, a1
+            0x05d0_0893, // li a7, 93
+            0x0000_0073, // ecall
+        ];
+        job(elf(&words, &[]))
+    };
+    // csrwi mcountinhibit, 5; 4; 1; 0
+    for (stop, still) in [(0x3202_d073, 3), (0x3202_5073, 2), (0x3200_d073, 1), (0x3200_5073, 0)] {
+        let (outcome, ..) = run(&program(stop), Watch::Nothing).expect("runs");
+        assert_eq!(outcome.ending, Ending::Exited(still), "{stop:#x}");
+        for core in ["rocket", "cva6", "ibex"] {
+            let core = Box::new(Core::preset(core).expect("a preset"));
+            let watch = Watch::Ledger(core, GuestTime::Model);
+            assert_eq!(
+                run(&program(stop), watch).expect("runs").0.ending,
+                Ending::Exited(still),
+                "{stop:#x}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_ledger_charges_every_cycle_once_and_the_guest_sees_them_on_request() {
     let job = job(image("ctx_switch"));

@@ -157,7 +157,8 @@ impl Machine {
             self.bus.ram_write(at + n * word, word, value);
         }
         for n in 0..self.harts() {
-            self.hart_mut(n).x[12] = at;
+            let hart = self.hart_mut(n);
+            hart.set_x(12, hart.canonical(at));
         }
     }
 

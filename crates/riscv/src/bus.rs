@@ -80,6 +80,11 @@ impl Bus {
         }
     }
 
+    /// How much of the read-only memory there is: Spike's is as long as what is in it, in whole pages.
+    fn rom_size(&self) -> u64 {
+        if self.virt.is_some() { ROM_SIZE } else { (self.rom.len() as u64).next_multiple_of(4096) }
+    }
+
     /// Reads memory or a device; `None` is an access fault. `time` is `mtime`.
     pub(crate) fn read(&mut self, pa: u64, size: u64, time: u64) -> Option<u64> {
         if let Some(v) = self.ram_read(pa, size) {
@@ -88,7 +93,7 @@ impl Bus {
         if pa & (size - 1) != 0 {
             return None;
         }
-        if let Some(offset) = within(pa, ROM_BASE, ROM_SIZE) {
+        if let Some(offset) = within(pa, ROM_BASE, self.rom_size()) {
             let byte = |i: u64| self.rom.get((offset + i) as usize).copied().unwrap_or(0);
             return Some((0..size).rev().fold(0, |v, i| v << 8 | u64::from(byte(i))));
         }

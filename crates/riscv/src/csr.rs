@@ -31,7 +31,7 @@ numbers! {
     MSTATUS = 0x300; MISA = 0x301; MEDELEG = 0x302; MIDELEG = 0x303; MIE = 0x304; MTVEC = 0x305;
     MCOUNTEREN = 0x306; MENVCFG = 0x30a; MSTATUSH = 0x310; MENVCFGH = 0x31a; MCOUNTINHIBIT = 0x320;
     MSCRATCH = 0x340; MEPC = 0x341; MCAUSE = 0x342; MTVAL = 0x343; MIP = 0x344;
-    TSELECT = 0x7a0; TDATA1 = 0x7a1; TDATA2 = 0x7a2; TDATA3 = 0x7a3;
+    MVIP = 0x309; TSELECT = 0x7a0; TDATA1 = 0x7a1; TDATA2 = 0x7a2; TDATA3 = 0x7a3; TINFO = 0x7a4;
     MCYCLE = 0xb00; MINSTRET = 0xb02; MCYCLEH = 0xb80; MINSTRETH = 0xb82;
 }
 
@@ -89,8 +89,9 @@ const MSTATUS_WRITABLE: u64 = status::SIE
     | status::TSR;
 const SSTATUS_WRITABLE: u64 =
     status::SIE | status::SPIE | status::SPP | status::FS | status::SUM | status::MXR;
-/// Exceptions that can be delegated: all but an ecall from M-mode (3.1.8).
-const MEDELEG_WRITABLE: u64 = 0xb3ff;
+/// Exceptions that can be delegated, as on Spike: all but an ecall from M-mode (3.1.8), a hardware error among them, and a
+/// misaligned jump where there are such.
+const DELEGABLE: u64 = 1 << 19 | 0xb3fe;
 
 impl Hart {
     /// Whether the current mode may access the register at all (2.1), and may read it now.
@@ -136,22 +137,26 @@ impl Hart {
         Ok(())
     }
 
-    /// Reads a register without checking access. `time` is `mtime`.
+    /// Reads a register without checking access, as an integer register holds it. `time` is `mtime`.
     pub(crate) fn csr_read(&self, number: u16, time: u64) -> Result<u64, Illegal> {
+        self.csr_value(number, time).map(|v| self.canonical(v))
+    }
+
+    /// The value of a register; on RV32 the lowest 32 bits count.
+    fn csr_value(&self, number: u16, time: u64) -> Result<u64, Illegal> {
         let rv64 = self.isa.is_rv64();
-        let low_or_all = |v: u64| if rv64 { v } else { v as i32 as u64 };
-        let high = |v: u64| if rv64 { Err(Illegal) } else { Ok((v >> 32) as i32 as u64) };
+        let high = |v: u64| if rv64 { Err(Illegal) } else { Ok(v >> 32) };
         Ok(match number {
             FFLAGS => u64::from(self.fflags),
             FRM => u64::from(self.frm),
             FCSR => u64::from(self.frm << 5 | self.fflags),
-            CYCLE | MCYCLE => low_or_all(self.retired.wrapping_add(self.cycle_offset)),
-            INSTRET | MINSTRET => low_or_all(self.retired.wrapping_add(self.instret_offset)),
-            TIME => low_or_all(time),
-            CYCLEH | MCYCLEH => high(self.retired.wrapping_add(self.cycle_offset))?,
-            INSTRETH | MINSTRETH => high(self.retired.wrapping_add(self.instret_offset))?,
+            CYCLE | MCYCLE => self.cycle.value(self.retired),
+            INSTRET | MINSTRET => self.instret.value(self.retired),
+            TIME => time,
+            CYCLEH | MCYCLEH => high(self.cycle.value(self.retired))?,
+            INSTRETH | MINSTRETH => high(self.instret.value(self.retired))?,
             TIMEH => high(time)?,
-            0xc03..=0xc1f | 0xb03..=0xb1f => low_or_all(self.hpm.value(number)),
+            0xc03..=0xc1f | 0xb03..=0xb1f => self.hpm.value(number),
             0xc83..=0xc9f | 0xb83..=0xb9f => high(self.hpm.value(number))?,
             0x323..=0x33f => self.hpm.event(number),
             SSTATUS => self.status(SSTATUS_WRITABLE | 3 << 32),
@@ -160,7 +165,7 @@ impl Hart {
             STVEC => self.stvec,
             SCOUNTEREN => self.scounteren,
             SENVCFG => self.senvcfg,
-            STIMECMP => low_or_all(self.stimecmp),
+            STIMECMP => self.stimecmp,
             STIMECMPH => high(self.stimecmp)?,
             SSCRATCH => self.sscratch,
             SEPC => self.sepc & !self.target_mask(),
@@ -170,19 +175,23 @@ impl Hart {
             MHARTID => self.id,
             MVENDORID | MARCHID | MIMPID | MCONFIGPTR => 0,
             MSTATUS => self.status(u64::MAX),
-            MISA => self.canonical(self.isa.misa()),
+            MISA => self.isa.misa(),
             MEDELEG => self.medeleg,
             MIDELEG => self.mideleg,
             MIE => self.mie,
             MIP => self.mip,
             MTVEC => self.mtvec,
             MCOUNTEREN => self.mcounteren,
-            MENVCFG => low_or_all(self.menvcfg),
+            MENVCFG => self.menvcfg,
             MENVCFGH => high(self.menvcfg)?,
             MSTATUSH if !rv64 => 0,
-            MCOUNTINHIBIT => 0,
+            MCOUNTINHIBIT => {
+                u64::from(self.cycle.is_stopped())
+                    | u64::from(self.instret.is_stopped()) << 2
+                    | self.hpm.stopped()
+            }
             // The debug specification's way to say that there are no triggers.
-            TSELECT | TDATA1 | TDATA2 | TDATA3 => 0,
+            TSELECT | TDATA1 | TDATA2 | TDATA3 | TINFO => 0,
             MSCRATCH => self.mscratch,
             MEPC => self.mepc & !self.target_mask(),
             MCAUSE => self.mcause,
@@ -190,7 +199,7 @@ impl Hart {
             0x3a0..=0x3af => self.pmpcfg(number - 0x3a0)?,
             0x3b0..=0x3ef => {
                 let entry = usize::from(number - 0x3b0);
-                if entry < pmp::ENTRIES { self.canonical(self.pmp.addr(entry)) } else { 0 }
+                if entry < pmp::ENTRIES { self.pmp.addr(entry) } else { 0 }
             }
             TOLLBANK if self.isa.has(Extension::XTollBank) => self.custom.tollbank,
             STOLLSP if self.isa.has(Extension::XTollStack) => self.custom.stollsp,
@@ -223,14 +232,10 @@ impl Hart {
                 self.frm = (v >> 5) as u8 & 7;
                 self.mstatus |= status::FS;
             }
-            MCYCLE => self.cycle_offset = low(now.wrapping_add(self.cycle_offset)).wrapping_sub(next),
-            MINSTRET => self.instret_offset = low(now.wrapping_add(self.instret_offset)).wrapping_sub(next),
-            MCYCLEH if !rv64 => {
-                self.cycle_offset = high(now.wrapping_add(self.cycle_offset)).wrapping_sub(next)
-            }
-            MINSTRETH if !rv64 => {
-                self.instret_offset = high(now.wrapping_add(self.instret_offset)).wrapping_sub(next);
-            }
+            MCYCLE => self.cycle.set(next, low(self.cycle.value(now))),
+            MINSTRET => self.instret.set(next, low(self.instret.value(now))),
+            MCYCLEH if !rv64 => self.cycle.set(next, high(self.cycle.value(now))),
+            MINSTRETH if !rv64 => self.instret.set(next, high(self.instret.value(now))),
             0xb03..=0xb1f => self.hpm.set(number, low(self.hpm.value(number))),
             0xb83..=0xb9f if !rv64 => self.hpm.set(number, high(self.hpm.value(number))),
             0x323..=0x33f => self.hpm.select(number, v),
@@ -244,8 +249,7 @@ impl Hart {
             STVEC => self.stvec = v & !2,
             SCOUNTEREN => self.scounteren = counter32(v),
             SENVCFG => {
-                let kept = self.environment_bits() & 0xff;
-                self.senvcfg = self.environment(self.senvcfg, v & kept);
+                self.senvcfg = legal_environment(v & self.environment_bits() & 0xff);
             }
             STIMECMP => {
                 self.stimecmp = low(self.stimecmp);
@@ -263,7 +267,7 @@ impl Hart {
             MSTATUS => self.write_status(v, MSTATUS_WRITABLE),
             // The extensions cannot be switched off (3.1.1, WARL).
             MISA => {}
-            MEDELEG => self.medeleg = v & MEDELEG_WRITABLE,
+            MEDELEG => self.medeleg = v & self.delegable(),
             MIDELEG => self.mideleg = v & interrupt::SUPERVISOR,
             MIE => self.mie = v & interrupt::ALL,
             MIP => {
@@ -275,7 +279,7 @@ impl Hart {
             MTVEC => self.mtvec = v & !2,
             MCOUNTEREN => self.mcounteren = counter32(v),
             MENVCFG => {
-                self.menvcfg = self.environment(self.menvcfg, low(self.menvcfg) & self.environment_bits());
+                self.menvcfg = legal_environment(low(self.menvcfg) & self.environment_bits());
                 return Ok(Effect::Environment);
             }
             MENVCFGH if !rv64 => {
@@ -283,7 +287,13 @@ impl Hart {
                 return Ok(Effect::Environment);
             }
             MSTATUSH if !rv64 => {}
-            MCOUNTINHIBIT | TSELECT | TDATA1 | TDATA2 | TDATA3 => {}
+            // 3.1.12: what stops here does not count the instruction that stops it.
+            MCOUNTINHIBIT => {
+                self.cycle.stop(now, v & 1 != 0);
+                self.instret.stop(now, v & 4 != 0);
+                self.hpm.stop(v);
+            }
+            TSELECT | TDATA1 | TDATA2 | TDATA3 | TINFO => {}
             MSCRATCH => self.mscratch = v,
             MEPC => self.mepc = v & !1,
             MCAUSE => self.mcause = v,
@@ -321,31 +331,20 @@ impl Hart {
         .fold(environment::FIOM, |bits, (_, field)| bits | field)
     }
 
-    /// The new value of `menvcfg` or `senvcfg`: CBIE does not accept 2 (CMO specification, 2.3).
-    fn environment(&self, old: u64, new: u64) -> u64 {
-        let reserved = new & environment::CBIE == 2 << 4;
-        if reserved { new & !environment::CBIE | old & environment::CBIE } else { new }
+    fn delegable(&self) -> u64 {
+        DELEGABLE | u64::from(!self.isa.has(Extension::C))
     }
 
     /// `mstatus` or its view `sstatus`: SD summarizes FS (3.1.6.6).
     fn status(&self, mask: u64) -> u64 {
         let dirty = self.mstatus & status::FS == status::FS;
         let v = self.mstatus & mask;
-        if self.isa.is_rv64() {
-            v | u64::from(dirty) << 63
-        } else {
-            (v | u64::from(dirty) << 31) as i32 as u64
-        }
+        v | u64::from(dirty) << if self.isa.is_rv64() { 63 } else { 31 }
     }
 
-    fn write_status(&mut self, v: u64, mut mask: u64) {
-        if !self.isa.has(Extension::F) {
-            mask &= !status::FS;
-        }
-        // MPP accepts U, S and M only (3.1.6.1, WARL).
-        if v >> status::MPP_SHIFT & 3 == 2 {
-            mask &= !status::MPP;
-        }
+    fn write_status(&mut self, v: u64, mask: u64) {
+        // MPP accepts U, S and M only (3.1.6.1, WARL); the encoding between them becomes U, as on Spike.
+        let v = if v >> status::MPP_SHIFT & 3 == 2 { v & !status::MPP } else { v };
         self.mstatus = self.mstatus & !mask | v & mask;
     }
 
@@ -355,6 +354,18 @@ impl Hart {
             self.satp = v as i32 as u64 & self.satp_kept;
         } else if matches!(v >> 60, 0 | 8 | 9) {
             self.satp = v & self.satp_kept;
+        }
+    }
+
+    /// Whether a register of PMP accepts no value: an address that is locked, or the configuration of entries that do not exist.
+    pub(crate) fn is_locked(&self, number: u16) -> bool {
+        match number {
+            0x3a4..=0x3af => true,
+            0x3b0..=0x3ef => {
+                let entry = usize::from(number - 0x3b0);
+                entry < pmp::ENTRIES && self.pmp.is_addr_locked(entry)
+            }
+            _ => false,
         }
     }
 
@@ -371,7 +382,7 @@ impl Hart {
         let (first, count) = self.pmpcfg_entries(register)?;
         let bytes = (first..first + count).rev();
         let v = bytes.fold(0, |v, e| v << 8 | if e < pmp::ENTRIES { u64::from(self.pmp.cfg(e)) } else { 0 });
-        Ok(self.canonical(v))
+        Ok(v)
     }
 
     fn write_pmpcfg(&mut self, register: u16, v: u64) -> Result<(), Illegal> {
@@ -383,4 +394,9 @@ impl Hart {
         }
         Ok(())
     }
+}
+
+/// A value of `menvcfg` or `senvcfg`: CBIE's reserved value becomes 0 (CMO specification, 2.3; WARL), as on Spike.
+fn legal_environment(v: u64) -> u64 {
+    if v & environment::CBIE == 2 << 4 { v & !environment::CBIE } else { v }
 }

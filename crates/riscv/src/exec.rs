@@ -2,7 +2,8 @@
 
 use crate::alu::{div, div32, divu32, or_combine, rem, rem32, remu32, sext32};
 use crate::bus::CACHE_BLOCK;
-use crate::csr::Effect;
+use crate::config::MachineKind;
+use crate::csr::{self, Effect};
 use crate::exception::{AccessType, Cause, Exception};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
 use crate::hart::{environment, interrupt, status};
@@ -153,16 +154,27 @@ impl Machine {
         Ok((first, store.unwrap_or(value)))
     }
 
-    /// The physical address of an atomic; those must be aligned.
+    /// The physical address of an atomic; those must be aligned. Where other misaligned accesses are done, nobody should emulate
+    /// one of these: then Spike raises an access fault (unprivileged specification, 13.4; QEMU does not).
     fn atomic_address(&mut self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
         let va = self.hart.canonical(va);
         if va & (size - 1) != 0 {
-            return Err(access.misaligned(va));
+            let final_here = self.does_misaligned() && self.config.machine == MachineKind::Spike;
+            return Err(if final_here { access.access_fault(va) } else { access.misaligned(va) });
         }
         self.translate_data(va, size, access)
     }
 
-    /// Rounding mode and flags for a floating-point instruction; `None` when it is illegal.
+    /// The physical address of `lr` or `sc`. Only memory can be reserved, and `sc` needs it also where it fails.
+    fn reservable_address(&mut self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
+        let pa = self.atomic_address(va, size, access)?;
+        match self.bus.ram_slice(pa, size) {
+            Some(_) => Ok(pa),
+            None => Err(access.access_fault(self.hart.canonical(va))),
+        }
+    }
+
+    /// The rounding mode of a floating-point instruction, without flags; `None` when it is illegal.
     fn fpu(&self, insn: &Insn) -> Option<Fpu> {
         if !self.hart.fp_enabled() {
             return None;
@@ -172,13 +184,29 @@ impl Machine {
             7 => self.hart.frm,
             mode => mode,
         };
-        Some(Fpu { rounding: Rounding::from_bits(mode)?, flags: self.hart.fflags })
+        Some(Fpu { rounding: Rounding::from_bits(mode)?, flags: 0 })
     }
 
-    /// What a floating-point instruction leaves behind besides its result.
-    fn fp_done(&mut self, flags: u8) {
-        self.hart.fflags = flags;
-        self.hart.mstatus |= status::FS;
+    /// Adds the flags that a floating-point instruction raised.
+    fn raise_flags(&mut self, raised: u8, obs: &mut AnyObserver<'_>) {
+        if raised != 0 {
+            self.hart.fflags |= raised;
+            obs.csr(csr::FFLAGS, || u64::from(self.hart.fflags));
+            self.make_fp_dirty(obs);
+        }
+    }
+
+    /// Makes FS Dirty, as Spike does wherever a register of F is written or a flag raised, and nowhere else (3.1.6.6 would also
+    /// permit it elsewhere).
+    fn make_fp_dirty(&mut self, obs: &mut AnyObserver<'_>) {
+        if self.hart.mstatus & status::FS != status::FS {
+            self.hart.mstatus |= status::FS;
+            self.report_csr(csr::MSTATUS, obs);
+        }
+    }
+
+    fn report_csr(&self, number: u16, obs: &mut AnyObserver<'_>) {
+        obs.csr(number, || self.hart.outside(self.hart.csr_read(number, self.mtime()).unwrap_or_default()));
     }
 
     /// A jump's target, checked.
@@ -207,6 +235,7 @@ impl Machine {
             _ => u64::from(insn.rs1),
         };
         let old = self.hart.csr_read(number, self.mtime()).map_err(|_| self.illegal_now())?;
+        let before = (self.hart.mstatus, self.hart.mip);
         if writes {
             match self.hart.csr_write(number, operation(old, operand)) {
                 Ok(Effect::Nothing) => {}
@@ -221,10 +250,38 @@ impl Machine {
         }
         self.hart.set_x(insn.rd, old);
         if writes {
-            let value = || self.hart.csr_read(number, self.mtime()).unwrap_or_default();
-            obs.csr(number, || self.hart.outside(value()));
+            self.report_write(number, before, obs);
         }
         Ok(())
+    }
+
+    /// Reports the registers that a write to one of them changed, as Spike's log has them; before it `mstatus` and `mip` had these
+    /// values.
+    fn report_write(&mut self, number: u16, (mstatus, mip): (u64, u64), obs: &mut AnyObserver<'_>) {
+        if (self.hart.mstatus ^ mstatus) & status::FS != 0 && matches!(number, csr::FFLAGS..=csr::FCSR) {
+            self.report_csr(csr::MSTATUS, obs);
+        }
+        if matches!(number, csr::MIP | csr::SIP) {
+            // Of `mip`, this alias shows what `mvien` does not hide: SEIP already as it is now.
+            let timer = if self.hart.has_supervisor_timer() { 0 } else { interrupt::STI };
+            obs.csr(csr::MVIP, || self.hart.mip & interrupt::SEI | mip & (interrupt::SSI | timer));
+        }
+        let changed: &[u16] = match number {
+            csr::FCSR => &[csr::FFLAGS, csr::FRM],
+            csr::SSTATUS => &[csr::MSTATUS],
+            csr::SIE => &[csr::MIE, csr::SIE],
+            csr::SIP => &[csr::MIP],
+            // (Both halves by the whole register.)
+            csr::STIMECMPH => &[csr::STIMECMP],
+            // What nothing can be written to.
+            csr::TSELECT..=csr::TINFO => &[],
+            _ if self.hart.is_locked(number) => &[],
+            _ => &[number],
+        };
+        // A counter reads as what was written when this instruction, which does not count into it, has retired.
+        self.hart.retired = self.hart.retired.wrapping_add(1);
+        changed.iter().for_each(|&number| self.report_csr(number, obs));
+        self.hart.retired = self.hart.retired.wrapping_sub(1);
     }
 
     /// The exception for the instruction that is being executed.
@@ -273,7 +330,7 @@ impl Machine {
                 let va = self.hart.x[rs1].wrapping_add(insn.imm as u64);
                 let $v = self.read_data(va, $size, AccessType::Load, AccessKind::Data, obs)?;
                 self.hart.f[usize::from(rd)] = $value;
-                self.hart.mstatus |= status::FS;
+                self.make_fp_dirty(obs);
             }};
             (FpStore $size:literal) => {{
                 if !self.hart.fp_enabled() {
@@ -315,14 +372,14 @@ impl Machine {
             }};
             (LoadReserved $size:literal) => {{
                 let va = self.hart.x[rs1];
-                let pa = self.atomic_address(va, $size, AccessType::Load)?;
+                let pa = self.reservable_address(va, $size, AccessType::Load)?;
                 let value = self.read_data(va, $size, AccessType::Load, AccessKind::Atomic, obs)?;
                 self.hart.reservation = Some(pa);
                 self.hart.set_x(rd, if $size == 4 { sext32(value) } else { value });
             }};
             (StoreConditional $size:literal) => {{
                 let va = self.hart.x[rs1];
-                let pa = self.atomic_address(va, $size, AccessType::Store)?;
+                let pa = self.reservable_address(va, $size, AccessType::Store)?;
                 let holds = self.hart.reservation == Some(pa);
                 if holds {
                     self.write_data(va, $size, self.hart.x[rs2], AccessKind::Atomic, obs)?;
@@ -336,23 +393,25 @@ impl Machine {
                 let f = &mut self.hart.f;
                 let ($e, $a, $b, $c) = (&mut fpu, f[rs1], f[rs2], f[usize::from(insn.rs3)]);
                 f[usize::from(rd)] = $value;
-                self.fp_done(fpu.flags);
+                self.make_fp_dirty(obs);
+                self.raise_flags(fpu.flags, obs);
             }};
             (FpInt |$e:ident, $a:ident, $b:ident| $value:expr) => {{
                 let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
                 let ($e, $a, $b) = (&mut fpu, self.hart.f[rs1], self.hart.f[rs2]);
                 self.hart.set_x(rd, $value);
-                self.fp_done(fpu.flags);
+                self.raise_flags(fpu.flags, obs);
             }};
             (IntFp |$e:ident, $a:ident| $value:expr) => {{
                 let mut fpu = self.fpu(insn).ok_or_else(|| self.illegal_now())?;
                 let ($e, $a) = (&mut fpu, self.hart.x[rs1]);
                 self.hart.f[usize::from(rd)] = $value;
-                self.fp_done(fpu.flags);
+                self.make_fp_dirty(obs);
+                self.raise_flags(fpu.flags, obs);
             }};
             (Csr |$old:ident, $b:ident| $new:expr) => {{
                 self.csr_instruction(insn, |$old, $b| $new, obs)?;
-                if insn.imm == i64::from(crate::csr::SATP) {
+                if insn.imm == i64::from(csr::SATP) {
                     obs.address_space(self.hart.satp);
                 }
             }};

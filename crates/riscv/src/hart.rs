@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::hpm::Counters;
+use crate::hpm::{Count, Counters};
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;
 use crate::privilege::Privilege;
@@ -81,9 +81,9 @@ pub(crate) struct Hart {
     pub(crate) fflags: u8,
     /// Instructions retired since reset.
     pub(crate) retired: u64,
-    /// What to add to `retired` for `mcycle` and `minstret`, which software may set.
-    pub(crate) cycle_offset: u64,
-    pub(crate) instret_offset: u64,
+    /// `mcycle` and `minstret`, which follow `retired`.
+    pub(crate) cycle: Count,
+    pub(crate) instret: Count,
     pub(crate) hpm: Counters,
     pub(crate) mstatus: u64,
     pub(crate) mtvec: u64,
@@ -126,8 +126,8 @@ impl Hart {
             frm: 0,
             fflags: 0,
             retired: 0,
-            cycle_offset: 0,
-            instret_offset: 0,
+            cycle: Count::default(),
+            instret: Count::default(),
             hpm: Counters::default(),
             mstatus: if isa.is_rv64() { status::XL64 } else { 0 },
             mtvec: 0,
@@ -171,6 +171,12 @@ impl Hart {
         if self.isa.is_rv64() { v } else { v as i32 as u64 }
     }
 
+    /// Whether all integer registers and the program counter are as registers hold them.
+    pub(crate) fn is_canonical(&self) -> bool {
+        let registers = self.x[..32].iter().chain(&self.custom.other).chain([&self.pc]);
+        self.isa.is_rv64() || registers.into_iter().all(|&v| self.canonical(v) == v)
+    }
+
     /// A value as outsiders see it: zero-extended.
     pub(crate) fn outside(&self, v: u64) -> u64 {
         if self.isa.is_rv64() { v } else { u64::from(v as u32) }
@@ -178,6 +184,7 @@ impl Hart {
 
     #[inline(always)]
     pub(crate) fn set_x(&mut self, r: u8, v: u64) {
+        debug_assert!(self.canonical(v) == v, "x{r} receives {v:#x}, which is not sign-extended");
         if r != 0 {
             self.x[usize::from(r)] = v;
         }

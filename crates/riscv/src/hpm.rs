@@ -1,4 +1,5 @@
-//! Zihpm: the counters of events. Only the model of a core has events, so an observer says how often they happened.
+//! Counters: one that software sets and stops, and Zihpm's counters of events. Only the model of a core has events, so an
+//! observer says how often they happened.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,43 @@ const EVENTS: usize = 7;
 const COUNTERS: usize = 29;
 const FIRST: u16 = 3;
 
-/// All counters of a hart.
+/// A counter that software sets and stops: its value follows from a sum that always runs on.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Count {
+    /// What to add to the sum; of a stopped counter the value.
+    offset: u64,
+    stopped: bool,
+}
+
+impl Count {
+    pub(crate) fn value(self, sum: u64) -> u64 {
+        if self.stopped { self.offset } else { sum.wrapping_add(self.offset) }
+    }
+
+    pub(crate) fn set(&mut self, sum: u64, value: u64) {
+        self.offset = if self.stopped { value } else { value.wrapping_sub(sum) };
+    }
+
+    /// Stops it, or lets it run, as `mcountinhibit` says; its value stays (3.1.12).
+    pub(crate) fn stop(&mut self, sum: u64, stopped: bool) {
+        let value = self.value(sum);
+        self.stopped = stopped;
+        self.set(sum, value);
+    }
+
+    pub(crate) fn is_stopped(self) -> bool {
+        self.stopped
+    }
+
+    /// Runs ahead of the sum, unless it is stopped.
+    pub(crate) fn add(&mut self, more: i64) {
+        if !self.stopped {
+            self.offset = self.offset.wrapping_add_signed(more);
+        }
+    }
+}
+
+/// All counters of events of a hart.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counters {
     happened: EventCounts,
@@ -23,13 +60,14 @@ pub(crate) struct Counters {
 struct Counter {
     /// 0 counts nothing.
     event: u8,
-    /// What to add to how often it happened, because software sets the counter and selects the event.
-    offset: u64,
+    count: Count,
 }
 
-/// Whether a register is one of these counters or chooses its event.
+/// Whether a register is one of these counters, chooses its event or stops it.
 pub(crate) fn is_counter(number: u16) -> bool {
-    matches!(number & !0x1f, 0xb00 | 0xb80 | 0xc00 | 0xc80 | 0x320) && number & 0x1f >= FIRST
+    // (The register that stops them is the first of those that choose events.)
+    number == 0x320
+        || matches!(number & !0x1f, 0xb00 | 0xb80 | 0xc00 | 0xc80 | 0x320) && number & 0x1f >= FIRST
 }
 
 /// The place of the counter to which a register belongs.
@@ -49,12 +87,26 @@ impl Counters {
 
     pub(crate) fn value(&self, number: u16) -> u64 {
         let counter = self.counters[place(number)];
-        self.happened(counter.event).wrapping_add(counter.offset)
+        counter.count.value(self.happened(counter.event))
     }
 
     pub(crate) fn set(&mut self, number: u16, value: u64) {
-        let event = self.counters[place(number)].event;
-        self.counters[place(number)].offset = value.wrapping_sub(self.happened(event));
+        let happened = self.happened(self.counters[place(number)].event);
+        self.counters[place(number)].count.set(happened, value);
+    }
+
+    /// Which of them are stopped: bit 3 for the first one.
+    pub(crate) fn stopped(&self) -> u64 {
+        let bits = self.counters.iter().rev();
+        bits.fold(0, |bits, counter| bits << 1 | u64::from(counter.count.is_stopped())) << FIRST
+    }
+
+    /// Stops those whose bits are set, and lets the others run.
+    pub(crate) fn stop(&mut self, bits: u64) {
+        for n in 0..COUNTERS {
+            let happened = self.happened(self.counters[n].event);
+            self.counters[n].count.stop(happened, bits >> FIRST >> n & 1 != 0);
+        }
     }
 
     pub(crate) fn event(&self, number: u16) -> u64 {

@@ -344,6 +344,7 @@ impl Machine {
 
     /// Reports the hart and its address space to a new observer.
     fn begin<O: Observer>(&mut self, obs: &mut O) {
+        debug_assert!(self.hart.is_canonical());
         obs.hart(self.turns.current);
         if O::WALK {
             obs.address_space(self.hart.satp);
@@ -456,7 +457,7 @@ impl Machine {
         self.taken = false;
         if insn.row().class == Class::Csr {
             let ahead = obs.run_ahead(instret);
-            self.hart.cycle_offset = self.hart.cycle_offset.wrapping_add_signed(ahead);
+            self.hart.cycle.add(ahead);
             if hpm::is_counter(insn.imm as u16) {
                 self.hart.hpm.add(&obs.happened());
             }
@@ -468,6 +469,7 @@ impl Machine {
         match self.execute(insn, obs) {
             Ok(next) => {
                 self.hart.pc = next;
+                debug_assert!(self.hart.is_canonical(), "{:?} at {pc:#x}", insn.op);
                 self.hart.retired = self.hart.retired.wrapping_add(1);
                 obs.retire(|| Retired {
                     pc: self.hart.outside(pc),

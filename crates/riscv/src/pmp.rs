@@ -69,9 +69,14 @@ impl Pmp {
         self.update();
     }
 
-    pub(crate) fn set_addr(&mut self, entry: usize, value: u64) {
+    /// Whether the address of an entry can no longer be written.
+    pub(crate) fn is_addr_locked(&self, entry: usize) -> bool {
         let next_locks = self.cfg.get(entry + 1).is_some_and(|&c| c & LOCK != 0 && c & MODE == TOR);
-        if self.cfg[entry] & LOCK != 0 || next_locks {
+        self.cfg[entry] & LOCK != 0 || next_locks
+    }
+
+    pub(crate) fn set_addr(&mut self, entry: usize, value: u64) {
+        if self.is_addr_locked(entry) {
             return;
         }
         self.addr[entry] = value & self.address_mask;

@@ -1,6 +1,7 @@
 //! Traps and returns: one routine each, in numbered and named phases.
 
 use crate::bus::Bus;
+use crate::csr::{MSTATUS, MSTATUSH};
 use crate::exception::{Cause, Trap, TrapReturn};
 use crate::hart::{Hart, interrupt, status};
 use crate::observer::AnyObserver;
@@ -61,6 +62,8 @@ pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs:
             hart.stvec
         }
     };
+    // No reservation outlives a trap: another context may run next (unprivileged specification, 13.2, permits `sc` to fail).
+    hart.reservation = None;
     // Phase 6, enter the mode: 3.1.6.1; our own extensions switch banks or stack here (see `custom`).
     hart.custom_trap(bus, from, to, obs);
     hart.privilege = to;
@@ -101,10 +104,12 @@ pub(crate) fn return_from(hart: &mut Hart, bus: &mut Bus, mode: Privilege, obs: 
         hart.mstatus &= !status::MPRV;
     }
     hart.custom_return(bus, mode, obs);
-    // A reservation does not outlive a return: another context may run now (unprivileged specification, 13.2).
-    hart.reservation = None;
     hart.privilege = to;
     let pc = pc & !hart.target_mask();
+    obs.csr(MSTATUS, || hart.outside(hart.csr_read(MSTATUS, 0).unwrap_or_default()));
+    if mode == Privilege::Machine && !hart.isa.is_rv64() {
+        obs.csr(MSTATUSH, || 0);
+    }
     obs.trap_return(|| TrapReturn { from: mode, to, pc: hart.outside(pc), instret: hart.retired });
     pc
 }

@@ -165,9 +165,9 @@ impl BootRequest {
             return Err(PlanError::option("--tier", "what is watched is interpreted: leave --tier out"));
         }
         if let Some(kind) = self.trace {
-            let bits = if machine.config().isa.is_rv64() { 64 } else { 32 };
             let filter = Filter { modes: self.trace_mode.clone(), space: self.trace_space };
-            return Ok(Watch::Trace(Box::new(Tracer::new(kind, bits).filtered(filter))));
+            let tracer = Tracer::new(kind, machine.config().isa).filtered(filter);
+            return Ok(Watch::Trace(Box::new(tracer)));
         }
         if !profiled {
             return Ok(Watch::Events(Box::default()));

@@ -7,6 +7,7 @@
 //! leaves the loop with a [`Leave`], by `?`.
 
 use crate::alu::{div, div32, divu32, rem, rem32, remu32, sext32};
+use crate::csr::FFLAGS;
 use crate::engine::{ARENA, Code, Meta, MicroOp, NO_TAG, called, tlb_index};
 use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, classify, sign_inject};
 use crate::insn::Op;
@@ -199,7 +200,7 @@ impl<O: Observer> Inner<'_, O> {
         let operands = if by_operands { [self.outside(a), self.outside(b)] } else { [0; 2] };
         self.note_operands(by_operands, operands);
         let value = value(a, b);
-        self.x[usize::from(op.rd)] = value;
+        self.set_x(op, value);
         self.retire(op, None, self.seen(op, value), operands, false);
     }
 
@@ -241,7 +242,7 @@ impl<O: Observer> Inner<'_, O> {
         if entry.pc != to || entry.context != self.context {
             return Err(self.before(op, Leave::Indirect { op: *op, to }));
         }
-        self.x[usize::from(op.rd)] = op.imm;
+        self.set_x(op, op.imm);
         self.retire(op, Some(to), self.seen(op, op.imm), [0; 2], false);
         self.passed(true, place(op) + 1, to, to != op.imm);
         self.check(to)?;
@@ -319,8 +320,14 @@ impl<O: Observer> Inner<'_, O> {
     }
 
     #[inline(always)]
-    fn write(&mut self, op: &MicroOp, value: u64) {
+    fn set_x(&mut self, op: &MicroOp, value: u64) {
+        debug_assert!(!self.rv32 || value as i32 as u64 == value, "x{} receives {value:#x}", op.rd);
         self.x[usize::from(op.rd)] = value;
+    }
+
+    #[inline(always)]
+    fn write(&mut self, op: &MicroOp, value: u64) {
+        self.set_x(op, value);
         self.retire(op, None, self.seen(op, value), [0; 2], false);
     }
 
@@ -332,9 +339,17 @@ impl<O: Observer> Inner<'_, O> {
 
     #[inline(always)]
     fn with_fpu(&mut self, op: &MicroOp, value: impl FnOnce(&mut Fpu) -> u64) -> u64 {
-        let mut fpu = Fpu { rounding: op.rounding, flags: *self.fflags };
+        // An observer of registers needs to know what this instruction raises; the host's arithmetic is right more often if a flag
+        // is raised already.
+        let mut fpu = Fpu { rounding: op.rounding, flags: if O::CSR { 0 } else { *self.fflags } };
         let value = value(&mut fpu);
-        *self.fflags = fpu.flags;
+        if O::CSR && fpu.flags != 0 {
+            fpu.flags |= *self.fflags;
+            self.obs.csr(FFLAGS, u64::from(fpu.flags));
+        }
+        if !O::CSR || fpu.flags != 0 {
+            *self.fflags = fpu.flags;
+        }
         value
     }
 
