@@ -12,7 +12,7 @@ use tollgate_riscv::tier::Counter;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
     Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
-    Retired, Stop, Trap, aside, ram_below,
+    Retired, Stop, Trap, absent, aside, ram_below,
 };
 
 pub use caches::Shapes;
@@ -407,7 +407,7 @@ pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel:
 
 impl FirstTrap {
     /// What happened, and where.
-    fn tell(&self, symbols: &mut Symbols) -> String {
+    fn tell(&self, symbols: &mut Symbols, isa: Isa) -> String {
         let Some(trap) = self.0 else { return "nothing but traps".to_owned() };
         let mut place = |pc: u64| match symbols.at(pc) {
             0 => format!("{pc:#x}"),
@@ -421,11 +421,13 @@ impl FirstTrap {
                 trap.a7
             );
         }
+        let value = match absent(tval as u32, isa).filter(|_| cause == Cause::IllegalInstruction) {
+            Some(what) => format!("{tval:#x}: {what}"),
+            None => format!("tval {tval:#x}"),
+        };
         let is_for_linux = symbols.names().iter().any(|name| name == STARTS_LINUX);
         let hint = if is_for_linux { format!("; {FOR_LINUX}") } else { String::new() };
-        format!(
-            "{cause} at {at} (tval {tval:#x}), and the handler at {handler} does nothing but trap again{hint}"
-        )
+        format!("{cause} at {at} ({value}), and the handler at {handler} does nothing but trap again{hint}")
     }
 }
 
@@ -483,7 +485,7 @@ fn drive<O: Observer>(
                 return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
             }
             Stop::Budget if retired == 0 && budget > 0 => {
-                return Ok(Ending::Stuck(first.tell(symbols)));
+                return Ok(Ending::Stuck(first.tell(symbols, job.isa)));
             }
             Stop::Budget if left == 0 => return Ok(Ending::Budget),
             _ => {}

@@ -232,6 +232,17 @@ fn counters_stand_still_on_every_core() {
     }
 }
 
+/// `vsetvli t0,a1,e32,m1,ta,ma`, as gcc writes it with `-march=rv64gcv`.
+#[test]
+fn an_instruction_of_an_extension_that_is_not_there_is_named() {
+    let (outcome, ..) = run(&job(elf(&[0x0d05_f2d7], &[])), Watch::Nothing).expect("runs");
+    let Ending::Stuck(text) = outcome.ending else { panic!("{:?}", outcome.ending) };
+    assert!(
+        text.contains("(0xd05f2d7: `vsetvli` of the V extension, which this machine does not have)"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_ledger_charges_every_cycle_once_and_the_guest_sees_them_on_request() {
     let job = job(image("ctx_switch"));

@@ -98,13 +98,13 @@ pub enum IsaError {
     #[error("ISA string \"{isa}\" must continue with i or g after the width, not '{letter}'")]
     Base { isa: String, letter: char },
     #[error(
-        "unknown letter '{letter}' in ISA string \"{isa}\": this machine has i m a f d c b, and g for imafd"
+        "unknown letter '{letter}' in ISA string \"{isa}\": this machine has {}, b, and g for imafd",
+        letters()
     )]
     Letter { isa: String, letter: char },
     #[error(
-        "unknown extension \"{name}\" in ISA string \"{isa}\": after the letters come {}, zicntr, zihpm and zmmul, each \
-         behind an underscore",
-        NAMES.iter().filter_map(|(_, name)| name.strip_prefix('_')).collect::<Vec<_>>().join(", ")
+        "unknown extension \"{name}\" in ISA string \"{isa}\": after the letters come {}, each behind an underscore",
+        names()
     )]
     Name { isa: String, name: String },
     #[error("ISA string \"{isa}\" has '{extension}' without '{needs}'")]
@@ -135,6 +135,58 @@ const NAMES: [(Extension, &str); 21] = [
     (Extension::XTollBank, "_xtollbank"),
     (Extension::XTollStack, "_xtollstack"),
 ];
+
+/// Names for what each machine here has anyway, or has with the extension that is named beside them.
+const OTHER_NAMES: [(&str, u32); 23] = [
+    // Counters are always there; those of events count where a core is timed.
+    ("zicntr", 0),
+    ("zihpm", 0),
+    // Hints: a prefetch, a pause and a remark on locality do nothing, in encodings that every machine has.
+    ("zicbop", 0),
+    ("zihintpause", 0),
+    ("zihintntl", 0),
+    // What memory is like: fetches, reservations and atomics of all kinds, a reservation is of one word, cache blocks have 64 bytes,
+    // page tables can be anywhere.
+    ("ziccif", 0),
+    ("ziccrse", 0),
+    ("ziccamoa", 0),
+    ("za64rs", 0),
+    ("za128rs", 0),
+    ("zic64b", 0),
+    ("ssccptr", 0),
+    // Each instruction takes one cycle, unless a core is timed.
+    ("zkt", 0),
+    // `stvec` accepts any address, `stval` has all addresses and instructions, `scounteren` all its bits, `satp` accepts Bare.
+    ("sstvecd", 0),
+    ("sstvala", 0),
+    ("sscounterenw", 0),
+    ("svbare", 0),
+    ("zmmul", Extension::M as u32),
+    ("zaamo", Extension::A as u32),
+    ("zalrsc", Extension::A as u32),
+    ("zca", Extension::C as u32),
+    ("zcd", Extension::C as u32),
+    ("zcf", Extension::C as u32),
+];
+
+/// The letters of an ISA string, for messages.
+fn letters() -> String {
+    NAMES.iter().map(|(_, name)| *name).filter(|name| name.len() == 1).collect::<Vec<_>>().join(" ")
+}
+
+/// All names, for messages.
+fn names() -> String {
+    let with_instructions = NAMES.iter().filter_map(|(_, name)| name.strip_prefix('_'));
+    with_instructions.chain(OTHER_NAMES.map(|(name, _)| name)).collect::<Vec<_>>().join(", ")
+}
+
+impl Extension {
+    /// What an ISA string calls it.
+    pub(crate) fn name(self) -> &'static str {
+        let row = NAMES.iter().find(|(extension, _)| *extension == self);
+        row.map_or("i", |(_, name)| name.trim_start_matches('_'))
+    }
+}
 
 impl Isa {
     /// The register width.
@@ -258,17 +310,11 @@ impl FromStr for Isa {
         }
         for name in named {
             let bare = strip_version(&name);
-            extensions |= match bare {
-                // A prefetch is a no-op in an encoding that every machine has.
-                "zicntr" | "zihpm" | "zicbop" => 0,
-                "zmmul" => Extension::M as u32,
-                "zaamo" | "zalrsc" => Extension::A as u32,
-                "zca" | "zcd" | "zcf" => Extension::C as u32,
-                _ => match NAMES.iter().find(|(_, name)| name.strip_prefix('_') == Some(bare)) {
-                    Some((extension, _)) => *extension as u32,
-                    None => return Err(IsaError::Name { isa: s.to_string(), name: bare.to_string() }),
-                },
-            };
+            let named = NAMES.iter().filter_map(|(it, name)| Some((name.strip_prefix('_')?, *it as u32)));
+            match named.chain(OTHER_NAMES).find(|(name, _)| *name == bare) {
+                Some((_, bits)) => extensions |= bits,
+                None => return Err(IsaError::Name { isa: s.to_string(), name: bare.to_string() }),
+            }
         }
         let isa = Isa { xlen, extensions };
         if isa.has(Extension::D) && !isa.has(Extension::F) {
@@ -374,6 +420,23 @@ mod tests {
     }
 
     #[test]
+    fn names_that_need_nothing_are_accepted_and_listed() {
+        // What the profile RVA22S64 requires (RISC-V Profiles, 4.3) and its machine has, as a compiler might write it.
+        let profile = "rv64gcb_zicsr_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop\
+                       _zicboz_zkt_svbare_svade_ssccptr_sstvecd_sstvala_sscounterenw_svpbmt_svinval_zihintntl1p0";
+        let plain = parse("rv64gcb_zicclsm_zicbom_zicboz_svade_svpbmt_svinval").unwrap();
+        assert_eq!(parse(profile), Ok(plain));
+        let listed = parse("rv64gc_zbc").unwrap_err().to_string();
+        for (name, _) in OTHER_NAMES {
+            assert!(listed.contains(name), "{name}");
+            assert!(
+                parse(&format!("rv64i_{name}")).is_ok() && parse(&format!("rv32i_{name}1p0")).is_ok(),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
     fn errors_name_the_letter() {
         assert!(matches!(parse("rv64gcv"), Err(IsaError::Letter { letter: 'v', .. })));
         assert!(matches!(parse("rv64m"), Err(IsaError::Base { letter: 'm', .. })));
@@ -384,6 +447,7 @@ mod tests {
         assert!(matches!(parse("rv64gc_zbc"), Err(IsaError::Name { name, .. }) if name == "zbc"));
         assert!(matches!(parse("rv64gc_svnapot"), Err(IsaError::Name { name, .. }) if name == "svnapot"));
         assert!(parse("rv64gc_zbc").unwrap_err().to_string().contains("zba, zbb, zbs, sstc"));
+        assert!(parse("rv64gcv").unwrap_err().to_string().contains("has i m a f d c, b, and g"));
         assert!(matches!(parse("rv64gc\u{e9}"), Err(IsaError::Letter { letter: '\u{e9}', .. })));
         assert!(matches!(parse("rv64gc_xtollbank_xtollstack"), Err(IsaError::Needs { .. })));
     }

@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod absent;
 mod alu;
 mod aside;
 mod bare;
@@ -85,6 +86,7 @@ pub mod timing;
 mod trap;
 mod turn;
 
+pub use absent::absent;
 pub use aside::{Aside, aside};
 pub use bare::EXIT_CALLS;
 pub use boot::{Boot, BootError, Firmware};
