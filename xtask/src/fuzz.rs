@@ -1,22 +1,23 @@
 //! `cargo xtask fuzz`: runs the tests that use random input for a given time. They compare random programs on the RISC-V
-//! machine with QEMU, with the reference interpreter and as translated code, counted too, and try random memory, invalid files, invalid
+//! machine with QEMU, with Spike (`--spike PATH`), with the reference interpreter and as translated code, counted too, and try random memory, invalid files, invalid
 //! results of the x86-64 guest, hostile records on the page, and random runs and files in exporters and importers. `cargo xtask test` runs
 //! the same tests with fixed seeds and budgets, so that it has the same result each time.
 
-use anyhow::{Result, ensure};
-use std::path::Path;
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 use tollgate_testkit::workspace;
 
 /// The tests that run for a given time: crate and test.
-const TIMED: [(&str, &str); 9] = [
+const TIMED: [(&str, &str); 10] = [
     ("riscv", "qemu"),
     ("riscv", "engines"),
     ("riscv", "hostile"),
     ("translate", "equal"),
     ("translate", "counting"),
     ("translate", "runs"),
+    ("lab", "lockstep"),
     ("microvm", "table"),
     ("report", "html_hostile"),
     ("report", "any_run"),
@@ -30,12 +31,20 @@ pub(crate) struct Args {
     /// Total time in seconds
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(5..=864_000))]
     seconds: u64,
+    /// Compare random programs of the privileged architecture with this Spike, too (github.com/riscv-software-src/riscv-isa-sim)
+    #[arg(long, value_name = "PATH")]
+    spike: Option<PathBuf>,
 }
 
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_secs();
-        let status = command(&workspace::root()?, self.seconds, seed).status()?;
+        let mut command = command(&workspace::root()?, self.seconds, seed);
+        if let Some(path) = &self.spike {
+            let path = path.canonicalize().with_context(|| format!("--spike {}", path.display()))?;
+            command.env("TOLLGATE_SPIKE", path);
+        }
+        let status = command.status()?;
         ensure!(
             status.success(),
             "a test with random input failed; its seed is printed above, or is PROPTEST_RNG_SEED={seed}"
@@ -48,7 +57,7 @@ impl Args {
 fn command(root: &Path, seconds: u64, seed: u64) -> Command {
     let mut command = workspace::cargo(root);
     command.args(["test", "--quiet"]);
-    for room in ["riscv", "translate", "microvm", "report"] {
+    for room in ["riscv", "translate", "lab", "microvm", "report"] {
         command.args(["--package", &format!("tollgate-{room}")]);
     }
     for (_, test) in TIMED.iter().chain(&LARGER) {
@@ -66,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_time_is_divided_among_the_timed_tests() {
-        let command = command(Path::new("/"), 225, 7);
+        let command = command(Path::new("/"), 250, 7);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
         assert_eq!(seconds.and_then(|(_, value)| value), Some("25".as_ref()));
     }
