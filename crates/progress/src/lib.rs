@@ -3,7 +3,10 @@
 //! Nothing is drawn while a batch runs: drawing happens between two requests to the worker, and at most five times a
 //! second. Only what is silent for longer than [`SILENCE`] is drawn by a thread that waits.
 
+mod console;
 mod remaining;
+
+pub use console::Console;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use remaining::Remaining;
@@ -18,6 +21,12 @@ const SILENCE: Duration = Duration::from_millis(2_500);
 const OFTEN: Duration = Duration::from_millis(200);
 
 const STEPS: u64 = 1_000;
+
+/// Standard error if it is a terminal that can move its cursor, otherwise nothing.
+fn target() -> ProgressDrawTarget {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) }
+}
 
 /// The bar of one command.
 pub struct Progress {
@@ -53,9 +62,7 @@ impl Default for Progress {
 impl Progress {
     /// A bar on standard error, or nothing if that is not a terminal that can move its cursor.
     pub fn new() -> Self {
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let target = if dumb { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(5) };
-        Self::on(ProgressBar::with_draw_target(Some(STEPS), target))
+        Self::on(ProgressBar::with_draw_target(Some(STEPS), target()))
     }
 
     /// One that is never drawn.

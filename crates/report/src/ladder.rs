@@ -55,22 +55,18 @@ pub(crate) fn ladder(run: &Run, style: &Style) -> String {
 
 /// What each mark means that occurs.
 fn legend(rows: &[&Rung], style: &Style) -> Vec<String> {
-    let (at_most, of_p99) = (style.at_most(), "p99");
     let has = |is: &dyn Fn(&Rung) -> bool| rows.iter().any(|row| row.failure.is_none() && is(row));
+    let at_most = style.at_most();
     let marks = [
-        (has(&|row| row.noted), "*", "a warning concerns this row".to_owned()),
-        (has(&|row| row.disagrees), "(!)", "the proof disagrees with the claim".into()),
-        (has(&|row| row.is_cut), "+1", "so many further counts, which the record has".into()),
+        (has(&|row| row.noted), "*", "a warning concerns this row"),
+        (has(&|row| row.disagrees), "(!)", "the proof disagrees with the claim"),
+        (has(&|row| row.is_cut), "+1", "so many further counts, which the record has"),
         (
             has(&|row| row.figures[0].starts_with(at_most)),
             at_most,
-            "no different from zero; the highest value that it may have".into(),
+            "no different from zero; the highest value that it may have",
         ),
-        (
-            has(&|row| row.figures[3] == "-"),
-            "-",
-            format!("in {of_p99}: shorter than the clock that would time it alone, or not timed alone"),
-        ),
+        (has(&|row| row.figures[3] == "-"), "-", "not measured; in p99: or shorter than the clock can time"),
     ];
     let words =
         marks.iter().filter(|(occurs, ..)| *occurs).map(|(_, mark, means)| format!("{mark:<3}  {means}"));

@@ -6,11 +6,13 @@ use crate::text::{clean, cut, list, painted, width, wrap};
 use crate::words::reason;
 use indexmap::IndexMap;
 use tollgate_record::number::{count, plural};
-use tollgate_record::{Measurement, Run, Status};
+use tollgate_record::{Measurement, Run, Status, Warning, WarningKind, warning};
 
 /// As many probes are named in one note.
 const NAMED: usize = 3;
 
+/// Warnings of a whole run that come first: something is missing.
+const GRAVE: [WarningKind; 2] = [warning::WORKER_LOST, warning::NOT_IMPORTED];
 /// As many lines end a view.
 const LAST: usize = 3;
 
@@ -23,7 +25,7 @@ pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
 pub(crate) fn ending(run: &Run, learned: Option<String>, style: &Style) -> Vec<String> {
     let of = |status| run.results.iter().filter(|result| result.status == status).count();
     let (measured, skipped, failed) = (of(Status::Measured), of(Status::Skipped), of(Status::Failed));
-    let (warnings, absent) = (warnings(run, style), absent(&run.results, style));
+    let (warnings, absent) = (self::warnings(run, style), absent(&run.results, style));
     let mut counts = vec![format!("{} measured", count(measured))];
     if skipped > 0 {
         counts.push(format!("{} skipped", count(skipped)));
@@ -99,7 +101,9 @@ fn name(result: &Measurement, style: &Style) -> String {
 /// One sentence for each warning of the run, and for each kind of warning of its rows.
 pub(crate) fn warnings(run: &Run, style: &Style) -> Vec<String> {
     let clean_sentence = |text: &str| clean(text, style).trim_end_matches('.').to_owned();
-    let whole = run.warnings.iter().map(|warning| clean_sentence(sentence(warning)));
+    let mut whole: Vec<&Warning> = run.warnings.iter().collect();
+    whole.sort_by_key(|warning| !GRAVE.iter().any(|kind| kind.name == warning.code));
+    let whole = whole.into_iter().map(|warning| clean_sentence(sentence(warning)));
     let all = remarks(run.results.iter().map(|it| (it.probe.as_str(), it)), |it| Some(&it.code));
     let grouped = all.iter().filter(|it| it.class == "warning").map(|it| {
         let probes: Vec<String> = it.of.iter().map(|probe| clean(probe, style)).collect();

@@ -68,6 +68,14 @@ fn what_most_rows_share_is_said_below_and_not_marked() {
 }
 
 #[test]
+fn what_is_missing_comes_before_what_disturbed() {
+    let mut run = fixture::ladder();
+    let missing = tollgate_record::Warning::new(warning::NOT_IMPORTED, "a section was not read");
+    run.warnings.push(missing);
+    assert!(view(&run, &ASCII).trim_end().ends_with("  - a section was not read"));
+}
+
+#[test]
 fn hostile_records() {
     assert_snapshot!("ladder_hostile_ascii", view(&fixture::hostile(), &ASCII));
     assert_snapshot!("ladder_hostile_unicode", view(&fixture::hostile(), &UNICODE));

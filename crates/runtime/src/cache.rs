@@ -39,6 +39,11 @@ pub enum BuildError {
     /// Another user could change what is executed.
     #[error("the cache {0} is not safe: {1}; the directory is named with {named}", named = NAMED)]
     Unsafe(PathBuf, #[source] io::Error),
+    /// Another user could change what compilers and interpreters execute.
+    #[error(
+        "HOME={0} is not safe, and compilers and interpreters execute what it contains: {1}; set HOME to a directory of your own"
+    )]
+    Home(PathBuf, #[source] io::Error),
     /// The sources cannot be read.
     #[error("the sources cannot be read: {0}")]
     Sources(io::Error),
@@ -106,6 +111,7 @@ impl Cache {
         };
         // Everything below is executed. From here on the path has no links that could change.
         let dir = trust::make(&self.dir).map_err(refused)?;
+        check_home()?;
         let ready = dir.join(format!("{}-{}", runtime.folder, self.key(runtime, &files, stop)?));
         if ready.symlink_metadata().is_ok() {
             return trust::tree(&ready).map_err(refused);
@@ -166,6 +172,15 @@ impl Cache {
         let printed = checked(words, runtime, None, stop)?;
         versions.insert(asked, printed.clone());
         Ok(printed)
+    }
+}
+
+/// Refuses a home of another user, which `sudo -E` keeps: cargo takes programs from its settings, Python modules.
+fn check_home() -> Result<(), BuildError> {
+    let Some(home) = std::env::var_os("HOME").map(PathBuf::from) else { return Ok(()) };
+    match trust::check(&home) {
+        Err(error) if trust::is_untrusted(&error) => Err(BuildError::Home(home, error)),
+        _ => Ok(()),
     }
 }
 

@@ -376,7 +376,9 @@ impl Session {
                     };
                     match setting.cache.folder(runtime, &setting.sources, stop, &mut say) {
                         Ok(folder) => Ok(folder),
-                        Err(error @ (BuildError::Cache { .. } | BuildError::Unsafe { .. })) => {
+                        Err(
+                            error @ (BuildError::Cache(..) | BuildError::Unsafe(..) | BuildError::Home(..)),
+                        ) => {
                             return Err(error);
                         }
                         Err(BuildError::Stopped) => return Ok(()),

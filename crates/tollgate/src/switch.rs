@@ -187,7 +187,7 @@ fn measure(
         if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     done.map_err(|error| match error {
-        BuildError::Cache { .. } | BuildError::Unsafe { .. } => Usage::error(error),
+        BuildError::Cache(..) | BuildError::Unsafe(..) | BuildError::Home(..) => Usage::error(error),
         other => other.into(),
     })?;
     write(&mut session, &rows);

@@ -1,6 +1,6 @@
 //! `tollgate riscv boot`: a real kernel on the embedded machine.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tollgate_lab::boot::Terminal;
 use tollgate_lab::plan::{self, BootRequest};
 use tollgate_measure::host;
+use tollgate_progress::Console;
 
 use crate::args::{Destination, Usage};
 use crate::output::say;
@@ -55,10 +56,10 @@ pub(super) fn run(args: &BootArgs) -> Result<ExitCode> {
     let stopped = || stop.load(Ordering::Relaxed);
     let (until, most) = (args.request.until().map_err(Usage::error)?, args.request.max_instructions);
     // With --json the record is all that standard output has.
-    let mut console: Box<dyn Write> =
-        if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let console: Box<dyn Write> = if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let mut console = Console::new(console, "the kernel runs", output.json || io::stdout().is_terminal());
     let outcome = watch.run(&mut machine, (most, until.as_ref()), &input, &mut console, &stopped);
-    drop(terminal);
+    drop((terminal, console));
     let outcome = outcome?;
     if let Some(mut session) = session {
         session.run.results.extend(watch.result(request.asked()));

@@ -9,6 +9,7 @@ use tollgate_lab::plan::{ProgramPlan, ProgramRequest, WatchRequest};
 use tollgate_lab::program::{self, ProgramError};
 use tollgate_lab::record;
 use tollgate_measure::host;
+use tollgate_progress::Console;
 
 use crate::args::{Destination, Usage};
 use crate::output::say;
@@ -87,8 +88,8 @@ fn start(
         ));
     }
     // With --json the record is all that standard output has.
-    let mut console: Box<dyn Write> =
-        if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let console: Box<dyn Write> = if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let mut console = Console::new(console, "the program runs", output.json || io::stdout().is_terminal());
     let outcome = match program::run(&plan.job, watch, &mut io::stdin(), &mut console, &mut io::stderr()) {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
@@ -98,6 +99,7 @@ fn start(
         Err(error @ ProgramError::Output(_)) => return Err(error.into()),
         Err(error) => return Err(Usage::error(plan.explain(&error))),
     };
+    drop(console);
     if let Some(mut session) = session {
         session.run.results.extend(record::program(&outcome, plan.asked(top)));
         session.run.complete = true;

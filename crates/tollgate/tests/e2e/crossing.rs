@@ -107,7 +107,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "crossing: ended in the middle",
         args: "crossing --no-guest --store {dir}/store",
-        exit: 1,
+        exit: 143,
         says: &["interrupted"],
         during: |running| {
             running.saved();

@@ -190,7 +190,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "an import that is saved and shown",
-        args: "import {dir}/lmbench.txt --store {dir}/store",
+        args: "import {dir}/lmbench.txt --store {dir}/store --warnings",
         says: &["saved as"],
         prints: &["lmbench-null", "lmbench-ctx", "its interval and its spread are not known"],
         scene: lmbench,

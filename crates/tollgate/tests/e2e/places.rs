@@ -80,6 +80,21 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "a home of another user, from which interpreters take modules",
+        args: "switch --runtime python --cache {dir}/cache --quick --budget-ms 200 --no-save",
+        exit: 2,
+        says: &["HOME={dir}/theirs is not safe", "(65534)", "set HOME to a directory of your own"],
+        scene: |scene| {
+            theirs(scene, "theirs/file")?;
+            let home = scene.path("theirs");
+            scene.prepare(move |command| {
+                command.env("HOME", home);
+            });
+            Ok(())
+        },
+        ..CASE
+    },
+    Case {
         name: "a cache that every user may write",
         args: "switch --runtime python --cache {dir}/open --quick --budget-ms 200 --no-save",
         exit: 2,
