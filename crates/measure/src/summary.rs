@@ -50,7 +50,10 @@ pub fn record_run(run: &mut Run, metas: &[&Meta], samples: &RunSamples, source: 
             let taken = probe.epochs.len();
             core_clock::put_frequencies(&mut result.epochs, taken, &samples.core, scale);
             let per_pass = f64::from(meta.crossings_per_pass);
-            yardsticks::put_regression(&mut result, probe, per_pass, &run.yardsticks, scale);
+            // The batches around stamped crossings follow the yardsticks, and are not the figure.
+            if stamped_lane(probe).is_none() {
+                yardsticks::put_regression(&mut result, probe, per_pass, &run.yardsticks, scale);
+            }
             result.relative = yardsticks::relative(&result, &run.yardsticks);
             result
         })
@@ -135,6 +138,14 @@ fn failed(result: Measurement, reason: &str) -> Measurement {
     Measurement { status: Status::Failed, reason: Some(reason.into()), ..result }
 }
 
+/// The lane whose stamps give the figure of a row; `None` if its batches do.
+fn stamped_lane(probe: &ProbeSamples) -> Option<usize> {
+    match probe.dissection.as_ref()?.total {
+        Term::Lane(lane) => Some(lane),
+        Term::Batches => None,
+    }
+}
+
 /// What the figures of a row are made of, in ticks for each crossing.
 struct Figures {
     headline: Estimate,
@@ -148,10 +159,7 @@ fn measured(mut result: Measurement, meta: &Meta, probe: &ProbeSamples, units: &
         return failed(result, "the run ended before it gave a sample");
     };
     let bill = bill(probe, per_pass, units).unwrap_or_default();
-    let stamped_lane = match probe.dissection.as_ref().map(|it| it.total) {
-        Some(Term::Lane(lane)) => Some(lane),
-        Some(Term::Batches) | None => None,
-    };
+    let stamped_lane = stamped_lane(probe);
     let figures = if let Some(lane) = stamped_lane {
         let Some(figures) = by_stamps(probe, lane, &bill) else { return not_stamped(result, probe, &bill) };
         figures
@@ -266,7 +274,11 @@ fn write_figures(
     // The next run may meet another of the rates that the core was seen to run at.
     let [low, high] = figures.headline.ci;
     let ci = [low - units.core_spread * low.abs(), high + units.core_spread * high.abs()];
-    let headline = Estimate { ci, ..figures.headline };
+    // What differs from process to process does not show in one: its batches vary too little.
+    let headline = match figures.epochs.len() > 1 && figures.headline.is_measured() {
+        true => Estimate { ci, ..figures.headline },
+        false => Estimate::unmeasured(figures.headline.estimate),
+    };
     let ticks = headline::with_distribution(&headline, &figures.samples);
     let to_ns = units.ns_per_tick();
     let ns = ticks.scaled(to_ns);

@@ -14,7 +14,7 @@
 //! epoch by epoch and estimate the differences instead.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A figure with its interval and the distribution of the samples behind it.
 ///
@@ -25,7 +25,13 @@ use serde::{Deserialize, Serialize};
 pub struct Estimate {
     /// The headline figure.
     pub estimate: f64,
-    /// Its 95 % confidence interval, low and high.
+    /// Its 95 % confidence interval, low and high. Absent in a document if it was not measured; then it is every number.
+    #[serde(
+        default = "everywhere",
+        skip_serializing_if = "is_everywhere",
+        deserialize_with = "or_everywhere"
+    )]
+    #[schemars(with = "Option<[f64; 2]>")]
     pub ci: [f64; 2],
     /// Smallest sample.
     pub min: f64,
@@ -41,7 +47,32 @@ pub struct Estimate {
     pub mean: f64,
 }
 
+/// The interval of a figure of which nothing says how sure it is.
+fn everywhere() -> [f64; 2] {
+    [f64::NEG_INFINITY, f64::INFINITY]
+}
+
+fn or_everywhere<'de, D: Deserializer<'de>>(from: D) -> Result<[f64; 2], D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_else(everywhere))
+}
+
+fn is_everywhere(ci: &[f64; 2]) -> bool {
+    *ci == everywhere()
+}
+
 impl Estimate {
+    /// A figure of which nothing says how sure it is: a single value of something that varies.
+    #[must_use]
+    pub fn unmeasured(value: f64) -> Self {
+        Self::within(value, everywhere())
+    }
+
+    /// Whether its interval was measured.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.ci.iter().all(|end| end.is_finite())
+    }
+
     /// A figure without width and without a distribution: every field is `value`.
     #[must_use]
     pub const fn point(value: f64) -> Self {
@@ -137,10 +168,10 @@ impl Estimate {
         self.half_width() / self.estimate.abs()
     }
 
-    /// Whether the interval contains zero.
+    /// Whether the interval contains zero; false for one that was not measured.
     #[must_use]
     pub fn is_zero_within_error(&self) -> bool {
-        self.ci[0] <= 0.0 && self.ci[1] >= 0.0
+        self.is_measured() && self.ci[0] <= 0.0 && self.ci[1] >= 0.0
     }
 
     /// How far the bounds are from the figure, below and above.

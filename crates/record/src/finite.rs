@@ -156,7 +156,8 @@ fn clean_found(found: &mut Found, lost: &mut Vec<String>) {
 }
 
 fn estimate_is_finite(e: &Estimate) -> bool {
-    [e.estimate, e.ci[0], e.ci[1], e.min, e.p10, e.p50, e.p90, e.p99, e.mean].iter().all(|x| x.is_finite())
+    let has_interval = e.is_measured() || e.ci == Estimate::unmeasured(e.estimate).ci;
+    has_interval && [e.estimate, e.min, e.p10, e.p50, e.p90, e.p99, e.mean].iter().all(|x| x.is_finite())
 }
 
 fn single_is_finite(s: &Single) -> bool {

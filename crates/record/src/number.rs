@@ -3,6 +3,8 @@
 //! Every text of the project writes its numbers with these: tables, the page, skip reasons and warnings. Times and sizes
 //! contain `µ` where the unit does; a writer for an ASCII terminal folds it.
 
+use crate::estimate::Estimate;
+
 /// The most columns that [`figure`] ever takes, sign included.
 pub const FIGURE: usize = 11;
 
@@ -10,6 +12,8 @@ pub const FIGURE: usize = 11;
 pub const SHORT: usize = 8;
 
 const KIB: f64 = 1024.0;
+/// What is smaller is what rounding leaves of a difference that is zero, in every unit in which figures are printed.
+const ROUNDING: f64 = 1e-9;
 /// Powers of 1,024, largest first.
 const BINARY: [&str; 6] = ["E", "P", "T", "G", "M", "K"];
 
@@ -27,7 +31,7 @@ pub fn fit(x: f64, columns: usize) -> String {
         return "NaN".into();
     } else if a.is_infinite() {
         "inf".into()
-    } else if a == 0.0 {
+    } else if a < ROUNDING {
         return "0".into();
     } else if a < 0.0005 {
         format!("{a:.0e}")
@@ -97,6 +101,26 @@ pub fn percent(share: f64) -> String {
     format!("{sign}{digits} %")
 }
 
+/// Half the interval of a figure as a share of it, never rounded to nothing: `0.6 %`, `0.1 %`; `-` if no interval was measured, or one of no width, which is
+/// not one of something that varies.
+pub fn half_share(figure: &Estimate) -> String {
+    let share = figure.relative_half_width();
+    match () {
+        () if !share.is_finite() || share < ROUNDING => "-".into(),
+        () if share < 0.001 => "0.1 %".into(),
+        () => percent(share),
+    }
+}
+
+/// Half the interval of a figure, in its unit and at most so many columns; `-` as in [`half_share`].
+pub fn half_width(figure: &Estimate, columns: usize) -> String {
+    let half = figure.half_width();
+    match half.is_finite() && half > ROUNDING.max(ROUNDING * figure.estimate.abs()) {
+        true => fit(half, columns),
+        false => "-".into(),
+    }
+}
+
 /// A change as a percentage with its sign: `+3.0 %`, `-12 %`; no change is `+0.0 %`.
 pub fn change(share: f64) -> String {
     match percent(share) {
@@ -122,7 +146,10 @@ pub fn whole(x: f64) -> String {
 
 /// A mean of exact counts: a whole number without decimals, any other with two; `-` when it is not finite.
 pub fn mean(x: f64) -> String {
-    if x.is_finite() && (x - x.round()).abs() >= 1e-9 { format!("{x:.2}") } else { whole(x) }
+    match format!("{x:.2}") {
+        text if x.is_finite() && (x - x.round()).abs() >= ROUNDING && text != "-0.00" => text,
+        _ => whole(x),
+    }
 }
 
 /// A count with its noun: `1 run`, `2 runs`, `1,000 runs`.
@@ -250,6 +277,8 @@ mod tests {
             (0.0, "0"),
             (-0.0, "0"),
             (0.0001, "1e-4"),
+            (3e-14, "0"),
+            (-2e-14, "0"),
             (0.001, "0.001"),
             (0.0436, "0.044"),
             (0.436, "0.44"),
@@ -277,6 +306,22 @@ mod tests {
         for (x, text) in cases {
             assert_eq!(figure(x), text, "{x}");
         }
+    }
+
+    #[test]
+    fn an_interval_that_was_not_measured_is_a_dash() {
+        let within = |half: f64| Estimate::within(200.0, [200.0 - half, 200.0 + half]);
+        let cases = [
+            (within(1.2), "0.6 %", "1.2"),
+            (within(0.02), "0.1 %", "0.020"),
+            (within(3e-14), "-", "-"),
+            (Estimate::point(200.0), "-", "-"),
+            (Estimate::unmeasured(200.0), "-", "-"),
+        ];
+        for (figure, share, half) in cases {
+            assert_eq!((half_share(&figure).as_str(), half_width(&figure, SHORT).as_str()), (share, half));
+        }
+        assert_eq!(mean(-0.001), "0");
     }
 
     #[test]

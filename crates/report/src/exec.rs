@@ -197,7 +197,7 @@ fn refilled(refill: &RefillFound) -> String {
 
 fn part_cells(it: &Phase, total: f64, style: &Style) -> [TextCell; 5] {
     let ns = it.ns.map_or(f64::NAN, |ns| ns.estimate);
-    let half = it.ns.map(|ns| ns.half_width()).filter(|half| *half > 0.0);
+    let half = it.ns.map(|ns| ns.half_width()).filter(|half| *half > 0.0 && half.is_finite());
     [
         clean(part(&it.name), style).into(),
         clean(&time(ns), style).into(),

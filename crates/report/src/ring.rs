@@ -12,7 +12,7 @@ use crate::words::reason;
 use cell::{footprint, procs, switch};
 use std::collections::BTreeSet;
 use tollgate_record::host::Cache;
-use tollgate_record::number::{fit, percent, size};
+use tollgate_record::number::{fit, half_width, percent, size};
 use tollgate_record::{Measurement, Run, Status};
 
 /// The name under which a fit's rows are in the record.
@@ -180,7 +180,7 @@ fn knee(row: &Measurement, style: &Style) -> String {
     }
     let bound = |at: usize| bytes(found.and_then(|knee| knee.knee_interval).map(|bounds| bounds[at]));
     let ns = row.ns.map_or("?".into(), |ns| {
-        format!("{} {} {}", fit(ns.estimate, 8), style.plus_minus(), fit(ns.half_width(), 8))
+        format!("{} {} {}", fit(ns.estimate, 8), style.plus_minus(), half_width(&ns, 8))
     });
     format!(
         "expected at {expected}, found at {} ({} to {}); beyond it {ns} ns more for each KiB",

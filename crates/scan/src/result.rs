@@ -189,7 +189,7 @@ fn phases(first: &Mark, last: &Mark) -> Vec<Phase> {
     let user = (last.usage.user_ns - first.usage.user_ns) as f64;
     let system = (last.usage.system_ns - first.usage.system_ns) as f64;
     let part = |name: PhaseName, ns: f64, evidence| Phase {
-        ns: Some(Estimate::point(ns / touches)),
+        ns: Some(Estimate::unmeasured(ns / touches)),
         ..Phase::new(name, evidence)
     };
     vec![

@@ -668,8 +668,10 @@ class Estimate:
     `single` of the measurement.
     """
 
-    ci: tuple[float, float]
-    """Its 95 % confidence interval, low and high."""
+    ci: tuple[float, float] | None = None
+    """Its 95 % confidence interval, low and high. Absent in a document if it was not measured; then it is
+    every number.
+    """
 
     estimate: float
     """The headline figure."""

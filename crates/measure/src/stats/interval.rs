@@ -17,7 +17,7 @@ pub const COVERAGE: f64 = 0.95;
 /// enclose the median with probability `1 - 2 P(B <= k-1)`, `B ~ Binomial(n, 1/2)`, interpolated between
 /// two neighboring `k` to come to 95 % (Hettmansperger and Sheather 1986, "Confidence intervals based on
 /// interpolated order statistics"). With fewer than [`FEWEST_GROUPS`] values it is the whole range, whose
-/// coverage is lower than nominal. `None` for no values.
+/// coverage is lower than nominal; one value has none. `None` for no values.
 ///
 /// ```
 /// use tollgate_measure::stats::median_interval;
@@ -31,6 +31,9 @@ pub fn median_interval(values: &[f64]) -> Option<Estimate> {
     let n = ascending.len();
     let (first, last) = (*ascending.first()?, *ascending.last()?);
     let median = quantile(&ascending, 0.5);
+    if n == 1 {
+        return Some(Estimate::unmeasured(median));
+    }
     if n < FEWEST_GROUPS {
         return Some(Estimate::within(median, [first, last]));
     }

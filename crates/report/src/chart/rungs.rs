@@ -65,9 +65,9 @@ fn lines(points: usize) -> (f64, &'static str, f64) {
 }
 
 /// Whether an interval is wide enough to show beside its mark.
-pub(crate) fn is_drawn(scale: &Scale, interval: [f64; 2]) -> bool {
-    let [low, high] = interval.map(|end| scale.near(end));
-    high - low > 0.01
+pub(crate) fn is_drawn(scale: &Scale, figure: &Estimate) -> bool {
+    let [low, high] = figure.ci.map(|end| scale.near(end));
+    figure.is_measured() && high - low > 0.01
 }
 
 /// A track with the marks of its points and their words, one below the other, so that none hides another. A number
@@ -89,7 +89,7 @@ pub(crate) fn track(scale: &Scale, points: &[(Look, Estimate, String)]) -> Marku
                     @let middle = TRACK / 2.0 + pitch * line as f64;
                     @if !many { (lead(at, middle)) }
                     (mark::mark(&look.class(), words, html! {
-                        @if is_drawn(scale, it.ci) {
+                        @if is_drawn(scale, it) {
                             (mark::rect("interval", it.ci.map(|end| scale.near(end)), middle - thick / 2.0, thick))
                         }
                         (mark::shape(*look, size, at, middle))

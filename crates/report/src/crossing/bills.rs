@@ -3,7 +3,7 @@
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::clean;
-use tollgate_record::number::{change, figure, fit, percent};
+use tollgate_record::number::{change, figure, fit, half_share, half_width, percent};
 use tollgate_record::{Evidence, Measurement, Status, warning};
 
 /// What the crossing is called; a probe without a name of its own keeps its id.
@@ -85,7 +85,7 @@ fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
     }
     let total = result.ns.map_or(f64::NAN, |ns| ns.estimate);
     let title = name(&result.probe).map_or_else(|| clean(&result.probe, style), str::to_owned);
-    let half = result.ns.map(|ns| format!("{}{}", style.plus_minus(), percent(ns.relative_half_width())));
+    let half = result.ns.map(|ns| format!("{}{}", style.plus_minus(), half_share(&ns)));
     let cycles = result.cycles.map(|it| format!("{} cycles", figure(it.estimate)));
     let beside = [half, cycles].into_iter().flatten().collect::<Vec<_>>().join("  ");
     let bold = |text: String| TextCell::from(text).paint(Paint::Bold);
@@ -98,11 +98,11 @@ fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
     for phase in &result.phases {
         let name = part(&result.probe, &phase.name).map_or_else(|| clean(&phase.name, style), str::to_owned);
         let ns = phase.ns.map_or(f64::NAN, |ns| ns.estimate);
-        let half = phase.ns.map_or(f64::NAN, |ns| ns.half_width());
+        let half = phase.ns.map_or("-".into(), |ns| half_width(&ns, 8));
         table.row([
             format!("  {name}"),
             format!("{} ns", fit(ns, 10)),
-            format!("{}{}", style.plus_minus(), fit(half, 8)),
+            format!("{}{half}", style.plus_minus()),
             percent(ns / total),
             evidence(phase.evidence).to_owned(),
         ]);

@@ -3,7 +3,7 @@
 use crate::style::Style;
 use crate::table::{Column, TextTable};
 use crate::text::title;
-use tollgate_record::number::{SHORT, fit, percent};
+use tollgate_record::number::{SHORT, fit, half_share};
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// The rows: what is shown, and the probe. Those of the other states have an ending to its name.
@@ -38,7 +38,7 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
             title.to_owned(),
             show(Some(hot)),
             show(result.cycles),
-            percent(hot.relative_half_width()),
+            half_share(&hot),
             state(FLUSHED),
             state(SWEPT),
         ]);

@@ -36,7 +36,8 @@ impl Line {
     fn of(part: String, figure: ExportFigure) -> Self {
         let mut figures = [None; 9];
         if let Some(e) = figure.samples {
-            figures = [0.0, e.ci[0], e.ci[1], e.min, e.p10, e.p50, e.p90, e.p99, e.mean].map(Some);
+            let all = [0.0, e.ci[0], e.ci[1], e.min, e.p10, e.p50, e.p90, e.p99, e.mean];
+            figures = all.map(|figure| Some(figure).filter(|it| it.is_finite()));
         }
         figures[0] = Some(figure.value);
         Self { part, unit: figure.unit.name(), figures }

@@ -99,9 +99,9 @@ fn describe(row: &ExportRow<'_>, fields: &mut Value) {
     let label = format!("per {}; {} {}", result.per.word(), printable(&result.engine), row.params());
     fields["label"] = label.trim_end().into();
     if let Some(e) = row.time().and_then(|time| time.samples) {
-        let ends = [("ci_low", e.ci[0]), ("ci_high", e.ci[1])];
+        let ends = [("ci_low", e.ci[0]), ("ci_high", e.ci[1])].into_iter().filter(|_| e.is_measured());
         let quantiles = [("min", e.min), ("p10", e.p10), ("p50", e.p50), ("p90", e.p90), ("p99", e.p99)];
-        ends.into_iter().chain(quantiles).for_each(|(key, value)| fields[key] = value.into());
+        ends.chain(quantiles).for_each(|(key, value)| fields[key] = value.into());
     }
     for figure in row.figures().iter().filter(|figure| figure.unit != Unit::Nanoseconds) {
         fields[figure.unit.name()] = figure.value.into();

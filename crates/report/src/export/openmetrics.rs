@@ -116,9 +116,11 @@ fn add(families: &mut Families, row: &ExportRow<'_>) {
         let (unit, factor) = scaled(figure.unit);
         families.add("crossing", unit, "What one crossing costs.", &labels, figure.value * factor);
         let Some(e) = figure.samples else { continue };
-        let help = "The 95 % confidence interval of what one crossing costs.";
-        families.add("crossing_ci_low", unit, help, &labels, e.ci[0] * factor);
-        families.add("crossing_ci_high", unit, help, &labels, e.ci[1] * factor);
+        if e.is_measured() {
+            let help = "The 95 % confidence interval of what one crossing costs.";
+            families.add("crossing_ci_low", unit, help, &labels, e.ci[0] * factor);
+            families.add("crossing_ci_high", unit, help, &labels, e.ci[1] * factor);
+        }
         let help = "Quantiles of the samples, each the mean of one batch of crossings.";
         let quantiles = [("0", e.min), ("0.1", e.p10), ("0.5", e.p50), ("0.9", e.p90), ("0.99", e.p99)];
         for (quantile, value) in quantiles {

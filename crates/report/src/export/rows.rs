@@ -133,7 +133,7 @@ impl ExportFigure {
 
     /// The 95 % interval, where there is one.
     pub(super) fn interval(&self) -> Option<[f64; 2]> {
-        self.samples.map(|estimate| estimate.ci)
+        self.samples.filter(Estimate::is_measured).map(|estimate| estimate.ci)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use crate::text::{clean, lines, painted, wrap};
 use crate::words::reason;
-use tollgate_record::number::{SHORT, change, figure, fit, per_crossing, percent, time};
+use tollgate_record::number::{SHORT, change, figure, fit, half_share, per_crossing, percent, time};
 use tollgate_record::{Evidence, Measurement, Run, Single, Status};
 
 /// The table of a `fault kinds` run, in the order of the list, with the bill of a major fault and the notes.
@@ -49,7 +49,7 @@ fn table(run: &Run, style: &Style) -> Vec<String> {
         table.row([
             name,
             fit(ns.estimate, SHORT + 1),
-            percent(ns.relative_half_width()),
+            half_share(&ns),
             single(|single| single.p50),
             single(|single| single.p99),
             count("minor_per_touch"),

@@ -11,7 +11,7 @@ use crate::words;
 use indexmap::{IndexMap, IndexSet};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use tollgate_record::number::{per_crossing, percent, plural};
+use tollgate_record::number::{half_share, per_crossing, plural};
 use tollgate_record::{Estimate, Measurement, Status};
 
 /// A sentence of so many bytes is not repeated in a family.
@@ -39,7 +39,7 @@ fn figure(runs: &Runs, rows: Vec<PageRow>, lead: &str) -> Markup {
     let scale = Scale::decades(figures.iter().map(|ns| ns.estimate));
     let common = common(&rows);
     let mut figure = Figure::new("", lead, table(runs, &rows));
-    if figures.iter().any(|ns| rungs::is_drawn(&scale, ns.ci)) {
+    if figures.iter().any(|ns| rungs::is_drawn(&scale, ns)) {
         let look = runs.one(0).look;
         let swatch = mark::small(
             &look.class(),
@@ -176,10 +176,9 @@ fn rung(
 
 /// Half of the interval: a share where there is something to be a share of, otherwise nanoseconds.
 fn plus_minus(ns: &Estimate) -> String {
-    if ns.estimate > 0.0 {
-        format!("± {}", percent(ns.relative_half_width()))
-    } else {
-        format!("± {}", Unit::Nanoseconds.show(ns.half_width()))
+    match ns.estimate > 0.0 || !ns.is_measured() {
+        true => format!("± {}", half_share(ns)),
+        false => format!("± {}", Unit::Nanoseconds.show(ns.half_width())),
     }
 }
 
@@ -255,6 +254,7 @@ fn table(runs: &Runs, rows: &[PageRow]) -> Table {
     ];
     let mut table = Table::new("Every boundary: headline, 95 % interval, and its evidence", &columns);
     for (row, (n, it)) in rows.iter().flat_map(|row| row.results.iter().map(move |result| (row, result))) {
+        let end = |at: usize| Cell::maybe(it.ns.filter(Estimate::is_measured).map(|ns| ns.ci[at]));
         let ns = |of: fn(&Estimate) -> f64| Cell::maybe(it.ns.as_ref().map(of));
         table.row(vec![
             Cell::text(&row.name),
@@ -264,8 +264,8 @@ fn table(runs: &Runs, rows: &[PageRow]) -> Table {
                 Status::Skipped => Cell::text("skipped"),
                 Status::Failed => Cell::text("failed"),
             },
-            ns(|ns| ns.ci[0]),
-            ns(|ns| ns.ci[1]),
+            end(0),
+            end(1),
             Cell::maybe(it.cycles.map(|cycles| cycles.estimate)),
             ns(|ns| ns.mean),
             Cell::maybe(it.single.map(|single| single.p99)),

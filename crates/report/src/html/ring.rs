@@ -100,7 +100,10 @@ fn figure(runs: &Runs, lines: &[Line], (title, lead, of): &Sweep) -> Option<Figu
         let tasks = format!("{}{} tasks", runs.before(line.run), line.procs);
         let point = |(footprint, it): &(f64, &Measurement)| {
             let ns = of(it)?;
-            let interval = ns.ci.map(|end| Unit::Nanoseconds.show(end)).join(" to ");
+            let interval = match ns.is_measured() {
+                true => ns.ci.map(|end| Unit::Nanoseconds.show(end)).join(" to "),
+                false => "-".into(),
+            };
             let words = format!(
                 "{tasks}, {}: {} ({interval})",
                 Unit::Bytes.show(*footprint),
@@ -178,8 +181,8 @@ fn table(runs: &Runs, lines: &[Line], title: &str, of: &fn(&Measurement) -> Opti
                 bytes(it.asked.ring().map_or(f64::NAN, |ring| ring.size as f64)),
                 bytes(*footprint),
                 Cell::number(ns.estimate),
-                Cell::number(ns.ci[0]),
-                Cell::number(ns.ci[1]),
+                Cell::maybe(ns.is_measured().then_some(ns.ci[0])),
+                Cell::maybe(ns.is_measured().then_some(ns.ci[1])),
             ]);
         }
     }

@@ -85,7 +85,7 @@ pub(super) fn alone(probe: &str, engine: &str, per: Per, ns: f64) -> Measurement
         row.reason = Some("the imported figure is not a finite number".into());
         return row;
     }
-    row.ns = Some(Estimate::point(ns));
+    row.ns = Some(Estimate::unmeasured(ns));
     let text = "the file gives one figure: its interval and its spread are not known";
     row.warnings.push(Warning::new(warning::NO_INTERVAL, text));
     row
@@ -118,7 +118,7 @@ pub(super) fn sampled(probe: &str, engine: &str, per: Per, samples: &[f64]) -> O
     }
     row.ns = Some(Estimate {
         estimate: at(0.5),
-        ci: interval.unwrap_or([at(0.5); 2]),
+        ci: interval.unwrap_or(Estimate::unmeasured(at(0.5)).ci),
         min: sorted[0],
         p10: at(0.1),
         p50: at(0.5),

@@ -52,8 +52,7 @@ fn part(result: &Measurement, name: PhaseName, style: &Style) -> Option<String> 
     if ns.is_zero_within_error() {
         return Some(text);
     }
-    let half = (ns.ci[1] - ns.ci[0]) / 2.0;
-    Some(format!("{text} {}{}", style.plus_minus(), number::fit(half, number::SHORT)))
+    Some(format!("{text} {}{}", style.plus_minus(), number::half_width(&ns, number::SHORT)))
 }
 
 /// The same without the interval.
@@ -174,9 +173,12 @@ fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
 
 /// Half the interval in per cent of the headline; a bound has none.
 fn half_interval(result: &Measurement) -> String {
-    match result.ns.as_ref().or(result.cycles.as_ref()) {
-        Some(_) if result.has_warning(warning::NO_INTERVAL) => "-".into(),
-        Some(figure) if !figure.is_zero_within_error() => number::percent(figure.relative_half_width()),
+    match (&result.ns, &result.cycles) {
+        (Some(figure), _) if !figure.is_zero_within_error() => number::half_share(figure),
+        // Simulated cycles are exact.
+        (None, Some(figure)) if !figure.is_zero_within_error() => {
+            number::percent(figure.relative_half_width())
+        }
         _ => "-".into(),
     }
 }

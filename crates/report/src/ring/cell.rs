@@ -4,7 +4,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use crate::text::wrap;
 use crate::words::reason;
-use tollgate_record::number::{bound, fit, per_crossing, percent, size};
+use tollgate_record::number::{bound, fit, half_share, per_crossing, size};
 use tollgate_record::{Estimate, Measurement, PhaseName, Status, phase};
 
 pub(super) fn procs(cell: &Measurement) -> f64 {
@@ -78,7 +78,7 @@ fn texts(cell: &Measurement, style: &Style) -> [String; 10] {
         size(bytes(cell)),
         size(footprint(cell)),
         show(total(cell)),
-        total(cell).map_or("-".into(), |total| percent(total.relative_half_width())),
+        total(cell).map_or("-".into(), |total| half_share(&total)),
         show(part(phase::HOT_WORK)),
         show(part(phase::DIRECT_SWITCH)),
         show(part(phase::RUN_QUEUE)),
@@ -89,7 +89,7 @@ fn texts(cell: &Measurement, style: &Style) -> [String; 10] {
 
 /// Whether the interval reaches down to zero.
 fn indistinct(ns: Estimate) -> bool {
-    ns.ci[0] <= 0.0
+    ns.is_measured() && ns.ci[0] <= 0.0
 }
 
 fn count(number: f64) -> String {

@@ -5,7 +5,7 @@ use crate::table::{Column, TextTable};
 use crate::text::{clean, painted};
 use crate::words::reason;
 use std::cmp::Ordering;
-use tollgate_record::number::{count, fit, per_crossing, percent, size};
+use tollgate_record::number::{count, fit, half_share, per_crossing, size};
 use tollgate_record::{Measurement, Status};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,7 +78,7 @@ fn texts(row: &Measurement, layout: Layout, style: &Style) -> [String; 8] {
         label(row, layout, style),
         part(row.ns.map(|ns| ns.estimate)),
         part(row.cycles.map(|cycles| cycles.estimate)),
-        row.ns.map_or("-".into(), |ns| percent(ns.relative_half_width())),
+        row.ns.map_or("-".into(), |ns| half_share(&ns)),
         part(row.single.map(|single| single.min)),
         part(row.single.map(|single| single.p99)),
         row.found.runtime().and_then(|found| found.bytes_per_task).map_or("-".into(), size),

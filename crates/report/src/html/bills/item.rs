@@ -19,7 +19,7 @@ const MEASURES: [&str; 3] = ["ns", "cycles", "instructions"];
 
 /// A phase in a measure: headline and interval.
 fn of(measure: &str, phase: &Phase) -> Option<(f64, Option<[f64; 2]>)> {
-    let of = |it: Option<Estimate>| it.map(|it| (it.estimate, Some(it.ci)));
+    let of = |it: Option<Estimate>| it.map(|it| (it.estimate, Some(it.ci).filter(|_| it.is_measured())));
     match measure {
         "ns" => of(phase.ns),
         "cycles" => of(phase.cycles),
@@ -92,7 +92,7 @@ impl Bill {
                 ..Item::default()
             });
         }
-        let half = whole.map(|whole| whole.half_width()).filter(|half| *half > 0.0);
+        let half = whole.map(|whole| whole.half_width()).filter(|half| *half > 0.0 && half.is_finite());
         Some(Self { measure, causes: by_cause, items, total, half })
     }
 
