@@ -5,6 +5,7 @@
 //! the test is a permutation of processes that corrects for the number of probes; and what two runs of the same
 //! thing differ by anyway is taken from the probes of this comparison themselves.
 
+mod draft;
 mod explain;
 mod facts;
 mod machine;
@@ -12,6 +13,7 @@ mod pairs;
 mod price;
 mod result;
 mod spread;
+mod summary;
 mod verdict;
 
 pub use explain::{Counter, Part};
@@ -20,9 +22,10 @@ pub(crate) use facts::{changed, effort, facts_of};
 pub use machine::Explained;
 pub(crate) use machine::without_machine;
 pub(crate) use pairs::{gather, short};
-pub use result::{ComparedProbe, Comparison, MARGIN, Options, Side, Verdict};
+pub use result::{Adjustment, ComparedProbe, Comparison, MARGIN, Options, OtherWay, Side, Verdict};
 pub(crate) use spread::Class;
 pub use spread::{CONTROLS_ACROSS, FROM_THE_KERNEL};
+pub use summary::{Largest, Sees, Summary};
 
 use crate::stats;
 use std::borrow::Cow;
@@ -66,16 +69,10 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         return Err(CompareError::Twice(short(&twice.id)));
     }
     let [a, b] = price::at_one([finite(a), finite(b)]);
-    let differences = facts::differences(&a, &b);
-    let spoiled = differences.iter().any(|difference| difference.weight == Weight::Spoils);
     let interleaved = facts::interleaved(&a, &b);
     let until = b.iter().find_map(|run| run.until).filter(|_| interleaved);
-    let options = &Options {
-        margin: until.filter(|_| options.fail_above.is_none()).unwrap_or(options.margin),
-        ..*options
-    };
+    let margin = until.filter(|_| options.fail_above.is_none()).unwrap_or(options.margin);
     let by_runs = a.len().min(b.len()) >= verdict::ENOUGH_RUNS;
-    let at_one_frequency = facts::one_host(&a, &b) && !options.by_time;
     let pairs = pairs::pairs(&a, &b);
     if let Some(pair) = pairs.iter().find(|pair| pair.per_a != pair.per_b) {
         return Err(CompareError::OtherUnit(short(pair.probe), pair.per_a.word(), pair.per_b.word()));
@@ -87,48 +84,73 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
         pairs.iter().flat_map(|pair| pair.a.iter().chain(&pair.b)).map(|(_, it)| it.epochs.len()).max();
     let machine = machine::Machine::new(&a, &b);
     let judge = verdict::Judge {
-        options,
+        margin,
         machine: &machine,
-        spoiled,
+        sides: [&a, &b],
         interleaved,
         until,
         by_runs,
-        at_one_frequency,
+        at_one_frequency: false,
         at_one_price: price::is_one(&a, &b),
         most_epochs: most_epochs.unwrap_or(0),
     };
-    let (side_a, side_b) = (side(&a), side(&b));
-    let frequency_ratio =
-        side_a.core_hz.zip(side_b.core_hz).map(|(a, b)| b / a).filter(|ratio| ratio.is_finite());
-    let (mut rows, [machine_ratio, entry_ratio]) = judge.rows(&pairs);
-    for (row, pair) in rows.iter_mut().zip(&pairs).filter(|(_, pair)| pair.part.is_none()) {
-        let scale = if row.at_one_frequency { frequency_ratio.unwrap_or(1.0) } else { 1.0 };
-        row.parts = explain::parts(pair, scale, row.exact && row.unit != "crossings");
-        row.counters = explain::counters(pair);
-    }
+    let (rows, machine) = both_ways(&judge, &pairs, facts::one_host(&a, &b), options.by_time);
     let exceeds = |row: &&ComparedProbe| {
         let low = row.interval.map(|interval| interval[0] - 1.0);
         row.verdict == Verdict::Worse && low.zip(options.fail_above).is_some_and(|(low, most)| low > most)
     };
+    let [side_a, side_b] = [(&a, 0), (&b, 1)].map(|(runs, at)| side(runs, &options.names[at]));
+    let frequency_ratio = side_a.core_hz.zip(side_b.core_hz).map(|(a, b)| b / a);
     Ok(Comparison {
         schema: SCHEMA,
+        summary: summary::summary(&rows),
         interleaved,
         same_addresses: interleaved && a.iter().chain(b.iter()).all(|run| run.same_addresses),
         until,
         by_runs,
-        margin: options.margin,
-        frequency_ratio,
-        machine_ratio,
-        entry_ratio,
+        margin,
+        frequency_ratio: frequency_ratio.filter(|ratio| ratio.is_finite()),
+        machine_ratio: machine.ratio,
+        entry_ratio: machine.entry,
         exceeded: rows.iter().filter(exceeds).map(ComparedProbe::name).collect(),
-        rows,
         only_a: pairs::missing(&a, &b),
         only_b: pairs::missing(&b, &a),
-        differences,
+        differences: facts::differences(&a, &b, rows.iter().any(|row| row.spoiled)),
+        rows,
         a: side_a,
         b: side_b,
         fail_above: options.fail_above,
     })
+}
+
+/// The rows, at one core frequency if that is known to be right and wanted, each with what the other way says.
+fn both_ways(
+    judge: &verdict::Judge<'_>,
+    pairs: &[pairs::Pair<'_>],
+    one_host: bool,
+    by_time: bool,
+) -> (Vec<ComparedProbe>, verdict::Moved) {
+    let by = |at_one_frequency: bool| verdict::Judge { at_one_frequency, ..*judge }.rows(pairs);
+    let (mut rows, machine) = by(one_host && !by_time);
+    if one_host {
+        let (others, _) = by(by_time);
+        for (row, other) in rows.iter_mut().zip(others) {
+            let differ = row.at_one_frequency != other.at_one_frequency;
+            row.other_way = differ.then_some(OtherWay {
+                by_time: !by_time,
+                ratio: other.ratio,
+                interval: other.interval,
+                verdict: other.verdict,
+            });
+        }
+    }
+    for (row, pair) in rows.iter_mut().zip(pairs).filter(|(_, pair)| pair.part.is_none()) {
+        let adjusted = row.b / row.b_measured;
+        let scale = if adjusted.is_finite() { adjusted } else { 1.0 };
+        row.parts = explain::parts(pair, scale, row.exact && row.unit != "crossings");
+        row.counters = explain::counters(pair);
+    }
+    (rows, machine)
 }
 
 /// The run without what a comparison does not read: distributions, curves, diagrams and warnings, which are most of a
@@ -152,11 +174,12 @@ fn finite(runs: &[Run]) -> Cow<'_, [Run]> {
     runs.iter().map(|run| run.without_non_finite().into_owned()).collect()
 }
 
-fn side(runs: &[Run]) -> Side {
+fn side(runs: &[Run], name: &str) -> Side {
     let first = &runs[0];
     let epochs = || runs.iter().flat_map(|run| &run.results).map(|result| result.epochs.len());
     Side {
         runs: runs.iter().map(|run| run.id.clone()).collect(),
+        name: short(name),
         command: first.results.iter().find_map(|row| Some(row.asked.exec()?.command.join(" "))),
         host: first.host.name.clone(),
         started: first.started.clone(),

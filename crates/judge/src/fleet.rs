@@ -198,6 +198,9 @@ pub struct Companion {
     pub facts: Vec<SharedFact>,
 }
 
+/// The hosts of each kind.
+type Groups<'r> = Vec<(Kind, Vec<Member<'r>>)>;
+
 /// The runs of a host.
 struct Member<'r> {
     host: FleetHost,
@@ -215,13 +218,13 @@ pub fn fleet(runs: &[Run], unreadable: Vec<String>) -> Result<Fleet, FleetError>
     let runs: Vec<_> = runs.iter().filter(|run| run.complete).map(Run::without_non_finite).collect();
     let mut groups: IndexMap<Kind, IndexMap<String, Vec<&Run>>> = IndexMap::new();
     for run in &runs {
-        groups.entry(kind(run)).or_default().entry(run.host.name.clone()).or_default().push(run);
+        groups.entry(Kind::of(run)).or_default().entry(run.host.name.clone()).or_default().push(run);
     }
     if groups.is_empty() {
         return Err(FleetError::NoRun(list(&left_out, 2)));
     }
     groups.sort_by(|a_kind, a, b_kind, b| b.len().cmp(&a.len()).then_with(|| a_kind.cmp(b_kind)));
-    let groups: Vec<(Kind, Vec<Member<'_>>)> = groups
+    let groups: Groups<'_> = groups
         .into_iter()
         .enumerate()
         .map(|(place, (kind, hosts))| {
@@ -233,14 +236,29 @@ pub fn fleet(runs: &[Run], unreadable: Vec<String>) -> Result<Fleet, FleetError>
     Ok(judged(groups, left_out))
 }
 
-/// What like hosts have in common.
-type Kind = (String, String, BTreeMap<String, String>, String, String, String);
+/// What like hosts have in common. The order of the fields is that of groups with as many hosts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Kind {
+    processor: String,
+    kernel: String,
+    mitigations: BTreeMap<String, String>,
+    effort: String,
+    clock: String,
+    arch: String,
+}
 
-fn kind(run: &Run) -> Kind {
-    let host = &run.host;
-    let (model, release) = (host.cpu.model.clone(), host.kernel.release.clone());
-    let mitigations = host.kernel.mitigations.clone();
-    (model, release, mitigations, effort(run), host.clock.source.clone(), host.arch.clone())
+impl Kind {
+    fn of(run: &Run) -> Self {
+        let host = &run.host;
+        Self {
+            processor: host.cpu.model.clone(),
+            kernel: host.kernel.release.clone(),
+            mitigations: host.kernel.mitigations.clone(),
+            effort: effort(run),
+            clock: host.clock.source.clone(),
+            arch: host.arch.clone(),
+        }
+    }
 }
 
 fn member<'r>(name: String, runs: Vec<&'r Run>, group: &str) -> Member<'r> {
@@ -277,7 +295,70 @@ struct Draft {
     levels: Vec<Level>,
 }
 
-fn judged(mut groups: Vec<(Kind, Vec<Member<'_>>)>, left_out: Vec<String>) -> Fleet {
+/// A difference with the places of its group and host, and how far it is from the usual.
+struct Found {
+    distance: f64,
+    group: usize,
+    host: usize,
+    difference: HostDifference,
+}
+
+fn judged(mut groups: Groups<'_>, left_out: Vec<String>) -> Fleet {
+    let drafts = drafts(&mut groups);
+    let verdicts = verdicts(&drafts);
+    let tested = drafts.iter().filter(|draft| !draft.exact).map(|draft| draft.levels.len()).sum();
+    let mut all: Vec<Alike> = groups.iter().map(|(kind, members)| alike(kind, members)).collect();
+    let mut found = Vec::new();
+    let mut companions = Vec::new();
+    let facts: Vec<OnceCell<_>> = groups.iter().map(|_| OnceCell::new()).collect();
+    for (draft, judged) in drafts.iter().zip(&verdicts) {
+        let members = &groups[draft.group].1;
+        found.extend(differences(draft, judged, members, &all[draft.group].name));
+        let of_group = || {
+            let runs: Vec<_> = members.iter().map(|member| &member.runs[..]).collect();
+            facts::of_hosts(&runs)
+        };
+        let facts_of_group = || facts[draft.group].get_or_init(of_group);
+        for slower in [true, false] {
+            let differing = |(_, it): &(&Level, &spread::Judged)| it.differs && (it.shift > 0.0) == slower;
+            let differing: Vec<_> = draft.levels.iter().zip(&judged.each).filter(differing).collect();
+            if differing.is_empty() {
+                continue;
+            }
+            let hosts: Vec<usize> = differing.iter().map(|(level, _)| level.host).collect();
+            companions.push(Companion {
+                group: all[draft.group].name.clone(),
+                of: draft.of.clone(),
+                slower,
+                ratio: median(&differing.iter().map(|(_, it)| it.shift).collect::<Vec<_>>()).exp(),
+                hosts: hosts.iter().map(|host| members[*host].host.name.clone()).collect(),
+                facts: facts::shared(facts_of_group(), &hosts),
+            });
+        }
+        all[draft.group].probes.push(probe_of(draft, judged, members));
+    }
+    for Found { group, host, difference, .. } in &found {
+        let host = &mut groups[*group].1[*host].host;
+        *if difference.ratio > 1.0 { &mut host.slower } else { &mut host.faster } += 1;
+    }
+    let order = farthest_first(&groups, &found);
+    let place = |it: &Found| order.iter().position(|place| *place == (it.group, it.host));
+    found.sort_by(|a, b| place(a).cmp(&place(b)).then(b.distance.total_cmp(&a.distance)));
+    Fleet {
+        schema: SCHEMA,
+        hosts: order.iter().map(|(group, host)| groups[*group].1[*host].host.clone()).collect(),
+        groups: all,
+        differences: found.into_iter().map(|it| it.difference).collect(),
+        companions,
+        tested,
+        chance: crate::stats::CHANCE,
+        false_share: spread::FALSE,
+        left_out,
+    }
+}
+
+/// The probes of all groups that have enough hosts; the hosts of the others are told why they are not compared.
+fn drafts(groups: &mut Groups<'_>) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for (place, (_, members)) in groups.iter_mut().enumerate() {
         drafts.extend(drafts_of(place, members));
@@ -290,119 +371,77 @@ fn judged(mut groups: Vec<(Kind, Vec<Member<'_>>)>, left_out: Vec<String>) -> Fl
         }
     }
     drafts.retain(|draft| draft.levels.len() >= LEAST_ALIKE);
-    let tested = drafts.iter().filter(|draft| !draft.exact).map(|draft| draft.levels.len()).sum();
+    drafts
+}
+
+fn verdicts(drafts: &[Draft]) -> Vec<spread::Verdicts> {
     let spreads = spread::classes(drafts.iter().map(|it| (it.group, it.class, it.exact, &it.levels[..])));
-    let probes: Vec<Probe<'_>> = drafts
-        .iter()
-        .map(|draft| Probe {
-            levels: &draft.levels,
-            exact: draft.exact,
-            class: draft.class,
-            of_class: spreads.get(&(draft.group, draft.class)).copied(),
-        })
-        .collect();
-    let verdicts = judge(&probes);
-    let mut all: Vec<Alike> = groups.iter().map(|(kind, members)| alike(kind, members)).collect();
-    let mut found: Vec<(f64, usize, usize, HostDifference)> = Vec::new();
-    let mut companions = Vec::new();
-    let facts: Vec<OnceCell<_>> = groups.iter().map(|_| OnceCell::new()).collect();
-    for (draft, judged) in drafts.iter().zip(&verdicts) {
-        let members = &groups[draft.group].1;
-        let figure = |(level, verdict): (&Level, &spread::Judged)| HostFigure {
-            host: members[level.host].host.name.clone(),
-            value: level.log.exp(),
-            ratio: verdict.shift.exp(),
-            differs: verdict.differs,
-        };
-        let usual = judged.usual.exp();
-        for (level, verdict) in draft.levels.iter().zip(&judged.each).filter(|(_, it)| it.differs) {
-            let difference = HostDifference {
-                host: members[level.host].host.name.clone(),
-                group: all[draft.group].name.clone(),
-                of: draft.of.clone(),
-                value: level.log.exp(),
-                usual,
-                ratio: verdict.shift.exp(),
-                interval: verdict.interval.map(f64::exp),
-                chance: verdict.chance,
-            };
-            found.push((verdict.distance, draft.group, level.host, difference));
-        }
-        for slower in [true, false] {
-            let differing: Vec<usize> = draft
-                .levels
-                .iter()
-                .zip(&judged.each)
-                .filter(|(_, it)| it.differs && (it.shift > 0.0) == slower)
-                .map(|(level, _)| level.host)
-                .collect();
-            if differing.is_empty() {
-                continue;
-            }
-            let shifts: Vec<f64> = draft
-                .levels
-                .iter()
-                .zip(&judged.each)
-                .filter(|(level, _)| differing.contains(&level.host))
-                .map(|(_, it)| it.shift)
-                .collect();
-            let of_group = facts[draft.group].get_or_init(|| {
-                facts::of_hosts(&members.iter().map(|member| &member.runs[..]).collect::<Vec<_>>())
-            });
-            companions.push(Companion {
-                group: all[draft.group].name.clone(),
-                of: draft.of.clone(),
-                slower,
-                ratio: median(&shifts).exp(),
-                hosts: differing.iter().map(|host| members[*host].host.name.clone()).collect(),
-                facts: facts::shared(of_group, &differing),
-            });
-        }
-        all[draft.group].probes.push(AlikeProbe {
-            of: draft.of.clone(),
-            usual,
-            spread: judged.spread,
-            sees: judged.sees,
-            figures: draft.levels.iter().zip(&judged.each).map(figure).collect(),
-        });
-    }
-    for (_, group, host, difference) in &found {
-        let host = &mut groups[*group].1[*host].host;
-        *if difference.ratio > 1.0 { &mut host.slower } else { &mut host.faster } += 1;
-    }
-    let distance = |group: usize, host: usize| {
-        let of_host = found.iter().filter(|(_, g, h, _)| (*g, *h) == (group, host));
-        of_host.map(|(distance, ..)| *distance).fold(0.0, f64::max)
+    let probe = |draft| {
+        let Draft { group, class, exact, levels, .. }: &Draft = draft;
+        Probe { levels, exact: *exact, class: *class, of_class: spreads.get(&(*group, *class)).copied() }
     };
-    let mut order: Vec<(f64, usize, usize)> = Vec::new();
-    for (group, (_, members)) in groups.iter().enumerate() {
-        order.extend((0..members.len()).map(|host| (distance(group, host), group, host)));
-    }
-    let name = |group: usize, host: usize| &groups[group].1[host].host.name;
-    order.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, name(a.1, a.2)).cmp(&(b.1, name(b.1, b.2)))));
-    let place = |group: usize, host: usize| order.iter().position(|it| (it.1, it.2) == (group, host));
-    found.sort_by(|a, b| place(a.1, a.2).cmp(&place(b.1, b.2)).then(b.0.total_cmp(&a.0)));
-    Fleet {
-        schema: SCHEMA,
-        hosts: order.iter().map(|(_, group, host)| groups[*group].1[*host].host.clone()).collect(),
-        groups: all,
-        differences: found.into_iter().map(|(.., difference)| difference).collect(),
-        companions,
-        tested,
-        chance: crate::stats::CHANCE,
-        false_share: spread::FALSE,
-        left_out,
+    judge(&drafts.iter().map(probe).collect::<Vec<_>>())
+}
+
+fn differences(draft: &Draft, judged: &spread::Verdicts, members: &[Member<'_>], group: &str) -> Vec<Found> {
+    let differing = draft.levels.iter().zip(&judged.each).filter(|(_, it)| it.differs);
+    let found = differing.map(|(level, verdict)| Found {
+        distance: verdict.distance,
+        group: draft.group,
+        host: level.host,
+        difference: HostDifference {
+            host: members[level.host].host.name.clone(),
+            group: group.to_owned(),
+            of: draft.of.clone(),
+            value: level.log.exp(),
+            usual: judged.usual.exp(),
+            ratio: verdict.shift.exp(),
+            interval: verdict.interval.map(f64::exp),
+            chance: verdict.chance,
+        },
+    });
+    found.collect()
+}
+
+fn probe_of(draft: &Draft, judged: &spread::Verdicts, members: &[Member<'_>]) -> AlikeProbe {
+    let figure = |(level, verdict): (&Level, &spread::Judged)| HostFigure {
+        host: members[level.host].host.name.clone(),
+        value: level.log.exp(),
+        ratio: verdict.shift.exp(),
+        differs: verdict.differs,
+    };
+    AlikeProbe {
+        of: draft.of.clone(),
+        usual: judged.usual.exp(),
+        spread: judged.spread,
+        sees: judged.sees,
+        figures: draft.levels.iter().zip(&judged.each).map(figure).collect(),
     }
 }
 
-fn alike((model, release, mitigations, effort, clock, _): &Kind, members: &[Member<'_>]) -> Alike {
+/// The places of all hosts in their groups: the host with the farthest difference first, the others by group and name.
+fn farthest_first(groups: &Groups<'_>, found: &[Found]) -> Vec<(usize, usize)> {
+    let distance = |group: usize, host: usize| {
+        let of_host = found.iter().filter(|it| (it.group, it.host) == (group, host));
+        of_host.map(|it| it.distance).fold(0.0, f64::max)
+    };
+    let places = groups.iter().enumerate().flat_map(|(group, (_, members))| {
+        (0..members.len()).map(move |host| (distance(group, host), group, host))
+    });
+    let mut order: Vec<(f64, usize, usize)> = places.collect();
+    let name = |group: usize, host: usize| &groups[group].1[host].host.name;
+    order.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, name(a.1, a.2)).cmp(&(b.1, name(b.1, b.2)))));
+    order.into_iter().map(|(_, group, host)| (group, host)).collect()
+}
+
+fn alike(kind: &Kind, members: &[Member<'_>]) -> Alike {
     Alike {
         name: members.first().map_or_else(String::new, |member| member.host.group.clone()),
-        processor: model.clone(),
-        kernel: release.clone(),
-        mitigations: mitigations.clone(),
-        effort: effort.clone(),
-        clock: clock.clone(),
+        processor: kind.processor.clone(),
+        kernel: kind.kernel.clone(),
+        mitigations: kind.mitigations.clone(),
+        effort: kind.effort.clone(),
+        clock: kind.clock.clone(),
         hosts: members.len(),
         probes: Vec::new(),
     }

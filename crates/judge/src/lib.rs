@@ -10,8 +10,9 @@ mod stats;
 mod yardstick;
 
 pub use compare::{
-    CONTROLS_ACROSS, CompareError, ComparedProbe, Comparison, Counter, Difference, Explained,
-    FROM_THE_KERNEL, MARGIN, Options, Part, Side, Verdict, Weight, compare, essentials,
+    Adjustment, CONTROLS_ACROSS, CompareError, ComparedProbe, Comparison, Counter, Difference, Explained,
+    FROM_THE_KERNEL, Largest, MARGIN, Options, OtherWay, Part, Sees, Side, Summary, Verdict, Weight, compare,
+    essentials,
 };
 pub use fleet::{
     Alike, AlikeProbe, Companion, Fleet, FleetError, FleetHost, HostDifference, HostFigure, LEAST_ALIKE,

@@ -7,6 +7,7 @@
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Level of every interval of a comparison, two-sided.
 pub(crate) const LEVEL: f64 = 0.99;
@@ -35,18 +36,62 @@ pub(crate) struct Shift {
     pub(crate) high: f64,
 }
 
-/// The Hodges-Lehmann shift, the median of all differences, and the interval of Moses at [`LEVEL`]; with too
+/// The difference of the medians, which is that of the figures that are printed, and the interval of Moses at [`LEVEL`]; with too
 /// few values for the level it is the whole range of differences. `None` without values.
 pub(crate) fn shift(a: &[f64], b: &[f64]) -> Option<Shift> {
     let mut differences: Vec<f64> = b.iter().flat_map(|y| a.iter().map(move |x| y - x)).collect();
     differences.sort_by(f64::total_cmp);
     let most = differences.len();
     let outside = outside(a.len(), b.len());
-    (most > 0).then(|| Shift {
-        estimate: median_of_sorted(&differences),
-        low: differences[outside],
-        high: differences[most - 1 - outside],
+    (most > 0).then(|| {
+        let estimate = median(b) - median(a);
+        // The interval is that of the median of all differences, of which values at two levels can have another than their medians.
+        let low = differences[outside].min(estimate);
+        Shift { estimate, low, high: differences[most - 1 - outside].max(estimate) }
     })
+}
+
+/// How many times as far the ends of [`shift`] must be where so few values cannot reach the level: as Student's quantile at the level
+/// is above that at the level which the whole range of differences has.
+pub(crate) fn short_of_level(n: usize, m: usize) -> f64 {
+    let least = smallest_chance(n, m);
+    let freedom = (n + m).saturating_sub(2).max(1) as f64;
+    let Ok(student) = StudentsT::new(0.0, 1.0, freedom) else { return 1.0 };
+    let quantile = |outside: f64| student.inverse_cdf(1.0 - outside / 2.0);
+    if least <= 1.0 - LEVEL || least >= 1.0 { 1.0 } else { quantile(1.0 - LEVEL) / quantile(least) }
+}
+
+/// The difference of the medians of a few values, with Student's interval at [`LEVEL`] from what both sides vary by together, and its
+/// degrees of freedom. It is for values that are too few for [`shift`], whose whole range says little. `None` without two on each
+/// side, or if they do not vary: then nothing says how sure they are.
+pub(crate) fn few(a: &[f64], b: &[f64]) -> Option<(Shift, f64)> {
+    let (n, m) = (a.len() as f64, b.len() as f64);
+    if n < 2.0 || m < 2.0 {
+        return None;
+    }
+    let squares = |values: &[f64]| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
+    };
+    let (freedom, squares) = (n + m - 2.0, squares(a) + squares(b));
+    if squares <= 0.0 {
+        return None;
+    }
+    let error = (squares / freedom * (1.0 / n + 1.0 / m)).sqrt();
+    let half = quantile_of(freedom) * error;
+    let estimate = median(b) - median(a);
+    Some((Shift { estimate, low: estimate - half, high: estimate + half }, freedom))
+}
+
+/// Student's quantile at [`LEVEL`].
+pub(crate) fn quantile_of(freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom)
+        .map_or(f64::INFINITY, |student| student.inverse_cdf(1.0 - (1.0 - LEVEL) / 2.0))
+}
+
+/// The chance that a difference of so many times its error has with so few degrees of freedom, if there is none.
+pub(crate) fn chance_of(times: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |student| 2.0 * (1.0 - student.cdf(times.abs())))
 }
 
 /// How many of the ordered differences lie outside the interval on either side: the largest `k` for which
@@ -302,18 +347,19 @@ fn is_testable(column: &Column) -> bool {
 
 /// The absolute difference of the means over its standard error (Welch), with [`FUDGE`].
 fn studentised(column: &Column, dealt: &[bool]) -> f64 {
-    let of = |side: bool| {
-        let values = column.iter().zip(dealt).filter(|(_, dealt)| **dealt == side);
-        let (mut n, mut sum, mut squares) = (0.0_f64, 0.0, 0.0);
-        for value in values.filter_map(|(value, _)| *value) {
-            n += 1.0;
-            sum += value;
-            squares += value * value;
-        }
+    let mut sides = [[0.0_f64; 3]; 2];
+    for (value, dealt) in column.iter().zip(dealt) {
+        let Some(value) = value else { continue };
+        let [n, sum, squares] = &mut sides[usize::from(*dealt)];
+        *n += 1.0;
+        *sum += value;
+        *squares += value * value;
+    }
+    let of = |[n, sum, squares]: [f64; 3]| {
         let mean = sum / n;
         (n, mean, (squares / n - mean * mean).max(0.0) * n / (n - 1.0).max(1.0))
     };
-    let ((n, mean_a, var_a), (m, mean_b, var_b)) = (of(false), of(true));
+    let ((n, mean_a, var_a), (m, mean_b, var_b)) = (of(sides[0]), of(sides[1]));
     if n < 1.0 || m < 1.0 {
         return 0.0;
     }

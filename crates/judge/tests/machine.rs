@@ -6,7 +6,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::slice::from_ref;
-use tollgate_judge::{BatchBeside, Comparison, Options, Verdict, compare, regression};
+use tollgate_judge::{BatchBeside, Comparison, Options, Verdict, compare, median, regression};
 use tollgate_record::{
     EpochFigure, Estimate, Host, KERNEL_YARDSTICK, Measurement, Per, Run, Status, Tool, TypicalFigure,
     Yardstick,
@@ -117,7 +117,8 @@ impl Random {
                 paired: None,
             };
             row.epochs = batches.iter().zip(typical).map(epoch).collect();
-            row.ns = Some(Estimate::within(100.0, [99.0, 101.0]));
+            let ns = median(&row.epochs.iter().map(|epoch| epoch.ns).collect::<Vec<_>>());
+            row.ns = Some(Estimate::within(ns, [0.99 * ns, 1.01 * ns]));
             run.results.push(row);
         }
         run

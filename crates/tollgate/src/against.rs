@@ -59,6 +59,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .map(Vec::from)
     })?;
     ours.finish_with(|b, sink| {
-        theirs.finish_with(|a, _| args.judging.show(std::slice::from_ref(a), std::slice::from_ref(b), sink))
+        theirs.finish_with(|a, _| {
+            let name = program.map(|path| path.display().to_string()).or_else(|| before.map(str::to_owned));
+            let names = [name.unwrap_or_default(), String::new()];
+            args.judging.show([a, b].map(std::slice::from_ref), names, sink)
+        })
     })
 }

@@ -10,7 +10,7 @@ use tollgate_progress::Progress;
 use tollgate_record::number::count;
 use tollgate_record::parse::share;
 use tollgate_record::text::printable;
-use tollgate_record::{Run, Store, store};
+use tollgate_record::{Run, Status, Store, store};
 
 /// The options of `tollgate compare`.
 #[derive(clap::Args)]
@@ -23,10 +23,10 @@ use tollgate_record::{Run, Store, store};
                         tollgate compare base.json new.json --markdown"
 )]
 pub(crate) struct Args {
-    /// What to compare with, then what to compare; with --with, all of them are what to compare with
+    /// What was (A), then what is (B); with --with, all of them are what was
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
-    /// The runs to compare, when either side has several
+    /// What is (B), when either side has several runs
     #[arg(long, value_name = "RUN", num_args = 1..)]
     with: Vec<String>,
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct Judging {
     /// Print Markdown for a pull request
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// Say which phases, counts and facts of the host carry the differences
+    /// Say which phases and counts carry every change, and which facts of the host differ
     #[arg(long)]
     explain: bool,
     /// Compare nanoseconds even on one host, so that another core frequency counts as a change
@@ -70,8 +70,14 @@ impl Judging {
     ///
     /// # Errors
     /// Runs that cannot be compared, and output that cannot be written.
-    pub(crate) fn show(&self, a: &[Run], b: &[Run], sink: &Sink) -> anyhow::Result<ExitCode> {
+    pub(crate) fn show(
+        &self,
+        [a, b]: [&[Run]; 2],
+        names: [String; 2],
+        sink: &Sink,
+    ) -> anyhow::Result<ExitCode> {
         let options = Options {
+            names,
             margin: self.fail_above.unwrap_or(MARGIN),
             fail_above: self.fail_above,
             by_time: self.by_time,
@@ -95,9 +101,12 @@ pub(crate) fn compare(args: &Args) -> anyhow::Result<ExitCode> {
         (all, with @ [_, ..]) => (all, with),
         ([a, b], []) => (std::slice::from_ref(a), std::slice::from_ref(b)),
         ([only], []) => {
-            return Err(Usage::error(format!(
-                "'{only}' is compared with nothing: give a second run, as in: tollgate compare {only} latest"
-            )));
+            let store = output::store(&args.store).ok().flatten();
+            let other = store.and_then(|store| companion(only, &store)).map_or_else(
+                || "; no other saved run has a probe of it, so measure again".to_owned(),
+                |[old, new]| format!(", as in: tollgate compare {old} {new}"),
+            );
+            return Err(Usage::error(format!("'{only}' is compared with nothing: give a second run{other}")));
         }
         _ => {
             return Err(Usage::error(
@@ -107,8 +116,29 @@ pub(crate) fn compare(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let sink = Sink::open(&args.output)?;
     let store = output::store(&args.store)?;
+    let names = [a, b].map(|names| names.join(" "));
     let (a, b) = (load_all(a, store.as_ref())?, load_all(b, store.as_ref())?);
-    args.judging.show(&a, &b, &sink)
+    args.judging.show([&a, &b], names, &sink)
+}
+
+/// The newest saved runs that are looked at for one to compare with.
+const LOOKED_AT: usize = 50;
+
+/// This run and the newest other one of the store that has a probe of it, older run first.
+fn companion(only: &str, store: &Store) -> Option<[String; 2]> {
+    let run = store.load(only).ok()?;
+    let has = |other: &Run| {
+        let measured = |it: &&tollgate_record::Measurement| it.status == Status::Measured;
+        other.results.iter().filter(measured).any(|row| run.results.iter().any(|it| it.probe == row.probe))
+    };
+    let others = store.paths().ok()?.into_iter().rev().take(LOOKED_AT);
+    let mut others = others.filter_map(|path| store::read(&path).ok());
+    let other = others.find(|other| other.id != run.id && has(other))?;
+    let name = |run: &Run| printable(&run.id).into_owned();
+    match other.started <= run.started {
+        true => Some([name(&other), only.to_owned()]),
+        false => Some([only.to_owned(), name(&other)]),
+    }
 }
 
 /// The runs of all these names, each once.

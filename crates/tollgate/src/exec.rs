@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// End the command after this time: 10s, 500ms, 2m
     #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
     time: Option<Duration>,
-    /// Run this command, too, in turn with the other, and compare what they pay; quotes as in a shell
+    /// Run this command, too, in turn with the other, and compare with what it pays (A); quotes as in a shell
     #[arg(long, value_name = "COMMAND", conflicts_with = "pid")]
     against: Option<String>,
     /// The longest time that --against takes; it ends earlier when the difference is known within 1 %
@@ -153,7 +153,10 @@ fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
             runs[side].push(run);
         }
     }
-    let found = tollgate_judge::compare(&runs[0], &runs[1], &tollgate_judge::Options::default())?;
+    // A is what was, B is what is.
+    let names = [commands[1], commands[0]].map(|words| bill::words(words).join(" "));
+    let options = tollgate_judge::Options { names, ..tollgate_judge::Options::default() };
+    let found = tollgate_judge::compare(&runs[1], &runs[0], &options)?;
     session.sink().deliver_either(&found, |style| tollgate_report::comparison(&found, false, style))?;
     Ok(end.exit_status())
 }

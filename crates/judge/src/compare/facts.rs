@@ -1,5 +1,6 @@
 //! What differs between two sides besides the figures, as data.
 
+use super::pairs::Pair;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +76,8 @@ static RULES: &[Rule] = &[
 ];
 
 /// All that differs, worst first.
-pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
+/// `spoils` says whether any row lost its verdict by one.
+pub(super) fn differences(a: &[Run], b: &[Run], spoils: bool) -> Vec<Difference> {
     let values = |runs: &[Run]| -> BTreeSet<String> { runs.iter().map(effort).collect() };
     let mut found: Vec<Difference> =
         difference("effort", &values(a), &values(b), Weight::Spoils).into_iter().collect();
@@ -85,6 +87,9 @@ pub(super) fn differences(a: &[Run], b: &[Run]) -> Vec<Difference> {
     for key @ (rule, name) in names {
         let [a, b] = [&a, &b].map(|side| side.get(key).unwrap_or(&none));
         found.extend(difference(name, a, b, RULES[*rule].2));
+    }
+    for difference in found.iter_mut().filter(|it| it.weight == Weight::Spoils && !spoils) {
+        difference.weight = Weight::Matters;
     }
     found.sort_by_key(|difference| difference.weight);
     found
@@ -132,7 +137,7 @@ pub(crate) fn facts_of(runs: &[&Run]) -> BTreeMap<String, String> {
 /// What changed from one run to another that figures can hang on, in words.
 pub(crate) fn changed(before: &Run, after: &Run) -> Vec<String> {
     let side = std::slice::from_ref;
-    differences(side(before), side(after))
+    differences(side(before), side(after), false)
         .into_iter()
         .filter(|difference| difference.weight != Weight::Fact)
         .map(|difference| format!("{} {} -> {}", difference.what, difference.a, difference.b))
@@ -173,6 +178,25 @@ pub(crate) fn effort(run: &Run) -> String {
         }
     }
     if words.is_empty() { "usual".into() } else { words.join(" ") }
+}
+
+/// Why there can be no verdict on a row: the runs that measured it were not all made alike.
+pub(super) fn spoiler(pair: &Pair<'_>, [a, b]: [&[Run]; 2]) -> Option<String> {
+    type Fact = (&'static str, fn(&Run) -> String);
+    const FACTS: [Fact; 3] = [
+        ("the effort", effort),
+        ("the clock", |run| run.host.clock.source.clone()),
+        ("whether the run was complete", |run| if run.complete { "yes".into() } else { "no".into() }),
+    ];
+    let differs = |(what, of): &Fact| {
+        let values = |places: &[(usize, &tollgate_record::Measurement)], runs: &[Run]| -> BTreeSet<String> {
+            places.iter().filter_map(|(place, _)| runs.get(*place)).map(of).collect()
+        };
+        let (a, b) = (values(&pair.a, a), values(&pair.b, b));
+        let words = |side: BTreeSet<String>| Vec::from_iter(side).join(" or ");
+        (a.len() != 1 || a != b).then(|| format!("{what} is {} in A and {} in B", words(a), words(b)))
+    };
+    FACTS.iter().find_map(differs)
 }
 
 /// Whether all runs are of one machine, whose core's frequency can be compared away.

@@ -1,7 +1,7 @@
 //! What the machine did to separate runs, as the yardsticks show it: work that is the same in every run of one host.
 
 use crate::stats::{Column, Shift, Z, median, shift};
-use crate::yardstick::{BatchBeside, Fit};
+use crate::yardstick::Fit;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::{EpochFigure, KERNEL_YARDSTICK, Measurement, Regression, Run};
@@ -17,8 +17,10 @@ pub struct Explained {
     pub powers: BTreeMap<String, f64>,
     /// What is left of what the batches of a run differ by, as a share.
     pub left: f64,
-    /// B over A as measured.
+    /// B over A at one core frequency, with what the yardsticks did.
     pub absolute: f64,
+    /// What the yardsticks did to it: `absolute` over the ratio of the row.
+    pub taken: f64,
 }
 
 /// The yardsticks of the runs of both sides.
@@ -50,71 +52,102 @@ impl Machine {
         Self { yardsticks, sides }
     }
 
-    /// How the work itself moved: that in which the kernel takes no part, or that which the same kernel does.
-    pub(super) fn moved(&self, of_kernel: bool) -> Vec<Shift> {
+    /// How the work itself moved, by process or by run: that in which the kernel takes no part, or that which the same kernel does.
+    pub(super) fn moved(&self, of_kernel: bool, by_runs: bool) -> Vec<Shift> {
         let is_of_kernel = |name: &String| name == KERNEL_YARDSTICK;
         let all = self.yardsticks.iter().enumerate();
         let kinds = all.filter(|(_, name)| is_of_kernel(name) == of_kernel);
         let of = |side: usize, kind: usize| -> Vec<f64> {
-            self.sides[side].iter().flat_map(|run| &run.logs[kind]).copied().flatten().collect()
+            let of_run = |run: &OneRun| {
+                let logs = there(&run.logs[kind]);
+                if by_runs && !logs.is_empty() { vec![median(&logs)] } else { logs }
+            };
+            self.sides[side].iter().flat_map(of_run).collect()
         };
         kinds.filter_map(|(kind, _)| shift(&of(0, kind), &of(1, kind))).collect()
     }
 
     /// The columns without what the yardsticks explain, and the shift of what is left; `None` if without them the shift is known
     /// as well. `each` is the number of places of a run in a column.
+    ///
+    /// What is taken from a figure is what the same epochs of the yardsticks did, times the powers by which the batches of the
+    /// probe follow them within runs. What only the probe did stays in it, whatever the powers are.
     pub(super) fn explain(
         &self,
         results: [&[(usize, &Measurement)]; 2],
-        raw: Shift,
+        raw: &[Column; 2],
+        shift_of_raw: Shift,
         each: usize,
     ) -> Option<([Column; 2], Shift, Explained)> {
-        let places = |side: usize, run: usize| Some(&self.sides[side].get(run)?.places[..]);
-        let regressions = (0..2).flat_map(|side| results[side].iter().map(move |it| (side, it)));
-        let regressions: Vec<Regression> = regressions
-            .map(|(side, (run, result))| result.regression.as_ref()?.with(places(side, *run)?))
+        let all = || (0..2).flat_map(|side| results[side].iter().map(move |it| (side, it)));
+        let regressions: Vec<Regression> = all()
+            .map(|(side, (run, result))| {
+                let regression = result.regression.as_ref().filter(|_| is_of_the_figure(result))?;
+                regression.with(&self.sides[side].get(*run)?.places)
+            })
             .collect::<Option<_>>()?;
         let fit = Fit::of(&regressions)?;
-        let typical = [0, 1].map(|side| {
-            let mut column = Vec::new();
-            for (run, result) in results[side] {
-                column.resize(column.len().max(run * each), None);
-                column.extend(result.epochs.iter().map(|epoch| typical(epoch, places(side, *run)?)));
-            }
-            column
+        let beside = [0, 1].map(|side| self.beside(side, results[side], each));
+        let [Some(beside_a), Some(beside_b)] = beside else { return None };
+        let beside = [beside_a, beside_b];
+        let machine = beside.each_ref().map(|side| -> Column {
+            side.iter().map(|it| it.as_ref().map(|yardsticks| fit.machine(yardsticks))).collect()
         });
-        let columns = typical.each_ref().map(|side| -> Column {
-            side.iter().map(|it| it.as_ref().map(|it| it.probe - fit.machine(&it.yardsticks))).collect()
+        let columns = [0, 1].map(|side| -> Column {
+            raw[side].iter().zip(&machine[side]).map(|(raw, machine)| Some((*raw)? - (*machine)?)).collect()
         });
-        let [a, b] = columns.each_ref().map(|column| column.iter().copied().flatten().collect::<Vec<f64>>());
+        let [a, b] = columns.each_ref().map(there);
         let found = shift(&a, &b)?;
-        let machine = typical.each_ref().map(|side| -> Vec<f64> {
-            side.iter().flatten().map(|it| fit.machine(&it.yardsticks)).collect()
-        });
         // The error of the powers counts as far as the yardsticks themselves moved from A to B.
-        let level = |side: &[Option<BatchBeside>], kind: usize| {
-            mean(&side.iter().flatten().map(|it| it.yardsticks[kind]).collect::<Vec<f64>>())
+        let level = |side: &[Option<Vec<f64>>], kind: usize| {
+            mean(&side.iter().flatten().map(|yardsticks| yardsticks[kind]).collect::<Vec<f64>>())
         };
         let kinds = 0..fit.powers.len();
-        let moved: Vec<f64> = kinds.map(|kind| level(&typical[1], kind) - level(&typical[0], kind)).collect();
+        let moved: Vec<f64> = kinds.map(|kind| level(&beside[1], kind) - level(&beside[0], kind)).collect();
         let of_powers = fit.error(&moved) * alike(&regressions, &[&a, &b]).sqrt();
+        let machine = machine.each_ref().map(there);
         let more = Z * of_powers.hypot(FORM * variance(&machine.each_ref().map(|it| &it[..])).sqrt());
         let low = found.estimate - (found.estimate - found.low).hypot(more);
         let high = found.estimate + (found.high - found.estimate).hypot(more);
         let found = Shift { low, high, ..found };
+        let taken = (shift_of_raw.estimate - found.estimate).exp();
         let powers = self.yardsticks.iter().cloned().zip(fit.powers).collect();
-        let explained = Explained { powers, left: fit.left, absolute: raw.estimate.exp() };
-        (high - low < raw.high - raw.low).then_some((columns, found, explained))
+        let explained = Explained { powers, left: fit.left, absolute: shift_of_raw.estimate.exp(), taken };
+        (high - low < shift_of_raw.high - shift_of_raw.low).then_some((columns, found, explained))
+    }
+
+    /// The logarithms of all yardsticks in each epoch of these rows, in the places of a column; `None` if one of them is unknown.
+    fn beside(
+        &self,
+        side: usize,
+        results: &[(usize, &Measurement)],
+        each: usize,
+    ) -> Option<Vec<Option<Vec<f64>>>> {
+        let mut column = Vec::new();
+        for (run, result) in results {
+            column.resize(column.len().max(run * each), None);
+            for yardsticks in self.sides[side].get(*run)?.of_epochs(result.epochs.len())? {
+                column.push(Some(yardsticks));
+            }
+        }
+        Some(column)
     }
 }
 
-/// A typical batch of a process and the yardsticks at these places beside it, as logarithms of core cycles.
-fn typical(epoch: &EpochFigure, places: &[usize]) -> Option<BatchBeside> {
-    let found = epoch.typical.as_ref()?;
-    let hz = epoch.core_hz?;
-    let log = |ns: f64| Some((ns * hz / 1e9).ln()).filter(|log| log.is_finite());
-    let yardsticks = places.iter().map(|place| log(*found.yardsticks.get(*place)?)).collect::<Option<_>>()?;
-    Some(BatchBeside { probe: log(found.ns)?, yardsticks })
+/// The values of the places that have one.
+fn there(column: &Column) -> Vec<f64> {
+    column.iter().copied().flatten().collect()
+}
+
+/// A typical batch may be so many times as long as the figure, which is the level of the fastest.
+const TYPICAL: f64 = 1.5;
+
+/// Whether the regression is one of the figure. Where single crossings are stamped in a longer batch, as after a sweep of the caches,
+/// the batch follows the yardsticks and not the crossing.
+fn is_of_the_figure(result: &Measurement) -> bool {
+    let over = |epoch: &EpochFigure| Some((epoch.typical.as_ref()?.ns / epoch.ns).ln());
+    let all: Vec<f64> = result.epochs.iter().filter_map(over).collect();
+    median(&all).abs() <= TYPICAL.ln()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -150,6 +183,14 @@ impl OneRun {
         let places: Vec<usize> = yardsticks.iter().filter_map(|name| place(run, name)).collect();
         Self { logs: places.iter().map(logs).collect(), places }
     }
+
+    /// All yardsticks by epoch, for a row of so many epochs; `None` if the row has not all epochs of the run, because then it is not
+    /// known which, or a yardstick is missing in one.
+    fn of_epochs(&self, epochs: usize) -> Option<Vec<Vec<f64>>> {
+        let all = |epoch: usize| self.logs.iter().map(|logs| *logs.get(epoch)?).collect();
+        let alike = self.logs.iter().all(|logs| logs.len() == epochs);
+        (alike && !self.logs.is_empty()).then(|| (0..epochs).map(all).collect())?
+    }
 }
 
 /// The place of a yardstick in a run.
@@ -160,8 +201,8 @@ fn place(run: &Run, name: &str) -> Option<usize> {
 /// The newest runs of a series from which the powers are taken.
 const MOST_RUNS: usize = 30;
 
-/// For a probe that one run after another measured: the core cycles of a typical batch of each run, as they would be with the
-/// yardsticks of the middle one of all. `None` if nothing explains what batches of a run differ by, or not every run has the
+/// For a probe that one run after another measured: the core cycles of each run, as they would be with the yardsticks of the
+/// middle one of all. `None` if nothing explains what batches of a run differ by, or not every run has the
 /// yardsticks.
 pub(crate) fn without_machine(runs: &[&Run], results: &[&Measurement]) -> Option<Vec<f64>> {
     let first = runs.first()?;
@@ -170,19 +211,22 @@ pub(crate) fn without_machine(runs: &[&Run], results: &[&Measurement]) -> Option
     let names: Vec<&String> = names.filter(|name| one_kernel || *name != KERNEL_YARDSTICK).collect();
     let places = |run: &&Run| names.iter().map(|name| place(run, name)).collect::<Option<Vec<usize>>>();
     let places: Vec<Vec<usize>> = runs.iter().map(places).collect::<Option<_>>()?;
-    let of_run = |(places, result): (&Vec<usize>, &&Measurement)| result.regression.as_ref()?.with(places);
+    let of_run = |(places, result): (&Vec<usize>, &&Measurement)| {
+        result.regression.as_ref().filter(|_| is_of_the_figure(result))?.with(places)
+    };
     let newest = places.len().saturating_sub(MOST_RUNS);
     let newest = places.iter().zip(results).skip(newest);
     let fit = Fit::of(&newest.map(of_run).collect::<Option<Vec<_>>>()?)?;
-    let levels = |(places, result): (&Vec<usize>, &&Measurement)| {
-        let epochs: Vec<BatchBeside> =
-            result.epochs.iter().filter_map(|epoch| typical(epoch, places)).collect();
-        let machine = |it: &BatchBeside| fit.machine(&it.yardsticks);
-        let left = epochs.iter().map(|it| it.probe - machine(it)).collect::<Vec<f64>>();
-        let machine = epochs.iter().map(machine).collect::<Vec<f64>>();
-        (!epochs.is_empty()).then(|| [median(&left), median(&machine)])
+    let names: Vec<String> = names.into_iter().cloned().collect();
+    let levels = |(run, result): (&&Run, &&Measurement)| {
+        let yardsticks = OneRun::new(run, &names).of_epochs(result.epochs.len())?;
+        let machine: Vec<f64> = yardsticks.iter().map(|it| fit.machine(it)).collect();
+        let cycles = |epoch: &EpochFigure| Some((epoch.ns * epoch.core_hz? / 1e9).ln());
+        let cycles: Vec<f64> = result.epochs.iter().map(cycles).collect::<Option<_>>()?;
+        let left: Vec<f64> = cycles.iter().zip(&machine).map(|(cycles, machine)| cycles - machine).collect();
+        (!left.is_empty()).then(|| [median(&left), median(&machine)])
     };
-    let levels: Vec<[f64; 2]> = places.iter().zip(results).map(levels).collect::<Option<_>>()?;
+    let levels: Vec<[f64; 2]> = runs.iter().zip(results).map(levels).collect::<Option<_>>()?;
     let middle = median(&levels.iter().map(|[_, machine]| *machine).collect::<Vec<f64>>());
     Some(levels.iter().map(|[left, _]| (left + middle).exp()).collect())
 }

@@ -1,8 +1,9 @@
 //! What a comparison takes and gives.
 
 use super::explain::{Counter, Part};
-use super::facts::{Difference, Weight};
+use super::facts::Difference;
 use super::machine::Explained;
+use super::summary::Summary;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::Per;
@@ -11,7 +12,7 @@ use tollgate_record::Per;
 pub const MARGIN: f64 = 0.03;
 
 /// How to compare.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// A change up to this share counts as none: an interval within it either way is `same`. The threshold of
     /// `--fail-above`, where one was given.
@@ -20,11 +21,13 @@ pub struct Options {
     pub fail_above: Option<f64>,
     /// Compare nanoseconds even on one host, so that a change of the core's frequency counts as a change.
     pub by_time: bool,
+    /// What the user calls A and B; empty where there is no name but that of the runs.
+    pub names: [String; 2],
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { margin: MARGIN, fail_above: None, by_time: false }
+        Self { margin: MARGIN, fail_above: None, by_time: false, names: Default::default() }
     }
 }
 
@@ -54,6 +57,31 @@ impl Verdict {
     }
 }
 
+/// What was taken out of B's figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adjustment {
+    /// The core's frequency: B's figure is at A's.
+    Frequency,
+    /// What the yardsticks explain: B's figure is at A's yardsticks.
+    Yardsticks,
+    /// What the machine did to both: B's figure is A's times the ratio of neighbors.
+    Pairs,
+}
+
+/// The same row by the other way of comparing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OtherWay {
+    /// Whether this is the comparison of times as they were measured.
+    pub by_time: bool,
+    /// B over A.
+    pub ratio: Option<f64>,
+    /// Its interval.
+    pub interval: Option<[f64; 2]>,
+    /// Its verdict.
+    pub verdict: Verdict,
+}
+
 /// One side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
@@ -66,6 +94,9 @@ pub struct Side {
     pub host: String,
     /// Start of the first run.
     pub started: String,
+    /// What the user calls it; empty if nothing but the ids of its runs is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
     /// `quick`, `usual`, `thorough`, or the command's own.
     pub effort: String,
     /// Most processes (epochs) of a probe, over all runs.
@@ -90,11 +121,16 @@ pub struct ComparedProbe {
     pub per: Per,
     /// Unit of `a` and `b`: `ns`, `cycles`, `instructions` of a simulated crossing without a core, or `crossings` of a program.
     pub unit: &'static str,
-    /// A's figure; the median of its runs. Where frequencies are compared away it is still as it was measured.
+    /// A's figure as it was measured; the median of its runs.
     pub a: f64,
-    /// B's figure.
+    /// B's figure: as it was measured, or what it would be on A's machine, as `adjusted` says.
     pub b: f64,
-    /// B over A, at one core frequency where `at_one_frequency` says so. Absent where it would mean nothing.
+    /// B's figure as it was measured.
+    pub b_measured: f64,
+    /// What was taken out of `b`; empty if it is as it was measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub adjusted: Vec<Adjustment>,
+    /// `b` over `a`. Absent where it would mean nothing.
     pub ratio: Option<f64>,
     /// Its 99 % interval; with `until`, the one that holds at all looks together.
     pub interval: Option<[f64; 2]>,
@@ -117,10 +153,17 @@ pub struct ComparedProbe {
     /// The work by which what the machine did was taken out of ratio, interval and test; absent if none explains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relative: Option<Explained>,
+    /// Whether the runs that measured it were not made alike, so that it has no verdict.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub spoiled: bool,
     /// The verdict.
     pub verdict: Verdict,
     /// Why there is no verdict, or a remark.
     pub why: Option<String>,
+    /// What the other way of comparing says: by time if the row is at one core frequency, and at one core frequency if the comparison
+    /// is by time. Absent where there is no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_way: Option<OtherWay>,
     /// Phases, those that carry most of the difference first.
     pub parts: Vec<Part>,
     /// Counts that differ.
@@ -128,6 +171,18 @@ pub struct ComparedProbe {
 }
 
 impl ComparedProbe {
+    /// Whether the other way of comparing decides otherwise.
+    pub fn is_contradicted(&self) -> bool {
+        let decided = |verdict: Verdict| verdict != Verdict::CannotTell;
+        let other = self.other_way.as_ref().map(|other| other.verdict);
+        other.is_some_and(|other| decided(other) && decided(self.verdict) && other != self.verdict)
+    }
+
+    /// Whether it certainly moved.
+    pub fn moved(&self) -> bool {
+        matches!(self.verdict, Verdict::Better | Verdict::Worse)
+    }
+
     /// The change as a share: 0.03 for three per cent more.
     pub fn change(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio - 1.0)
@@ -177,6 +232,8 @@ pub struct Comparison {
     /// did and the kernel is the same: rows that no yardstick explains have intervals that are as much wider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry_ratio: Option<f64>,
+    /// What is to be known first.
+    pub summary: Summary,
     /// One entry for each probe that both have.
     pub rows: Vec<ComparedProbe>,
     /// Probes that only A measured, with what became of them in B.
@@ -195,8 +252,8 @@ impl Comparison {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// Whether what differs withholds the verdicts of measured figures.
+    /// Whether what differs withholds verdicts.
     pub fn is_spoiled(&self) -> bool {
-        self.differences.iter().any(|difference| difference.weight == Weight::Spoils)
+        self.rows.iter().any(|row| row.spoiled)
     }
 }

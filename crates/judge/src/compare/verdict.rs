@@ -1,30 +1,35 @@
-//! From a pair to its row: ratio, interval, test, verdict.
+//! From drafts to rows: interval, test, verdict.
 
-use super::machine::{Explained, Machine};
+use super::draft::{Doubt, Draft, Kind, Sampled, estimate, there};
+use super::facts;
+use super::machine::Machine;
 use super::pairs::{Pair, instructions};
-use super::result::{ComparedProbe, Options, Verdict};
+use super::result::{Adjustment, ComparedProbe, Verdict};
 use super::spread::{
     CAP, Class, ENOUGH_CONTROLS, between_runs, is_control, is_control_across, machine_wide, most_moved,
 };
 use crate::sequence::{LEAST_OF_PAIRS, confidence_sequence};
 use crate::stats::{
-    CHANCE, Column, POWER, Shift, Signs, Z, center_of_pairs, chances, cliff, median, shift, signs,
-    smallest_chance, smallest_chance_of_signs,
+    CHANCE, Column, FUDGE, LEVEL, POWER, Shift, Signs, Z, center_of_pairs, chance_of, chances, cliff, few,
+    median, quantile_of, short_of_level, signs, smallest_chance, smallest_chance_of_signs,
 };
-use tollgate_record::{EpochFigure, Estimate, Measurement, phase};
+use tollgate_record::number::percent;
+use tollgate_record::{Measurement, Run};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.
 pub(super) const ENOUGH_RUNS: usize = 4;
 /// The same as [`CHANCE`] for pairs: one comparison of equal programs in five hundred names a probe.
 const CHANCE_OF_PAIRS: f64 = 0.002;
-/// The quantile of the normal distribution behind the intervals of the record.
-const Z_RECORD: f64 = 1.959_963_984_540_054;
+/// A figure that is adjusted by less, as a logarithm, is printed as it was measured.
+const NOT_ADJUSTED: f64 = 5e-4;
 
+#[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
-    pub(super) options: &'a Options,
+    /// A change up to this share counts as none.
+    pub(super) margin: f64,
     pub(super) machine: &'a Machine,
-    pub(super) spoiled: bool,
+    pub(super) sides: [&'a [Run]; 2],
     pub(super) interleaved: bool,
     /// The margin of `--until`, if the runs stopped by it.
     pub(super) until: Option<f64>,
@@ -34,6 +39,26 @@ pub(super) struct Judge<'a> {
     pub(super) at_one_price: bool,
     /// The most processes of any probe in one run, so that each run has its own places.
     pub(super) most_epochs: usize,
+}
+
+/// How the machine moved, B over A.
+pub(super) struct Moved {
+    /// How the probes that never enter the kernel moved, where the machine itself did.
+    pub(super) ratio: Option<f64>,
+    /// How the way into the same kernel did.
+    pub(super) entry: Option<f64>,
+}
+
+/// What all drafts together say of one of them.
+struct Evidence {
+    /// The corrected chance of the test of processes or runs.
+    chance: Option<f64>,
+    /// The same of pairs.
+    signs: Option<Signs>,
+    /// What two runs differ by anyway, as a standard deviation.
+    between: f64,
+    /// How many rows are tested.
+    tested: usize,
 }
 
 /// How far work moved, in logarithms, if it certainly did.
@@ -47,75 +72,8 @@ struct Fixed {
     across: Option<f64>,
 }
 
-/// A pair on the way to its row.
-struct Draft {
-    kind: Kind,
-    class: Class,
-    at_one_frequency: bool,
-}
-
-enum Kind {
-    Exact([f64; 2]),
-    /// Logarithms by unit, and what they say.
-    Sampled {
-        units: [Column; 2],
-        shift: Shift,
-        explained: Option<Explained>,
-    },
-    /// Logarithms of the ratio of neighbors: of batches by epoch, or of runs.
-    Paired(Column),
-    /// Counts of what a program crossed.
-    Counted([f64; 2], Option<Counted>),
-    /// Estimates and intervals only: the records keep no processes.
-    Intervals(Shift),
-    /// No ratio, and why.
-    None(&'static str),
-}
-
-/// Why counts that differ give no verdict.
-#[derive(Clone, Copy)]
-enum Counted {
-    NotRepeatable,
-    Scheduled,
-    ByChance,
-}
-
-/// Runs of one side whose counts differ by a larger share do not repeat themselves.
-const REPEATS: f64 = 0.02;
-/// Random events differ by this many times the root of their number.
-const RANDOM: f64 = 2.0;
-/// Kinds of crossings that other programs and the scheduler cause, too.
-const SCHEDULED: [&str; 3] = ["switch", "wake-up", "interrupt"];
-
-const OTHER_UNITS: Kind = Kind::None("its figure is in nanoseconds on one side and in cycles on the other");
-
-const ZERO: Kind = Kind::None("its figure is zero or less within its error, so that a ratio means nothing");
-
-const NO_PROCESS: Kind = Kind::None("there is no process to compare");
-
-/// Bills of which one has a core and the other has none.
-const OTHER_COUNTS: Kind =
-    Kind::None("it is instructions without cycles in a part of the runs; give all of them the same --core");
-const OTHER_INSTRUCTIONS: Kind = Kind::None("its instructions differ among the runs of one side");
-
-impl Draft {
-    fn shift(&self) -> Option<Shift> {
-        match self.kind {
-            Kind::Sampled { shift, .. } => Some(shift),
-            _ => None,
-        }
-    }
-
-    /// Whether a yardstick was taken out of it.
-    fn is_explained(&self) -> bool {
-        matches!(&self.kind, Kind::Sampled { explained: Some(_), .. })
-    }
-}
-
 impl Judge<'_> {
-    /// The rows, how the probes that never enter the kernel moved, where the machine itself did, and how the way into the
-    /// same kernel did.
-    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> (Vec<ComparedProbe>, [Option<f64>; 2]) {
+    pub(super) fn rows(&self, pairs: &[Pair<'_>]) -> (Vec<ComparedProbe>, Moved) {
         let drafts: Vec<Draft> = pairs.iter().map(|pair| self.draft(pair)).collect();
         let chances = self.chances(&drafts);
         let controls: Vec<Shift> = self.controls(&drafts, pairs);
@@ -125,6 +83,7 @@ impl Judge<'_> {
         let of_class = Class::ALL.map(|class| self.between(class, &drafts, pairs, machine));
         let fixed = self.fixed(&drafts, pairs);
         let signs = Self::signs(&drafts);
+        let tested = drafts.iter().filter(|draft| draft.shift().is_some()).count();
         let between: Vec<f64> = drafts
             .iter()
             .zip(pairs)
@@ -138,22 +97,25 @@ impl Judge<'_> {
                 moved.into_iter().flatten().map(f64::abs).fold(of_class[draft.class as usize], f64::max)
             })
             .collect();
-        let row = |((((pair, draft), chance), signs), between)| self.row(pair, draft, chance, signs, between);
+        let row = |((((pair, draft), chance), signs), between)| {
+            self.row(pair, draft, Evidence { chance, signs, between, tested })
+        };
         let rows = pairs.iter().zip(drafts).zip(chances).zip(signs).zip(between);
-        (rows.map(row).collect(), [moved, fixed.entry.map(f64::exp)])
+        (rows.map(row).collect(), Moved { ratio: moved, entry: fixed.entry.map(f64::exp) })
     }
 
     /// How far work moved that no change can have moved.
     fn fixed(&self, drafts: &[Draft], pairs: &[Pair<'_>]) -> Fixed {
-        if self.interleaved || self.by_runs || !self.at_one_frequency {
+        if self.interleaved || !self.at_one_frequency {
             return Fixed::default();
         }
         let across = drafts.iter().zip(pairs).filter(|(_, pair)| is_control_across(pair.a[0].1));
         let across: Vec<Shift> = across.filter_map(|(draft, _)| draft.shift()).collect();
         Fixed {
-            user: most_moved(&self.machine.moved(false), CAP),
+            // What differs from run to run does not show in single ones: there only a large move counts.
+            user: most_moved(&self.machine.moved(false, self.by_runs), if self.by_runs { 0.0 } else { CAP }),
             // Where a run meets the slow machine in all of its processes, no yardstick explains a row: whatever is certain counts.
-            entry: most_moved(&self.machine.moved(true), 0.0),
+            entry: most_moved(&self.machine.moved(true, self.by_runs), 0.0),
             // What two CPUs do to each other varies so much anyway that whatever is certain counts.
             across: most_moved(&across, 0.0),
         }
@@ -168,84 +130,9 @@ impl Judge<'_> {
         let controls = drafts.iter().zip(pairs).filter(|(_, pair)| is_control(pair.a[0].1));
         let mut controls: Vec<Shift> = controls.filter_map(|(draft, _)| draft.shift()).collect();
         if controls.len() < ENOUGH_CONTROLS {
-            controls.extend(self.machine.moved(false));
+            controls.extend(self.machine.moved(false, false));
         }
         controls
-    }
-
-    fn draft(&self, pair: &Pair<'_>) -> Draft {
-        let class = Class::of(pair.a[0].1);
-        let known = all(pair).flat_map(|it| &it.epochs).all(|epoch| epoch.core_hz.is_some_and(|hz| hz > 0.0));
-        // What two CPUs do to each other goes by the clock of the caches between them.
-        let at_one_frequency = self.at_one_frequency && known && class != Class::Across;
-        let kind = self.kind(pair, at_one_frequency);
-        Draft { at_one_frequency: at_one_frequency && matches!(kind, Kind::Sampled { .. }), kind, class }
-    }
-
-    fn kind(&self, pair: &Pair<'_>, at_one_frequency: bool) -> Kind {
-        if let Some(((unit_a, a), (unit_b, b))) = exact(&pair.a).zip(exact(&pair.b))
-            && unit_a == unit_b
-        {
-            return Kind::Exact([a, b]);
-        }
-        let is_toll = all(pair).all(|result| result.found.toll().is_some());
-        match pair.part {
-            // The price is the same, so that tolls differ as the counts do.
-            Some(phase::TOLL) if is_toll && self.at_one_price => return self.counted(pair),
-            Some(_) => return self.part(pair),
-            None if is_toll => return self.counted(pair),
-            None => {}
-        }
-        if all(pair).any(|result| instructions(result).is_some()) {
-            let alike = all(pair).all(|result| instructions(result).is_some());
-            return if alike { OTHER_INSTRUCTIONS } else { OTHER_COUNTS };
-        }
-        let Some(estimates) = all(pair).map(estimate).collect::<Option<Vec<&Estimate>>>() else {
-            return OTHER_UNITS;
-        };
-        if estimates.iter().any(|it| it.is_zero_within_error() || it.estimate <= 0.0) {
-            return ZERO;
-        }
-        if all(pair).any(|result| result.epochs.is_empty()) {
-            return by_intervals(&pair.a, &pair.b);
-        }
-        if let Some(logs) = self.paired(pair) {
-            return Kind::Paired(logs);
-        }
-        if all(pair).flat_map(|result| &result.epochs).any(|epoch| epoch.ns <= 0.0) {
-            return Kind::None("some processes gave zero or less");
-        }
-        let units = [&pair.a, &pair.b].map(|results| self.units(results, at_one_frequency));
-        if self.interleaved && self.by_runs {
-            return in_turns(&units);
-        }
-        let [a, b] = units.each_ref().map(there);
-        match shift(&a, &b) {
-            Some(shift) => self.sampled(pair, units, shift, at_one_frequency),
-            None => NO_PROCESS,
-        }
-    }
-
-    /// Without what a yardstick explains, if one does.
-    fn sampled(&self, pair: &Pair<'_>, units: [Column; 2], shift: Shift, at_one_frequency: bool) -> Kind {
-        let separate = at_one_frequency && !self.interleaved && !self.by_runs;
-        let sides = [&pair.a[..], &pair.b[..]];
-        let found = separate.then(|| self.machine.explain(sides, shift, self.most_epochs)).flatten();
-        match found {
-            Some((units, shift, explained)) => Kind::Sampled { units, shift, explained: Some(explained) },
-            None => Kind::Sampled { units, shift, explained: None },
-        }
-    }
-
-    /// The logarithm of the ratio of each epoch of each run, if the two were measured in pairs of batches.
-    fn paired(&self, pair: &Pair<'_>) -> Option<Column> {
-        let log = |epoch: &EpochFigure| epoch.paired.map(|it| it.ratio.ln()).filter(|it| it.is_finite());
-        let mut logs = Column::new();
-        for (run, b) in &pair.b {
-            logs.resize(logs.len().max(run * self.most_epochs), None);
-            logs.extend(b.epochs.iter().map(log));
-        }
-        (self.interleaved && logs.iter().any(Option::is_some)).then_some(logs)
     }
 
     /// What the test of pairs says of each draft that has them.
@@ -260,82 +147,10 @@ impl Judge<'_> {
         columns.iter().map(|column| column.as_ref().and_then(|_| found.next())).collect()
     }
 
-    /// A part of a program's time.
-    fn part(&self, pair: &Pair<'_>) -> Kind {
-        let ns = |result: &Measurement| pair.part_ns(result).unwrap_or(0.0);
-        match all(pair).any(|result| ns(result) <= 0.0) {
-            true => ZERO,
-            false => self.by_run(pair, ns),
-        }
-    }
-
-    /// Figures of which each run has one.
-    fn by_run(&self, pair: &Pair<'_>, figure: impl Fn(&Measurement) -> f64) -> Kind {
-        let units = [&pair.a, &pair.b].map(|results| {
-            let mut units: Column = Vec::new();
-            for (run, result) in results {
-                units.resize(units.len().max(*run), None);
-                units.push(Some(figure(result).ln()));
-            }
-            units
-        });
-        if self.interleaved && self.by_runs {
-            return in_turns(&units);
-        }
-        let [a, b] = units.each_ref().map(there);
-        shift(&a, &b).map_or(NO_PROCESS, |shift| Kind::Sampled { units, shift, explained: None })
-    }
-
-    /// Counts of a program's crossings: the same in each run, or random. Enough runs of each side show which.
-    fn counted(&self, pair: &Pair<'_>) -> Kind {
-        let sides = [&pair.a, &pair.b];
-        let counts = |results: &[(usize, &Measurement)]| -> Vec<f64> {
-            results.iter().map(|(_, result)| result.crossings as f64).collect()
-        };
-        let [a, b] = sides.map(|results| counts(results));
-        if self.by_runs && a.iter().chain(&b).all(|count| *count > 0.0) {
-            return self.by_run(pair, |result| result.crossings as f64);
-        }
-        let spread = |counts: &[f64]| {
-            let (low, high) =
-                counts.iter().fold((f64::MAX, f64::MIN), |(low, high), it| (low.min(*it), high.max(*it)));
-            (high - low) / high.max(1.0)
-        };
-        let (low, high) = (median(&a).min(median(&b)), median(&a).max(median(&b)));
-        let kind = pair.a[0].1.found.toll().map_or("", |toll| toll.kind.as_str());
-        let doubt = if spread(&a).max(spread(&b)) > REPEATS {
-            Some(Counted::NotRepeatable)
-        } else if low == high {
-            None
-        } else if SCHEDULED.contains(&kind) {
-            Some(Counted::Scheduled)
-        } else {
-            (high - low <= RANDOM * high.sqrt()).then_some(Counted::ByChance)
-        };
-        Kind::Counted([median(&a), median(&b)], doubt)
-    }
-
-    /// The logarithms by unit; units in which the probe has none are absent. A unit is a process, of whichever
-    /// run, or a run. The same process has the same place for all probes.
-    fn units(&self, results: &[(usize, &Measurement)], at_one_frequency: bool) -> Column {
-        let each = if self.by_runs { 1 } else { self.most_epochs };
-        let mut units = Vec::new();
-        for (run, result) in results {
-            let log = |epoch: &EpochFigure| {
-                epoch.ns.ln() + epoch.core_hz.filter(|_| at_one_frequency).unwrap_or(1.0).ln()
-            };
-            let logs: Vec<f64> = result.epochs.iter().map(log).collect();
-            let logs = if self.by_runs { vec![median(&logs)] } else { logs };
-            units.resize(units.len().max(run * each), None);
-            units.extend(logs.into_iter().map(Some));
-        }
-        units
-    }
-
     /// One corrected chance for each draft that can be tested.
     fn chances(&self, drafts: &[Draft]) -> Vec<Option<f64>> {
         let units = |draft: &Draft| match &draft.kind {
-            Kind::Sampled { units, .. } => Some(units.clone()),
+            Kind::Sampled(sampled) => Some(sampled.units.clone()),
             _ => None,
         };
         let mut all: Vec<Option<[Column; 2]>> = drafts.iter().map(units).collect();
@@ -367,14 +182,55 @@ impl Judge<'_> {
         between_runs(class, &shifts, machine) * (1.0 / a + 1.0 / b).sqrt() / std::f64::consts::SQRT_2
     }
 
-    fn row(
-        &self,
-        pair: &Pair<'_>,
-        draft: Draft,
-        chance: Option<f64>,
-        signs: Option<Signs>,
-        between: f64,
-    ) -> ComparedProbe {
+    fn row(&self, pair: &Pair<'_>, draft: Draft, evidence: Evidence) -> ComparedProbe {
+        let mut row = self.empty(pair, &draft);
+        match draft.kind {
+            Kind::None(why) => row.why = Some(why.into()),
+            Kind::Exact([a, b]) => exactly(&mut row, a, b),
+            Kind::Counted([a, b], doubt) => {
+                exactly(&mut row, a, b);
+                row.why = doubt.map(|doubt| doubt.words().into());
+                let is_same = (b / a.max(1.0) - 1.0).abs() <= self.margin;
+                row.verdict = match doubt {
+                    Some(Doubt::ByChance) if is_same => Verdict::Same,
+                    Some(_) => Verdict::CannotTell,
+                    None => row.verdict,
+                };
+            }
+            Kind::Paired(logs) => {
+                if let Some(signs) = evidence.signs {
+                    self.put_paired(&mut row, &logs, signs);
+                }
+                row.pair_spread = pair.b.first().and_then(|(_, result)| pair_spread(result));
+            }
+            Kind::Intervals(shift) => {
+                put(&mut row, shift, 1.0, evidence.between);
+                self.decide(&mut row, CHANCE);
+                row.why =
+                    Some("the records keep no processes, so that only intervals can be held together".into());
+            }
+            Kind::Sampled(sampled) => self.put_sampled(&mut row, pair, sampled, &evidence),
+        }
+        if let Some(ratio) = row.ratio.filter(|_| !row.exact) {
+            let adjusted = (row.a * ratio / row.b_measured).ln().abs();
+            // The logarithm and its inverse leave another last digit.
+            row.b = if adjusted < 1e-9 { row.b_measured } else { row.a * ratio };
+            if adjusted < NOT_ADJUSTED {
+                row.adjusted.retain(|it| *it == Adjustment::Yardsticks);
+            }
+        } else {
+            row.adjusted.clear();
+        }
+        if let Some(why) = facts::spoiler(pair, self.sides).filter(|_| !row.exact) {
+            row.spoiled = true;
+            row.verdict = Verdict::CannotTell;
+            row.why = Some(why);
+        }
+        row
+    }
+
+    /// The row before anything is known but its figures.
+    fn empty(&self, pair: &Pair<'_>, draft: &Draft) -> ComparedProbe {
         let unit = match pair.a[0].1 {
             _ if pair.part.is_some() => "ns",
             toll if toll.found.toll().is_some() => "crossings",
@@ -388,91 +244,82 @@ impl Judge<'_> {
             "instructions" => instructions(it),
             _ => Some(estimate(it)?.estimate),
         };
+        let by_process = matches!(draft.kind, Kind::Sampled(_)) && pair.part.is_none() && unit == "ns";
+        let is_sampled = matches!(draft.kind, Kind::Sampled(_));
         let figures = |side: &[(usize, &Measurement)]| {
-            median(&side.iter().filter_map(|(_, it)| figure(it)).collect::<Vec<_>>())
+            let of_runs: Vec<f64> = side.iter().filter_map(|(_, it)| figure(it)).collect();
+            match () {
+                () if by_process => median(&there(&self.units(side, false))).exp(),
+                // The middle between two is that of their logarithms, which are compared.
+                () if is_sampled && of_runs.len().is_multiple_of(2) => {
+                    median(&of_runs.iter().map(|it| it.ln()).collect::<Vec<_>>()).exp()
+                }
+                () => median(&of_runs),
+            }
         };
-        let mut row = ComparedProbe {
+        let (a, b) = (figures(&pair.a), figures(&pair.b));
+        let adjusted = match &draft.kind {
+            Kind::Paired(_) => vec![Adjustment::Pairs],
+            Kind::Sampled(it) if it.explained.is_some() => {
+                vec![Adjustment::Frequency, Adjustment::Yardsticks]
+            }
+            Kind::Sampled(_) if draft.at_one_frequency => vec![Adjustment::Frequency],
+            _ => Vec::new(),
+        };
+        ComparedProbe {
             probe: pair.probe.into(),
             engine: pair.engine.into(),
             part: pair.part.map(|part| part.name.into()),
             params: pair.params.clone(),
             per: pair.per_a,
             unit,
-            a: figures(&pair.a),
-            b: figures(&pair.b),
+            a,
+            b,
+            b_measured: b,
+            adjusted,
             ratio: None,
             interval: None,
             at_one_frequency: draft.at_one_frequency,
             exact: false,
-            chance,
+            chance: None,
             effect: None,
             units: [0, 0],
             smallest_seen: None,
             pair_spread: None,
             relative: None,
+            spoiled: false,
             verdict: Verdict::CannotTell,
             why: pair.other_params.clone(),
+            other_way: None,
             parts: Vec::new(),
             counters: Vec::new(),
-        };
-        let mut paired = None;
-        match draft.kind {
-            Kind::None(why) => row.why = Some(why.into()),
-            Kind::Exact([a, b]) => exactly(&mut row, a, b),
-            Kind::Counted([a, b], doubt) => {
-                exactly(&mut row, a, b);
-                row.why = doubt.map(|doubt| doubt.words().into());
-                let is_same = (b / a.max(1.0) - 1.0).abs() <= self.options.margin;
-                row.verdict = match doubt {
-                    Some(Counted::ByChance) if is_same => Verdict::Same,
-                    Some(_) => Verdict::CannotTell,
-                    None => row.verdict,
-                };
-            }
-            Kind::Paired(logs) => paired = Some(logs),
-            Kind::Intervals(shift) => {
-                self.put(&mut row, shift, 0.0);
-                row.why =
-                    Some("the records keep no processes, so that only intervals can be held together".into());
-                row.verdict = self.verdict(&row, CHANCE);
-            }
-            Kind::Sampled { units, shift, explained } => {
-                row.relative = explained;
-                let [a, b] = units.each_ref().map(there);
-                row.units = [a.len(), b.len()];
-                row.effect = Some(cliff(&a, &b));
-                self.put(&mut row, shift, between);
-                let least = smallest_chance(a.len(), b.len());
-                row.verdict = self.verdict(&row, CHANCE);
-                if least > CHANCE {
-                    // A row that a few runs have was not tested: its interval alone decides nothing.
-                    if row.verdict != Verdict::Same {
-                        row.verdict = Verdict::CannotTell;
-                    }
-                    let units = if self.by_runs { "runs" } else { "processes" };
-                    row.why = Some(format!("{} and {} {units} are too few for the test", a.len(), b.len()));
-                }
-            }
         }
-        if let Some((column, signs)) = paired.as_ref().zip(signs) {
-            self.put_paired(&mut row, column, signs);
-            row.pair_spread = pair.b.first().and_then(|(_, result)| pair_spread(result));
-        }
-        if self.spoiled && !row.exact {
-            row.verdict = Verdict::CannotTell;
-            row.why = Some("the two sides were not measured alike".into());
-        }
-        row
     }
 
-    /// Ratio and interval from a shift of logarithms, widened by what runs differ by anyway.
-    fn put(&self, row: &mut ComparedProbe, shift: Shift, between: f64) {
-        let wider = |half: f64| half.hypot(Z * between);
-        let (below, above) = (wider(shift.estimate - shift.low), wider(shift.high - shift.estimate));
+    fn put_sampled(&self, row: &mut ComparedProbe, pair: &Pair<'_>, sampled: Sampled, evidence: &Evidence) {
+        let Sampled { units, shift, explained } = sampled;
+        let [a, b] = units.each_ref().map(there);
+        row.relative = explained;
+        row.chance = evidence.chance;
+        row.units = [a.len(), b.len()];
+        row.effect = Some(cliff(&a, &b));
         row.ratio = Some(shift.estimate.exp());
-        row.interval = Some([(shift.estimate - below).exp(), (shift.estimate + above).exp()]);
-        let half = below.max(above);
-        row.smallest_seen = Some((half * (1.0 + POWER / Z)).exp_m1());
+        if smallest_chance(a.len(), b.len()) > CHANCE {
+            let Some((shift, freedom)) = few(&a, &b) else {
+                let units = if self.by_runs || pair.part.is_some() { "runs" } else { "processes" };
+                row.chance = None;
+                row.why = Some(format!("{} and {} {units} are too few for an interval", a.len(), b.len()));
+                return;
+            };
+            put(row, shift, 1.0, evidence.between.max(FUDGE));
+            // No deal of so few is rare: the chance is Student's, corrected by the number of rows (Bonferroni).
+            let half = row.smallest_seen.map_or(f64::INFINITY, |seen| seen.ln_1p() / (1.0 + POWER / Z));
+            let error = half / quantile_of(freedom);
+            row.chance = Some((evidence.tested as f64 * chance_of(shift.estimate / error, freedom)).min(1.0));
+            return self.decide(row, CHANCE);
+        }
+        put(row, shift, short_of_level(a.len(), b.len()), evidence.between.max(FUDGE));
+        self.decide(row, CHANCE);
     }
 
     /// From the logarithms of the ratios of epochs: by the test of signs after a fixed number of epochs, by the interval
@@ -493,7 +340,11 @@ impl Judge<'_> {
             if interval.is_none() {
                 row.why = Some(format!("{} pairs are too few for an interval", logs.len()));
             }
-            row.verdict = self.verdict(row, 1.0);
+            return self.decide(row, 1.0);
+        }
+        let least = smallest_chance_of_signs(logs.len());
+        if least > 1.0 - LEVEL {
+            row.why = Some(format!("{} pairs are too few for an interval", logs.len()));
             return;
         }
         row.chance = Some(signs.chance);
@@ -501,60 +352,43 @@ impl Judge<'_> {
         let [low, high] = signs.all;
         let half = (high - center.estimate).max(center.estimate - low) + LEAST_OF_PAIRS;
         row.smallest_seen = Some((half + POWER * deviation).exp_m1());
-        row.verdict = self.verdict(row, CHANCE_OF_PAIRS);
-        if smallest_chance_of_signs(logs.len()) > CHANCE_OF_PAIRS {
+        if least > CHANCE_OF_PAIRS {
             row.why = Some(format!("{} pairs are too few for the test", logs.len()));
         }
+        self.decide(row, CHANCE_OF_PAIRS);
     }
 
-    fn verdict(&self, row: &ComparedProbe, most: f64) -> Verdict {
-        let Some([low, high]) = row.interval else { return Verdict::CannotTell };
+    /// The verdict that interval and test give; if they give none, why.
+    fn decide(&self, row: &mut ComparedProbe, most: f64) {
+        let Some([low, high]) = row.interval else { return };
         let tested = row.chance.is_none_or(|chance| chance <= most);
-        if tested && low > 1.0 {
-            Verdict::Worse
-        } else if tested && high < 1.0 {
-            Verdict::Better
-        } else if low >= 1.0 / (1.0 + self.options.margin) && high <= 1.0 + self.options.margin {
-            Verdict::Same
-        } else {
-            Verdict::CannotTell
-        }
+        let why = match () {
+            () if low > 1.0 && tested => return row.verdict = Verdict::Worse,
+            () if high < 1.0 && tested => return row.verdict = Verdict::Better,
+            () if low > 1.0 || high < 1.0 => "among so many probes one differs as far by chance".to_owned(),
+            () if low >= 1.0 / (1.0 + self.margin) && high <= 1.0 + self.margin => {
+                return row.verdict = Verdict::Same;
+            }
+            () => format!("its interval contains no change and one beyond {}", percent(self.margin)),
+        };
+        row.why.get_or_insert(why);
     }
 }
 
-/// Each run of B against its neighbor, where the runs of both sides took turns.
-fn in_turns([a, b]: &[Column; 2]) -> Kind {
-    let log = |(a, b): (&Option<f64>, &Option<f64>)| Some((*b)? - (*a)?).filter(|it| it.is_finite());
-    let logs: Column = a.iter().zip(b).map(log).collect();
-    if logs.iter().all(Option::is_none) {
-        return Kind::None("no two runs that took turns have it");
-    }
-    Kind::Paired(logs)
+/// Ratio and interval from a shift of logarithms: `times` as far on both sides, and widened by what runs differ by anyway.
+fn put(row: &mut ComparedProbe, shift: Shift, times: f64, between: f64) {
+    let wider = |half: f64| (half.max(0.0) * times).hypot(Z * between);
+    let (below, above) = (wider(shift.estimate - shift.low), wider(shift.high - shift.estimate));
+    row.ratio = Some(shift.estimate.exp());
+    row.interval = Some([(shift.estimate - below).exp(), (shift.estimate + above).exp()]);
+    let half = below.max(above);
+    row.smallest_seen = Some((half * (1.0 + POWER / Z)).exp_m1());
 }
 
 /// The median over epochs of how much a single pair varies.
 fn pair_spread(result: &Measurement) -> Option<f64> {
     let spreads = result.epochs.iter().filter_map(|epoch| Some(epoch.paired?.spread));
     Some(median(&spreads.collect::<Vec<_>>())).filter(|spread| spread.is_finite())
-}
-
-impl Counted {
-    fn words(self) -> &'static str {
-        match self {
-            Self::NotRepeatable => "not repeatable: the runs of one side differ by more than 2 %",
-            Self::Scheduled => "depends on what else runs; compare 4 runs of each",
-            Self::ByChance => "random events differ by as much; compare 4 runs of each",
-        }
-    }
-}
-
-fn all<'r>(pair: &Pair<'r>) -> impl Iterator<Item = &'r Measurement> {
-    pair.a.iter().chain(&pair.b).map(|(_, result)| *result)
-}
-
-/// The values of the units that have one.
-fn there(units: &Column) -> Vec<f64> {
-    units.iter().copied().flatten().collect()
 }
 
 fn exactly(row: &mut ComparedProbe, a: f64, b: f64) {
@@ -569,40 +403,4 @@ fn exactly(row: &mut ComparedProbe, a: f64, b: f64) {
         row.interval = Some([b / a, b / a]);
     }
     row.smallest_seen = Some(0.0);
-}
-
-/// The figure of a simulator: instructions, or cycles without nanoseconds and without width, the same in all runs.
-fn exact(results: &[(usize, &Measurement)]) -> Option<(&'static str, f64)> {
-    let of = |result: &Measurement| {
-        if let Some(count) = instructions(result) {
-            return Some(("instructions", count));
-        }
-        let cycles = result.cycles.filter(|it| it.ci == [it.estimate, it.estimate])?;
-        result.ns.is_none().then_some(("cycles", cycles.estimate))
-    };
-    let first = of(results.first()?.1)?;
-    results.iter().all(|(_, result)| of(result) == Some(first)).then_some(first)
-}
-
-fn estimate(result: &Measurement) -> Option<&Estimate> {
-    result.ns.as_ref().or(result.cycles.as_ref())
-}
-
-/// From the intervals of the record, each widened to the level of a comparison. Sides of several runs are taken
-/// by their first.
-fn by_intervals(a: &[(usize, &Measurement)], b: &[(usize, &Measurement)]) -> Kind {
-    let (Some((_, a)), Some((_, b))) = (a.first(), b.first()) else { return OTHER_UNITS };
-    let Some((a, b)) = a.ns.zip(b.ns).or(a.cycles.zip(b.cycles)) else { return OTHER_UNITS };
-    let halves = |it: Estimate| {
-        [(it.estimate / it.ci[0]).ln(), (it.ci[1] / it.estimate).ln()].map(|half| half * Z / Z_RECORD)
-    };
-    let ([below_a, above_a], [below_b, above_b]) = (halves(a), halves(b));
-    let estimate = (b.estimate / a.estimate).ln();
-    // The halves are added in full: without a test it takes two intervals that do not even overlap.
-    let (low, high) = (estimate - below_b - above_a, estimate + above_b + below_a);
-    if [estimate, low, high].iter().all(|value| value.is_finite()) {
-        Kind::Intervals(Shift { estimate, low: low.min(estimate), high: high.max(estimate) })
-    } else {
-        Kind::None("its interval is not usable")
-    }
 }

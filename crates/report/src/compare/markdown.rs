@@ -1,6 +1,6 @@
 //! A comparison as Markdown for a pull request.
 
-use super::table::{how, interval_words, side_words, tally, threshold};
+use super::table::{headings, how, interval_words, other_ways, side_words, summary, tally, threshold};
 use crate::style::Style;
 use crate::text::{clean, cut};
 use tollgate_judge::{ComparedProbe, Comparison, Verdict, Weight};
@@ -15,6 +15,8 @@ pub fn comparison_markdown(found: &Comparison) -> String {
     let mut text = vec![
         "### tollgate compare".to_owned(),
         String::new(),
+        summary(found, &STYLE).map(|line| escape(&line)).join("  \n"),
+        String::new(),
         format!("- **A**: {a}"),
         format!("- **B**: {b}"),
     ];
@@ -27,6 +29,7 @@ pub fn comparison_markdown(found: &Comparison) -> String {
     text.push(String::new());
     text.extend(Some(how(found)).filter(|how| !how.is_empty()).map(|how| escape(&how)));
     text.push(escape(&tally(found)));
+    text.extend(other_ways(found).iter().map(|line| escape(&clean(line, &STYLE))));
     text.extend(Some(threshold(found, &STYLE)).filter(|line| !line.is_empty()).map(|line| escape(&line)));
     let moved: Vec<&ComparedProbe> =
         found.rows.iter().filter(|row| matches!(row.verdict, Verdict::Better | Verdict::Worse)).collect();
@@ -41,8 +44,9 @@ pub fn comparison_markdown(found: &Comparison) -> String {
 }
 
 fn table(rows: &[&ComparedProbe], found: &Comparison) -> Vec<String> {
+    let [a, b] = headings(found, &STYLE).map(|heading| escape(&heading));
     let mut text = vec![
-        format!("| probe | A | B | ratio | change, {} | sees | verdict |", interval_words(found)),
+        format!("| probe | {a} | {b} | ratio | change, {} | sees | verdict |", interval_words(found)),
         "|---|--:|--:|--:|--:|--:|---|".to_owned(),
     ];
     for row in rows {
@@ -61,15 +65,18 @@ fn table(rows: &[&ComparedProbe], found: &Comparison) -> Vec<String> {
             .smallest_seen
             .filter(|_| !row.exact)
             .map_or_else(|| "-".into(), |share| escape(&percent(share)));
+        let why = row.why.as_ref().map(|why| escape(&cut(&clean(why, &STYLE), 120, &STYLE)));
         let verdict = match row.verdict {
             Verdict::Worse => "**worse**",
             Verdict::Better => "**better**",
             other => other.word(),
         };
+        let mark = if fit(row.b, FIGURE) == fit(row.b_measured, FIGURE) { "" } else { "\\~" };
         let (a, b) = (fit(row.a, FIGURE), fit(row.b, FIGURE));
         text.push(format!(
-            "| {name} | {a} {unit} | {b} {unit} | {ratio} | {by} | {seen} | {verdict} |",
-            unit = row.unit
+            "| {name} | {a} {unit} | {b}{mark} {unit} | {ratio} | {by} | {seen} | {verdict}{why} |",
+            unit = row.unit,
+            why = why.map_or_else(String::new, |why| format!(": {why}")),
         ));
     }
     text

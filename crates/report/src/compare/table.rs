@@ -4,15 +4,23 @@ use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, cut, left, lines, list, wrap};
 use indexmap::IndexMap;
-use tollgate_judge::{ComparedProbe, Comparison, SEQUENCE_MISSES, Side, Verdict, Weight, median};
+use tollgate_judge::{Adjustment, ComparedProbe, Comparison, SEQUENCE_MISSES, Side, Verdict, Weight, median};
 use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent, plural, time};
 
 /// Phases and counts of a probe that are shown.
 const SHOWN: usize = 6;
 
-/// The comparison as text. `explain` adds what carries each difference, and every fact that differs.
+/// Rows whose phases are shown unless all are asked for.
+const EXPLAINED: usize = 3;
+
+/// The comparison as text: what is to be known first, then the sides, the rows and what to know of them. What carries the largest
+/// changes follows where the records have phases; `explain` adds it for all, and every fact that differs.
 pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
     let mut text = Vec::new();
+    for line in summary(found, style) {
+        text.extend(wrap(&line, style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)));
+    }
+    text.push(String::new());
     for (name, side) in [("A", &found.a), ("B", &found.b)] {
         text.extend(wrap(&side_words(side, style), style.columns(), &format!("{name}  ")));
     }
@@ -30,12 +38,11 @@ pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
             text.extend(wrap(&sentence, style.prose(), ""));
         }
     }
-    text.extend(why(found, style));
-    if explain {
-        text.extend(
-            found.rows.iter().filter(|row| moved(row)).flat_map(|row| explanation(row, found, style)),
-        );
+    for sentence in other_ways(found) {
+        text.extend(wrap(&clean(&sentence, style), style.prose(), ""));
     }
+    text.extend(why(found, style));
+    text.extend(explanations(found, explain, style));
     text.extend(sentences(&threshold(found, style), style));
     lines(text)
 }
@@ -45,20 +52,172 @@ fn sentences(text: &str, style: &Style) -> Vec<String> {
     if text.is_empty() { Vec::new() } else { wrap(text, style.prose(), "") }
 }
 
-fn moved(row: &ComparedProbe) -> bool {
-    matches!(row.verdict, Verdict::Better | Verdict::Worse)
-        && !(row.parts.is_empty() && row.counters.is_empty())
+/// The three lines that a comparison begins with: how many rows moved, which most and why, what could have been seen.
+pub(super) fn summary(found: &Comparison, style: &Style) -> [String; 3] {
+    [moved(found), largest(found, style), sees(found)]
+}
+
+fn moved(found: &Comparison) -> String {
+    let summary = &found.summary;
+    let rows = rows_words(found, found.rows.len());
+    let spoiled = found.rows.iter().find(|row| row.spoiled);
+    if let Some(why) = spoiled.and_then(|row| row.why.as_deref())
+        && found.rows.iter().all(|row| row.spoiled || row.exact)
+    {
+        return format!("No verdict on measured figures: {why}. Measure both alike.");
+    }
+    let moved = summary.worse + summary.better;
+    let rest = format!("{} the same, {} cannot tell.", summary.same, summary.cannot_tell);
+    match moved {
+        0 => format!("None of {rows} moved for sure: {rest}"),
+        _ => format!("{moved} of {rows} moved: {} worse, {} better; {rest}", summary.worse, summary.better),
+    }
+}
+
+fn rows_words(found: &Comparison, count: usize) -> String {
+    match found.rows.iter().any(|row| row.part.is_some()) {
+        true => plural(count, "row", "rows"),
+        false => plural(count, "probe", "probes"),
+    }
+}
+
+fn largest(found: &Comparison, style: &Style) -> String {
+    let largest = found.summary.largest.as_ref();
+    let Some((largest, row)) = largest.and_then(|it| Some((it, found.rows.get(it.row)?))) else {
+        return "No row has a change to name.".into();
+    };
+    let name = cut(&(clean(&row.name(), style) + &told_apart(row, found, style)), 40, style);
+    let (a, b) = (value(row, row.a, style), value(row, row.b, style));
+    let unit = if row.unit == "ns" && !is_time(row) { " ns" } else { "" };
+    let interval = match (row.exact, row.interval) {
+        (false, Some([low, high])) => format!(" ({} to {})", signed(low - 1.0), change(high - 1.0)),
+        _ => String::new(),
+    };
+    let by = row.change().map_or_else(|| "-".into(), change);
+    let figures = format!("{name} {by}{interval}, {a} to {b}{unit}");
+    let cause = match (&largest.cause, row.parts.is_empty()) {
+        (Some(part), _) => {
+            let share = part.share.map_or_else(String::new, |share| format!(" is {} of it", percent(share)));
+            format!("; {}{share}", cut(&clean(&part.name, style), 30, style))
+        }
+        (None, false) => "; no phase carries half of it".to_owned(),
+        (None, true) => String::new(),
+    };
+    match largest.certain {
+        true => format!("Largest: {figures}{cause}."),
+        false => format!("The largest may be chance: {name} {by}{interval}."),
+    }
+}
+
+fn sees(found: &Comparison) -> String {
+    match found.summary.sees {
+        Some(sees) => format!(
+            "A change of {} would be seen in half of the rows, of {} in nine of ten.",
+            percent(sees.half),
+            percent(sees.most)
+        ),
+        None if found.rows.iter().all(|row| row.exact) => "Counts are exact: any change is seen.".into(),
+        None => "These records could not show any change: no row has an interval.".into(),
+    }
+}
+
+/// How far the rows are from the figures as measured, and which rows the other way of comparing contradicts.
+pub(super) fn other_ways(found: &Comparison) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let far = |row: &&ComparedProbe| (row.b / row.b_measured).ln().abs();
+    let is_adjusted = |row: &&ComparedProbe| !row.adjusted.is_empty() && far(row) > 0.0;
+    let adjusted: Vec<&ComparedProbe> = found.rows.iter().filter(is_adjusted).collect();
+    if let Some(farthest) = adjusted.iter().copied().max_by(|a, b| far(a).total_cmp(&far(b))) {
+        sentences.push(format!(
+            "~ {}: the change is of this figure. Farthest from what was measured: {}, {} in B ({}), {} here.",
+            adjusted_words(&adjusted),
+            farthest.name(),
+            fit(farthest.b_measured, SHORT),
+            change(farthest.b_measured / farthest.a - 1.0),
+            fit(farthest.b, SHORT),
+        ));
+    }
+    let contradicted: Vec<&ComparedProbe> = found.rows.iter().filter(|row| row.is_contradicted()).collect();
+    let Some(first) = contradicted.first() else { return sentences };
+    let words = |row: &&ComparedProbe| {
+        let other = row.other_way.as_ref();
+        let ratio = other.and_then(|it| it.ratio).map_or_else(|| "-".into(), |ratio| change(ratio - 1.0));
+        let verdict = other.map_or("", |it| it.verdict.word());
+        format!("{} ({} {ratio})", row.name(), verdict)
+    };
+    let names = list(&contradicted.iter().map(words).collect::<Vec<_>>(), 3);
+    let by_time = first.other_way.as_ref().is_some_and(|it| it.by_time);
+    sentences.push(match by_time {
+        true => format!(
+            "By time (--by-time) the verdict is another on {names}: the machine itself had another speed in B. Believe the table for              what the code costs, and --by-time for how long it took that day."
+        ),
+        false => format!(
+            "Without --by-time the verdict is another on {names}: the machine itself had another speed in B. Believe this table for              how long it took that day, and the other for what the code costs."
+        ),
+    });
+    sentences
+}
+
+/// What was taken out of the figures with a mark.
+fn adjusted_words(rows: &[&ComparedProbe]) -> String {
+    let any = |adjustment: Adjustment| rows.iter().any(|row| row.adjusted.contains(&adjustment));
+    let words = [
+        (Adjustment::Frequency, "at A's core frequency"),
+        (Adjustment::Yardsticks, "without what the machine did to the yardsticks"),
+        (Adjustment::Pairs, "as A's times the ratio of neighbors"),
+    ];
+    let words: Vec<String> =
+        words.into_iter().filter(|(it, _)| any(*it)).map(|(_, words)| words.to_owned()).collect();
+    format!("B {}", list(&words, 3))
+}
+
+fn is_explained(row: &&ComparedProbe) -> bool {
+    row.moved() && !(row.parts.is_empty() && row.counters.is_empty())
+}
+
+/// What carries the changes; that nothing is known of it, if somebody asks.
+fn explanations(found: &Comparison, all: bool, style: &Style) -> Vec<String> {
+    let mut rows: Vec<&ComparedProbe> = found.rows.iter().filter(is_explained).collect();
+    let phases = found.rows.iter().any(|row| !row.parts.is_empty());
+    if !all {
+        let distance = |row: &ComparedProbe| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+        rows.retain(|row| !row.parts.is_empty());
+        rows.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
+        rows.truncate(EXPLAINED);
+    }
+    let mut text: Vec<String> = rows.iter().flat_map(|row| explanation(row, found, style)).collect();
+    if all && !phases {
+        let sentence = "There is no phase to explain a change by: the records have none. `tollgate crossing`, `fault` and \
+                        `riscv bill` take crossings apart; compare two of their records.";
+        text.extend(wrap(sentence, style.prose(), ""));
+    } else if all && rows.is_empty() {
+        text.extend(wrap("No row moved for sure, so there is nothing to explain.", style.prose(), ""));
+    }
+    text
 }
 
 pub(super) fn side_words(side: &Side, style: &Style) -> String {
     let ids: Vec<String> = side.runs.iter().map(|id| cut(&clean(id, style), 40, style)).collect();
     let mut facts = match &side.command {
+        _ if !side.name.is_empty() => {
+            let name = cut(&clean(&side.name, style), 60, style);
+            // A path is the record; of another name it is not known which it means.
+            match ids.as_slice() {
+                [id] if id.starts_with(&name) => vec![id.clone()],
+                [_] if name.ends_with(".json") => vec![name],
+                [id] => vec![name, id.clone()],
+                runs => vec![name, plural(runs.len(), "run", "runs")],
+            }
+        }
         Some(command) if ids.len() > 2 => {
             vec![cut(&clean(command, style), 100, style), plural(ids.len(), "run", "runs")]
         }
         Some(command) => vec![cut(&clean(command, style), 100, style), list(&ids, 2)],
-        None => vec![list(&ids, 2), clean(&side.effort, style)],
+        None => vec![list(&ids, 2)],
     };
+    if side.command.is_none() {
+        facts.push(clean(&side.effort, style));
+    }
     if side.processes > 0 && side.command.is_none() {
         facts.push(plural(side.processes, "process", "processes"));
     }
@@ -109,9 +268,8 @@ pub(super) fn how(found: &Comparison) -> String {
     let relative = found.rows.iter().filter(|row| row.relative.is_some()).count();
     if relative > 0 {
         sentences.push(format!(
-            "{} of {} rows are relative to work that is the same in both (`relative` in --json), because what slowed down \
-             the processes of a run slowed down this work as well.",
-            relative,
+            "{relative} of {} rows are without what the yardsticks explain: work that is the same in both and was slowed down with \
+             them (`relative` in --json).",
             found.rows.len()
         ));
     }
@@ -165,9 +323,17 @@ fn differences(found: &Comparison, explain: bool, style: &Style) -> Vec<String> 
         text.extend(wrapped);
     }
     if found.is_spoiled() {
-        let sentence = "The sides were not measured alike, so no verdict is given on measured figures: measure both \
-                        with the same options, or with tollgate run --against.";
-        text.extend(wrap(sentence, style.prose(), ""));
+        let spoiled = found.rows.iter().filter(|row| row.spoiled).count();
+        let sentence = format!(
+            "The sides were not measured alike, so that {} no verdict: measure both with the same options, or with tollgate run \
+             --against.",
+            if spoiled == 1 {
+                "1 probe has".to_owned()
+            } else {
+                format!("{} have", rows_words(found, spoiled))
+            }
+        );
+        text.extend(wrap(&sentence, style.prose(), ""));
     }
     if !text.is_empty() {
         text.push(String::new());
@@ -203,11 +369,27 @@ pub(super) fn hidden(found: &Comparison) -> String {
     }
 }
 
+/// What the columns of A and B are called: by letter, and by the names that the user gave if these tell them apart.
+pub(super) fn headings(found: &Comparison, style: &Style) -> [String; 2] {
+    let short = |side: &Side| {
+        let name = side.name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let name = name.split_whitespace().next().unwrap_or_default();
+        cut(&clean(name.strip_suffix(".json").unwrap_or(name), style), 8, style)
+    };
+    let [a, b] = [short(&found.a), short(&found.b)];
+    let alike = a == b;
+    [("A", a), ("B", b)].map(|(letter, name)| match name.is_empty() || alike {
+        true => letter.to_owned(),
+        false => format!("{letter} {name}"),
+    })
+}
+
 fn rows(found: &Comparison, style: &Style) -> Vec<String> {
+    let [a, b] = headings(found, style);
     let mut table = TextTable::new([
         Column::left("").most(40).least(20),
-        Column::right("A").rank(1),
-        Column::right("B").rank(2),
+        Column::right(a).rank(1),
+        Column::right(b).rank(2),
         Column::right("change"),
         Column::right(interval_words(found)).rank(3),
         Column::right("sees").rank(4),
@@ -247,17 +429,6 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7
         name = format!("{name} ({})", clean(&row.engine, style));
     }
     name += &told_apart(row, found, style);
-    let unit = match row.unit {
-        "cycles" => "c",
-        "instructions" => "i",
-        _ => "",
-    };
-    // Beside counts a time needs its unit.
-    let is_time = row.family() == "exec" && row.unit == "ns";
-    let value = |value: f64| match is_time {
-        true => clean(&time(value), style),
-        false => format!("{}{unit}", fit(value, SHORT)),
-    };
     let interval = match (row.exact, row.interval) {
         (true, _) => "exact".into(),
         (false, Some([low, high])) => format!("{} {}", signed(low - 1.0), signed(high - 1.0)),
@@ -270,15 +441,35 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7
         Verdict::Same => (Paint::Plain, "same"),
         Verdict::CannotTell => (Paint::Dim, "?"),
     };
+    let measured = value(row, row.b_measured, style);
+    let mark = |text: String| if text == measured { text } else { format!("{text}~") };
     [
         name.into(),
-        value(row.a).into(),
-        value(row.b).into(),
+        value(row, row.a, style).into(),
+        mark(value(row, row.b, style)).into(),
         row.change().map_or_else(|| "-".into(), change).into(),
         interval.into(),
         seen.into(),
         TextCell::from(word).paint(paint),
     ]
+}
+
+/// Beside counts a time needs its unit.
+fn is_time(row: &ComparedProbe) -> bool {
+    row.family() == "exec" && row.unit == "ns"
+}
+
+/// A figure of a row, with a letter for its unit where it is not nanoseconds.
+fn value(row: &ComparedProbe, value: f64, style: &Style) -> String {
+    let unit = match row.unit {
+        "cycles" => "c",
+        "instructions" => "i",
+        _ => "",
+    };
+    match is_time(row) {
+        true => clean(&time(value), style),
+        false => format!("{}{unit}", fit(value, SHORT)),
+    }
 }
 
 /// The part of a row's time, in the words of a bill.
@@ -297,20 +488,10 @@ fn signed(share: f64) -> String {
 }
 
 pub(super) fn tally(found: &Comparison) -> String {
-    let counts: Vec<String> = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::CannotTell]
-        .iter()
-        .map(|verdict| format!("{} {}", found.count(*verdict), verdict.word()))
-        .collect();
-    let legend = format!(
-        "'same' is within {} either way; '?' cannot tell; 'sees' is the smallest change that would have been found 4 \
-         times in 5.",
+    format!(
+        "'same' is within {} either way; '?' cannot tell; 'sees' is the smallest change that would have been found 4 times in 5.",
         percent(found.margin)
-    );
-    let rows = match found.rows.iter().any(|row| row.part.is_some()) {
-        true => plural(found.rows.len(), "row", "rows"),
-        false => plural(found.rows.len(), "probe", "probes"),
-    };
-    format!("{rows}: {}. {legend}", counts.join(", "))
+    )
 }
 
 /// Reasons why verdicts are missing, each with its probes.
@@ -321,15 +502,25 @@ fn why(found: &Comparison, style: &Style) -> Vec<String> {
         reasons.entry(why).or_default().push(cut(&clean(&row.name(), style), 40, style));
     }
     let line = |(why, names): (&str, Vec<String>)| {
-        wrap(&format!("{}: {}", list(&names, 3), clean(why, style)), style.prose(), "  - ")
+        wrap(&format!("{}: {}", list(&names, 3), clean(why, style)), style.prose(), "  ? ")
     };
-    reasons.into_iter().flat_map(line).collect()
+    let mut text: Vec<String> = reasons.into_iter().flat_map(line).collect();
+    if found
+        .rows
+        .iter()
+        .any(|row| row.verdict == Verdict::CannotTell && row.interval.is_some() && !row.spoiled)
+    {
+        let advice = "More processes (--thorough), more runs, or both sides in one session (tollgate run --against) make intervals \
+                      narrower.";
+        text.extend(wrap(advice, style.prose(), ""));
+    }
+    text
 }
 
 /// The parts and counts of one probe that moved.
 fn explanation(row: &ComparedProbe, found: &Comparison, style: &Style) -> Vec<String> {
     let name = cut(&(clean(&row.probe, style) + &told_apart(row, found, style)), 60, style);
-    let whole = if row.at_one_frequency { ", B's times at A's frequency" } else { "" };
+    let whole = if row.adjusted.is_empty() { "" } else { ", B's times as in the table" };
     let mut text = vec![String::new()];
     text.extend(wrap(&format!("{name}{whole}"), style.columns(), ""));
     if let Some(title) = text.last_mut() {

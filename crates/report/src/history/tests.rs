@@ -85,7 +85,7 @@ fn a_change_is_found_on_a_machine_that_changes_its_level() {
             EpochFigure { ns, core_hz: Some(3e9), typical, paired: None }
         };
         row.epochs = typical.into_iter().map(epoch).collect();
-        let epochs = vec![Some(3e4); 12];
+        let epochs = row.epochs.iter().map(|epoch| Some(epoch.typical.as_ref()?.yardsticks[0])).collect();
         run.yardsticks = vec![tollgate_record::Yardstick { name: "l1-walk".into(), epochs }];
         run
     });

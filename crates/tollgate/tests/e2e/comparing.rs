@@ -15,7 +15,12 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "compare two runs of a store",
         args: "compare old new --store {dir}/store",
-        prints: &["ecall (embedded)", "+5.0 % exact worse", "+0.0 % exact same", "1 worse, 0 better, 1 same"],
+        prints: &[
+            "ecall (embedded)",
+            "+5.0 % exact worse",
+            "+0.0 % exact same",
+            "1 of 2 probes moved: 1 worse, 0 better; 1 the same, 0 cannot tell.",
+        ],
         scene: two,
         ..CASE
     },
@@ -72,7 +77,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "compare one run with nothing",
         args: "compare old --store {dir}/store",
-        says: &["'old' is compared with nothing", "tollgate compare old latest"],
+        says: &["'old' is compared with nothing", "as in: tollgate compare new old"],
         scene: two,
         ..REFUSED
     },
@@ -317,14 +322,14 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "until it is known, against itself",
         args: "run null call/direct --quick --budget-ms 600 --until 30% --against-with env --no-save",
-        prints: &["direct", "2 probes:", "took turns", "looks."],
+        prints: &["direct", "of 2 probes", "took turns", "looks."],
         ..CASE
     },
     Case {
         name: "against itself with a variable set",
         args: "run call/direct --quick --budget-ms 600 --against-with env --store {dir}/store",
         says: &["saved as"],
-        prints: &["direct", "1 probe:", "took turns", "same addresses"],
+        prints: &["direct", "of 1 probe", "took turns", "same addresses"],
         then: |outcome| {
             let saved = crate::scene::records(&outcome.path("store"));
             assert_eq!(saved.len(), 2, "both runs are saved");

@@ -105,7 +105,7 @@ fn what_only_some_runs_crossed_is_neither_better_nor_worse() {
     let found = compare(&side("a", 3, 2), &side("b", 4, 1), &Options::default()).unwrap();
     let wakes = found.rows.iter().find(|row| row.probe == "exec/on another CPU").unwrap();
     assert_eq!(wakes.verdict, Verdict::CannotTell);
-    assert_eq!(wakes.why.as_deref(), Some("3 and 4 runs are too few for the test"));
+    assert_eq!(wakes.why.as_deref(), Some("3 and 4 runs are too few for an interval"));
 }
 
 /// A machine that changes by up to 80 % from pair to pair, and a program that crosses 3 % more and takes 3 % longer: runs dealt

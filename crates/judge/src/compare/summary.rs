@@ -1,0 +1,80 @@
+//! What is to be known of a comparison before its rows.
+
+use super::explain::Part;
+use super::result::{ComparedProbe, Verdict};
+use serde::Serialize;
+
+/// How many rows moved, which one most and why, and what could have been seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Rows that are certainly worse.
+    pub worse: usize,
+    /// Rows that are certainly better.
+    pub better: usize,
+    /// Rows that are the same.
+    pub same: usize,
+    /// Rows without a verdict.
+    pub cannot_tell: usize,
+    /// The row that moved most; if none did, the one of which the records cannot say whether it did.
+    pub largest: Option<Largest>,
+    /// What this comparison could have seen; absent if no row has an interval.
+    pub sees: Option<Sees>,
+}
+
+/// The largest change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Largest {
+    /// Its place in the rows.
+    pub row: usize,
+    /// Whether it certainly moved.
+    pub certain: bool,
+    /// The phase that carries at least half of it, where the records have phases.
+    pub cause: Option<Part>,
+}
+
+/// The smallest changes that would have been found 4 times in 5, as shares.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sees {
+    /// In half of the rows.
+    pub half: f64,
+    /// In nine rows of ten.
+    pub most: f64,
+    /// How many rows have one.
+    pub rows: usize,
+}
+
+pub(super) fn summary(rows: &[ComparedProbe]) -> Summary {
+    let count = |verdict: Verdict| rows.iter().filter(|row| row.verdict == verdict).count();
+    Summary {
+        worse: count(Verdict::Worse),
+        better: count(Verdict::Better),
+        same: count(Verdict::Same),
+        cannot_tell: count(Verdict::CannotTell),
+        largest: largest(rows, true).or_else(|| largest(rows, false)),
+        sees: sees(rows),
+    }
+}
+
+fn largest(rows: &[ComparedProbe], certain: bool) -> Option<Largest> {
+    let is_asked = |row: &ComparedProbe| {
+        let cannot_tell = row.verdict == Verdict::CannotTell && row.interval.is_some() && !row.spoiled;
+        if certain { row.moved() } else { cannot_tell }
+    };
+    let distance = |row: &ComparedProbe| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let all = rows.iter().enumerate().filter(|(_, row)| is_asked(row) && row.ratio.is_some());
+    let (row, found) = all.max_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)))?;
+    let carries = |part: &&Part| {
+        let surely = part.interval.is_none_or(|[low, high]| low > 0.0 || high < 0.0);
+        surely && part.share.is_some_and(|share| share >= 0.5)
+    };
+    let cause = found.parts.first().filter(carries).cloned();
+    Some(Largest { row, certain, cause })
+}
+
+fn sees(rows: &[ComparedProbe]) -> Option<Sees> {
+    let mut all: Vec<f64> =
+        rows.iter().filter(|row| !row.exact).filter_map(|row| row.smallest_seen).collect();
+    all.sort_by(f64::total_cmp);
+    let at = |share: f64| all.get(((all.len() as f64 * share).ceil() as usize).saturating_sub(1)).copied();
+    Some(Sees { half: at(0.5)?, most: at(0.9)?, rows: all.len() })
+}
