@@ -65,7 +65,7 @@ names! {
     /// Codes of warnings, which scripts may test for.
     warning::WarningKind:
     BILL_INCOMPLETE = "bill-incomplete", "A ring beside the measured one failed, so a part of the bill is missing.";
-    CONTRADICTED = "contradicted", "Estimated times contradict the kernel's own accounts.";
+    CONTRADICTED = "contradicted", "A part of the bill contradicts the kernel's own accounts of the program, or what was measured beside it; the sentence names the part.";
     CORE_CLOCK_DOUBTFUL = "core-clock-doubtful", "The two chains of dependent arithmetic disagree about the core's frequency, so cycles may be wrong.";
     CORE_FREQUENCY = "core-frequency", "The core's frequency changed between the beginning and the end of the run.";
     COUNTERS_ABSENT = "counters-absent", "Events that were to be counted could not be counted here.";

@@ -1,6 +1,7 @@
 //! One bill's runs of the command: which source counts, and how many passes that takes.
 
 use crate::account::{Account, End};
+use crate::accounts;
 use crate::attach::Process;
 use crate::bpf::{Bpf, BpfError, Overhead};
 use crate::calibrate::Yardstick;
@@ -100,10 +101,8 @@ pub fn run(
     if wants(Source::Bpf) {
         match Counting::open(extras)? {
             Ok(mut counting) => {
-                let mut account = watch(command, limits, &mut counting.bpf)?;
+                let account = watch(command, limits, &mut counting.bpf)?;
                 let counts = counting.bpf.take_counts();
-                let before = counts.stamped.map_or(0, |stamped| stamped.before_ns);
-                account.cpu = account.cpu.saturating_sub(Duration::from_nanos(before));
                 return Ok(counting.close(account, counts));
             }
             Err(error) => warnings.push(Warning::new(warning::COUNTED_LESS, error.to_string())),
@@ -130,11 +129,17 @@ pub fn run(
             false => watch(command, limits, &mut tracer),
         };
         match accepted(watched)? {
-            Ok(account) => counted = Some((account, tracer.counts())),
+            Ok(account) => {
+                if account.end == End::Killed(libc::SIGKILL) {
+                    tracer.killed();
+                }
+                counted = Some((account, tracer.counts()));
+            }
             Err(text) => warnings.push(Warning::new(warning::NOT_COUNTED, text)),
         }
     }
-    let account = watch(command, limits, &mut Uncounted)?;
+    let mut account = watch(command, limits, &mut Uncounted)?;
+    warnings.extend(accounts::check(&mut account, None));
     let Some((first, (mut counts, sites))) = counted else {
         return Ok(Counted { warnings, ..Counted::of(Source::Accounts, account, None) });
     };
@@ -164,18 +169,20 @@ fn by_perf(
             )));
         }
     };
-    let account = match accepted(watch(command, limits, &mut perf))? {
+    let mut account = match accepted(watch(command, limits, &mut perf))? {
         Ok(account) => account,
         Err(text) => return Ok(Err(text)),
     };
-    let (mut counts, sites) = perf.counts();
+    let (mut counts, sites) = perf.counts(account.end);
     // The machine may have changed its speed meanwhile.
     if let (Some(overhead), Some(after)) = (&mut overhead, yardstick.measure()) {
         overhead.bare = overhead.bare.spanned(&after);
     }
     counts.take_faults(&account);
+    let contradictions = accounts::check(&mut account, Some(&counts));
     let found = overhead.as_ref().and_then(|it| unsteady(it, &counts, account.cpu));
     let mut warnings = Vec::from_iter(found);
+    warnings.extend(contradictions);
     if counts.unnamed > 0 {
         let text = format!(
             "{} records of the kernel were lost, because the program was faster than this one read them: the counts by name are too small by as many",
@@ -257,16 +264,23 @@ impl Counted {
     }
 }
 
-/// Counts a process that runs already, with what it starts, until it ends, the time is up or a signal arrives.
+/// Counts a process that runs already, with what it starts, until it ends, the time is up or a signal arrives. `attached` is called
+/// when its tasks are counted.
 ///
 /// # Errors
 /// There is no such process, or BPF is refused.
-pub fn join(pid: libc::pid_t, limits: Limits, extras: Extras) -> Result<Counted, StartError> {
+pub fn join(
+    pid: libc::pid_t,
+    limits: Limits,
+    extras: Extras,
+    attached: impl FnOnce(),
+) -> Result<Counted, StartError> {
     let what = "count a process that runs already";
     let mut counting = Counting::open(extras)?
         .map_err(|error| StartError::System { what, error: io::Error::other(error) })?;
     let process = Process::open(pid)?;
-    counting.bpf.join(&process.tasks())?;
+    counting.bpf.join(&process)?;
+    attached();
     let started = Instant::now();
     let period = counting.bpf.period();
     process.wait(limits.time, period, || {
@@ -275,8 +289,7 @@ pub fn join(pid: libc::pid_t, limits: Limits, extras: Extras) -> Result<Counted,
     });
     counting.bpf.ended(pid);
     let counts = counting.bpf.take_counts();
-    let mut account = Account::of_other(started.elapsed());
-    account.cpu = Duration::from_nanos(counts.stamped.map_or(0, |stamped| stamped.cpu_ns));
+    let account = Account::of_other(started.elapsed());
     Ok(counting.close(account, counts))
 }
 
@@ -304,7 +317,8 @@ impl Counting {
     }
 
     /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
-    fn close(mut self, account: Account, counts: Counts) -> Counted {
+    fn close(mut self, mut account: Account, counts: Counts) -> Counted {
+        let contradictions = accounts::check(&mut account, Some(&counts));
         let (timeline, sites) = (self.bpf.take_timeline(), self.bpf.take_sites());
         let unseen = counts.unseen as f64 / counts.total(Kind::Call).max(1) as f64;
         if let Some(overhead) = &mut self.overhead
@@ -318,6 +332,7 @@ impl Counting {
         }
         let found = self.overhead.as_ref().and_then(|it| unsteady(it, &counts, account.cpu));
         let mut warnings = Vec::from_iter(found);
+        warnings.extend(contradictions);
         if counts.lost > 0 {
             let text = format!("{} tasks were not counted: too many run at once", counts.lost);
             warnings.push(Warning::new(warning::NOT_COUNTED, text));

@@ -99,7 +99,7 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     let limits = Limits { time: args.time };
     let extras = Extras { timeline: args.timeline.is_some(), stacks: args.stacks, ..Extras::default() };
     let (counted, command) = match args.pid {
-        Some(pid) => (tollgate_toll::join(pid, limits, extras)?, tollgate_toll::command_of(pid)),
+        Some(pid) => (tollgate_toll::join(pid, limits, extras, || ())?, tollgate_toll::command_of(pid)),
         None => (tollgate_toll::run(&args.command, args.count, limits, extras)?, bill::words(&args.command)),
     };
     let prices = pricing.after(&counted.counts, store.as_ref(), &host)?;
