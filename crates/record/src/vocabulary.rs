@@ -124,7 +124,7 @@ names! {
     BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
     CACHE_EVENTS = "cache-*", "Accesses to the last cache that the processor counts, and its misses; `:u` in user mode, `:k` in the kernel.";
     CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
-    CPU_SECONDS = "cpu_s", "Seconds of CPU time of the whole program.";
+    CPU_SECONDS = "cpu_s", "Seconds of CPU time of the whole program, without what counting added.";
     CPU_SHARE = "cpu_share", "CPU time divided by elapsed time.";
     CPU_TIME = "cpu-time", "Nanoseconds of CPU time of both sides together.";
     CYCLES = "cycles", "Cycles.";

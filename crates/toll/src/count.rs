@@ -1,5 +1,6 @@
 //! What a source of counts gives, in the same form from each.
 
+use crate::call::is_i386;
 use std::collections::BTreeMap;
 
 /// What counts the crossings.
@@ -166,6 +167,11 @@ impl Counts {
     #[must_use]
     pub fn count(&self, kind: Kind, name: &str) -> u64 {
         self.boundaries.get(&(kind, name.to_owned())).map_or(0, |tally| tally.count)
+    }
+
+    /// Whether the program made calls of i386.
+    pub(crate) fn has_i386(&self) -> bool {
+        self.boundaries.keys().any(|(kind, name)| *kind == Kind::Call && is_i386(name))
     }
 
     /// Switches of a task to another one.

@@ -24,6 +24,7 @@ mod run;
 mod saving;
 mod signals;
 mod sites;
+mod snapshot;
 mod stack;
 mod start;
 mod sums;
