@@ -42,7 +42,7 @@ const UNATTRIBUTED: f64 = 0.1;
 pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
     let asked = Asked::Exec(ExecAsked { command: input.command.clone(), attached: input.attached });
     let counted = input.counted;
-    let prices = input.prices.map(|prices| prices.believed(counted)).unwrap_or_default();
+    let prices = input.prices.map(|prices| counted.believed(prices)).unwrap_or_default();
     let within = counted.overhead.map(|overhead| Within::of(&overhead, &prices));
     let mut boundaries: Vec<Measurement> = counted
         .counts
@@ -495,6 +495,7 @@ mod tests {
             },
             source: crate::count::Source::Bpf,
             counts: Some(counts),
+            beside: None,
             overhead: Some(overhead),
             slowdown: None,
             timeline: None,

@@ -1,13 +1,13 @@
 //! What a crossing costs on this machine, from saved runs.
 
-use crate::account::{Account, tick};
+use crate::account::Account;
 use crate::calibrate::{Pair, spanned};
 use crate::call::is_i386;
 use crate::count::{Counts, Kind};
-use crate::run::Counted;
 use crate::saving::Instead;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use tollgate_record::family::RefillFound;
 use tollgate_record::number::time;
 use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, document, phase};
@@ -120,6 +120,8 @@ const ROWS: [(Kind, &[&str]); 4] = [
 /// Prices that differ from what was measured beside the command by more than this factor are contradicted: the speed of a machine
 /// changes by less.
 const FAR: f64 = 3.0;
+/// As a share, tolls may exceed the CPU time by their own error.
+const APART: f64 = 0.1;
 /// As many calls does no signal, switch or wake-up cost.
 const CALLS: f64 = 100.0;
 /// The row behind the price of calls of i386.
@@ -209,9 +211,8 @@ impl Prices {
     /// These prices, if nothing that is known of the runs of a command contradicts them. Otherwise a call costs what it took
     /// beside the command, and nothing else has a price.
     #[must_use]
-    pub fn believed(&self, counted: &Counted) -> Self {
-        let beside = counted.overhead.map(|overhead| overhead.bare);
-        let found = self.against_beside(beside).or_else(|| self.against_cpu_time(counted));
+    pub(crate) fn believed(&self, beside: Option<Pair>, cpu: Duration, counts: Option<&Counts>) -> Self {
+        let found = self.against_beside(beside).or_else(|| self.against_cpu_time(cpu, counts?));
         let Some(why) = found else { return self.clone() };
         let whose = match (self.are_saved, self.runs.as_slice()) {
             (true, [run]) => format!("the prices of the saved run {run} are"),
@@ -257,9 +258,8 @@ impl Prices {
     }
 
     /// The CPU time, which contains what is paid.
-    fn against_cpu_time(&self, counted: &Counted) -> Option<String> {
-        let counts = counted.counts.as_ref()?;
-        let cpu = counted.account.cpu + 2 * tick();
+    fn against_cpu_time(&self, cpu: Duration, counts: &Counts) -> Option<String> {
+        let cpu = cpu.mul_f64(1.0 + APART);
         let least = |kinds: &[Kind]| -> f64 {
             let boundaries = counts.boundaries.iter().filter(|((kind, _), _)| kinds.contains(kind));
             boundaries
@@ -451,9 +451,6 @@ fn fault(run: &Run) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bpf::Overhead;
-    use crate::count::Source;
-    use std::time::Duration;
     use tollgate_record::family::{Found, KneeFound};
     use tollgate_record::host::Cache;
     use tollgate_record::{Per, Tool};
@@ -561,25 +558,6 @@ mod tests {
         assert_eq!(unknown.refill(7, &used(None, Some(700))).unwrap().narrowed_by, None);
     }
 
-    /// A program with this CPU time, in milliseconds, beside which a call took 100 ns and a fault 800.
-    fn counted(cpu_ms: u64, beside: bool, counts: Counts) -> Counted {
-        let pair = Pair { call: Estimate::point(100.0), fault: Estimate::point(800.0) };
-        let overhead = Overhead { bare: pair, counted: pair, inside: Pair::NONE };
-        Counted {
-            account: Account {
-                cpu: Duration::from_millis(cpu_ms),
-                ..Account::of_other(Duration::from_secs(1))
-            },
-            source: Source::Bpf,
-            counts: Some(counts),
-            overhead: beside.then_some(overhead),
-            slowdown: None,
-            timeline: None,
-            sites: None,
-            warnings: Vec::new(),
-        }
-    }
-
     #[test]
     fn prices_that_contradict_what_was_measured_are_not_believed() {
         let mut counts = Counts::default();
@@ -591,9 +569,10 @@ mod tests {
                 ("vdso/clock_gettime", 20.0),
             ])
         };
-        let believed = |scale, beside| {
+        let believed = |scale: f64, beside: bool| {
             let saved = Prices { are_saved: true, ..Prices::from(&[rows(scale)]) };
-            saved.believed(&counted(10, beside, counts.clone()))
+            let pair = Pair { call: Estimate::point(100.0), fault: Estimate::point(800.0) };
+            saved.believed(beside.then_some(pair), Duration::from_millis(10), Some(&counts))
         };
         let call = |prices: &Prices| prices.of(Kind::Call, "read").map(|price| price.estimate);
         for scale in [0.5, 1.0, 2.0] {

@@ -4,10 +4,11 @@ use crate::account::{Account, End};
 use crate::accounts;
 use crate::attach::Process;
 use crate::bpf::{Bpf, BpfError, Overhead};
-use crate::calibrate::Yardstick;
+use crate::calibrate::{Pair, Yardstick};
 use crate::count::{Counts, Kind, Source};
 use crate::filter;
 use crate::perf::Perf;
+use crate::price::Prices;
 use crate::sites::Sites;
 use crate::start::StartError;
 use crate::timeline::Timeline;
@@ -71,6 +72,8 @@ pub struct Counted {
     pub source: Source,
     /// The counts, unless nothing counted.
     pub counts: Option<Counts>,
+    /// What a call and a fault took beside the command, uncounted.
+    pub(crate) beside: Option<Pair>,
     /// What counting added, where it was in the run that was timed.
     pub overhead: Option<Overhead>,
     /// Wall time of the run that was counted over that of the one that was timed, where they are two.
@@ -147,7 +150,8 @@ pub fn run(
     counts.take_faults(&account);
     counts.take_switches(&account);
     let slowdown = Some(first.wall.as_secs_f64() / account.wall.as_secs_f64().max(1e-9));
-    Ok(Counted { slowdown, sites, warnings, ..Counted::of(Source::Ptrace, account, Some(counts)) })
+    let beside = Yardstick::start()?.measure();
+    Ok(Counted { beside, slowdown, sites, warnings, ..Counted::of(Source::Ptrace, account, Some(counts)) })
 }
 
 /// Counts by perf events, or says why they are refused.
@@ -249,12 +253,20 @@ fn accepted(passed: Result<Account, StartError>) -> Result<Result<Account, Strin
 }
 
 impl Counted {
+    /// These prices, if nothing that is known of this run contradicts them.
+    #[must_use]
+    pub fn believed(&self, prices: &Prices) -> Prices {
+        let beside = self.overhead.map(|overhead| overhead.bare).or(self.beside);
+        prices.believed(beside, self.account.cpu, self.counts.as_ref())
+    }
+
     fn of(source: Source, account: Account, counts: Option<Counts>) -> Self {
         let warnings = Vec::new();
         Self {
             account,
             source,
             counts,
+            beside: None,
             overhead: None,
             slowdown: None,
             timeline: None,

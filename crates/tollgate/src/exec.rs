@@ -104,7 +104,8 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     };
     let prices = pricing.after(&counted.counts, store.as_ref(), &host)?;
     if let (Some(path), Some(timeline)) = (&args.timeline, &counted.timeline) {
-        std::fs::write(path, timeline.chrome_trace(&command, prices.as_ref()))
+        let believed = prices.as_ref().map(|prices| counted.believed(prices));
+        std::fs::write(path, timeline.chrome_trace(&command, believed.as_ref()))
             .with_context(|| format!("cannot write '{}'", path.display()))?;
     }
     session.run.results = bill::rows(&bill::Input {
