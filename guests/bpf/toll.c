@@ -39,15 +39,20 @@ static struct pt_regs *(*task_regs)(struct task_struct *task) = (void *)175;
 
 // The fields of the kernel's structures that are read; the loader finds their offsets in the running kernel's BTF.
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct thread_info { u32 cpu; };
+struct thread_info { u32 status; u32 cpu; };  // status: of x86 only
 struct sched_entity { u64 exec_start; u64 sum_exec_runtime; };
-struct task_struct { struct thread_info thread_info; struct sched_entity se; s32 pid; s32 tgid; };
-struct pt_regs { u64 ip, sp, ax, orig_ax; };  // of x86-64 only
+struct signal_struct { struct task_struct *curr_target; s32 group_exit_code; u32 flags; };
+struct task_struct {
+    struct thread_info thread_info; struct sched_entity se; s32 pid; s32 tgid; struct signal_struct *signal;
+    u64 nvcsw, nivcsw, min_flt, maj_flt;
+};
+struct pt_regs { u64 ip, sp, ax, orig_ax, pstate; };  // pstate of arm64, the others of x86-64 only
 #pragma clang attribute pop
 
 // UNSEEN: in a call whose entry was not seen.
 enum mode { BORN, USER, CALL, CHILD, UNKNOWN, UNSEEN };
-enum off { OFF_WAITS = 1, OFF_READY };
+// OFF_UNSEEN: it ran or waited when counting began, and has shown neither yet.
+enum off { OFF_WAITS = 1, OFF_READY, OFF_UNSEEN };
 
 struct task {
     u64 since;       // when the mode began, or the task left the CPU
@@ -70,6 +75,11 @@ struct task {
     u8 walking;      // its stack is being read: a fault in that is ours
     u32 tid;         // whose slot it is; zero if it is free
     u32 random;
+    u64 who;         // the address of its task_struct; zero until it is seen
+    u64 base_ran;    // what the kernel had accounted before it was counted: time, switches, faults
+    u32 base_switches, base_faults;
+    u32 executor;    // a thread of this process that executes a program, and so takes its number
+    u32 pad;
 };
 
 // A time stamp costs as much as the rest of counting. The first calls of each number are all timed, then one in eight, at
@@ -95,7 +105,9 @@ volatile u32 windows;
 // The elements of `totals`.
 enum total {
     CPU_NS, USER_NS, INTERRUPT_NS, PREEMPTED_NS, VOLUNTARY, INVOLUNTARY, MOVED, WOKEN_HERE, WOKEN_THERE,
-    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, BEFORE_NS, LOST, LOST_SITES, TOTALS
+    PROCESSES, THREADS, EXECS, ENDED, INTERRUPTS, BIRTH_NS, BEFORE_NS, LOST, LOST_SITES,
+    RAN_NS, SWITCHES, FAULT_ACCOUNTS,  // by the kernel's own accounts of the tasks that have ended
+    TOTALS
 };
 
 enum fault { ANONYMOUS, ZERO_PAGE, COPY_ON_WRITE, FILE_MINOR, MAJOR, HUGE, PROTECTION, FAULTS };
@@ -104,9 +116,25 @@ enum fault { ANONYMOUS, ZERO_PAGE, COPY_ON_WRITE, FILE_MINOR, MAJOR, HUGE, PROTE
 enum member { FILE_PAGES = 1 << 0, ANON_PAGES = 1 << 1, SHMEM_PAGES = 1 << 3, HUGE_PAGE = 1 << 7 };
 #define HUGE_ORDER 9
 
-#define CALLS 1024  // numbers beyond are counted together in the last
-#define SIGRETURN 15  // of x86-64: this call restores the number that was there before
+// The elements of `calls`: numbers of this architecture, of its 32-bit one, and of x32; others are counted together in the last.
+#define NATIVE 1024
+#define COMPAT 512
+#define X32 576
+#define CALLS (NATIVE + COMPAT + X32 + 1)
+#define X32_BIT 0x40000000
+#define TS_COMPAT 2  // asm/thread_info.h of x86: the current call is by the 32-bit ABI
+#define PSR_MODE32_BIT 0x10  // asm/ptrace.h of arm64
+// These calls restore the number that was there before: rt_sigreturn of x86-64, sigreturn of i386.
+#define SIGRETURN 15
+#define COMPAT_SIGRETURN (NATIVE + 119)
+#define EXECVE 59
+#define EXECVEAT 322
+#define COMPAT_EXECVE (NATIVE + 11)
+#define COMPAT_EXECVEAT (NATIVE + 358)
 #define SIGNALS 65
+#define SIGKILL 9
+#define SIGNAL_DELIVERED 0  // TRACE_SIGNAL_DELIVERED of trace/events/signal.h
+#define SIGNAL_GROUP_EXIT 4  // linux/sched/signal.h
 
 // A task is in the slot of its number: the kernel's code reads an array in line, and would call a function for a hash.
 #define SLOTS 65536
@@ -206,7 +234,7 @@ APART void count_site(const struct places *at, const struct place *place, u32 bo
     } else {
         __sync_fetch_and_add(&sum->others, 1);
         if (timing == SAMPLED) {
-            s64 coarse = (s64)ns >> 6;
+            u64 coarse = ns >> 6;
             __sync_fetch_and_add(&sum->sampled, 1);
             __sync_fetch_and_add(&sum->sampled_ns, ns);
             __sync_fetch_and_add(&sum->squares, coarse * coarse);
@@ -224,6 +252,24 @@ static inline struct task *task_of(u32 tid)
 {
     struct task *t = slot_of(tid);
     return t && t->tid == tid && tid ? t : 0;
+}
+
+// The slot of a task at a switch. An execution by another thread than the first exchanges the numbers of both in the middle
+// of the call, so that the number alone may lead to the other one.
+static inline struct task *slot_at(struct task_struct *p)
+{
+    struct task *t = task_of(p->pid);
+    if (t && !t->who)
+        t->who = (u64)p;
+    if (t && t->who == (u64)p)
+        return t;
+    struct task *first = slot_of(p->tgid);
+    if (!first)
+        return 0;
+    if (first->tid && first->who == (u64)p)
+        return first;
+    t = task_of(first->executor);
+    return t && t->who == (u64)p ? t : 0;
 }
 
 static inline struct cpu *this_cpu(void)
@@ -250,7 +296,7 @@ static inline void add(u32 total, u64 value)
 static inline void resume(struct task *t, u64 now)
 {
     u64 ns = now - t->since;
-    if (t->mode == BORN || !t->since)
+    if (t->mode == BORN || !t->since || t->off == OFF_UNSEEN)
         ns = 0;
     else if (t->cpu != cpu_number())
         add(MOVED, 1);
@@ -268,6 +314,11 @@ static inline void resume(struct task *t, u64 now)
 // since it left.
 static inline void resume_hidden(struct task *t, struct task_struct *p, u64 accounted)
 {
+    // It was on its CPU all the time.
+    if (t->off == OFF_UNSEEN) {
+        t->off = 0;
+        return;
+    }
     u64 at = accounted - (p->se.sum_exec_runtime - t->ran);
     resume(t, at < t->since ? t->since : at);
 }
@@ -277,7 +328,7 @@ static inline void resume_hidden(struct task *t, struct task_struct *p, u64 acco
 static inline void resume_current(struct task *t, struct cpu *here)
 {
     u64 now = now_ns(), accounted = now;
-    if (!EXITS_ALONE) {
+    if (!EXITS_ALONE && t->off != OFF_UNSEEN) {
         resume(t, now);
         return;
     }
@@ -301,6 +352,28 @@ static inline struct task *task_on(struct cpu *here)
 
 static inline struct task *current(void) { return task_on(this_cpu()); }
 
+// Whether the current call of a task is by the 32-bit ABI: a 64-bit program can make one, too (int $0x80).
+static inline int is_compat(struct task_struct *p, struct pt_regs *regs)
+{
+    if (__builtin_preserve_field_info(p->thread_info.status, FIELD_EXISTS))
+        return p->thread_info.status & TS_COMPAT;
+    u64 state = 0;
+    if (__builtin_preserve_field_info(regs->pstate, FIELD_EXISTS))
+        read_kernel(&state, sizeof state, &regs->pstate);
+    return state & PSR_MODE32_BIT;
+}
+
+// The element of `calls` of a call.
+static inline u32 element(u32 number, int compat)
+{
+    if (compat)
+        return number < COMPAT ? NATIVE + number : CALLS - 1;
+    if (number < NATIVE)
+        return number;
+    number ^= X32_BIT;
+    return number < X32 ? NATIVE + COMPAT + number : CALLS - 1;
+}
+
 // Whether a task is in a system call that has not returned, by the registers with which it came into the kernel: the entry
 // sets the result to -ENOSYS. An exception or interrupt stores the program's own register there, and an interrupt also
 // makes the number negative.
@@ -315,6 +388,9 @@ static inline int in_unseen_call(void) { return EXITS_ALONE && is_calling(task_r
 // Charges the time since the last event to what the task was doing on the CPU.
 static inline void charge(struct task *t, u64 now)
 {
+    // An interrupt or a switch in the middle of one of these programs, which has taken its stamp before, has charged more already.
+    if ((s64)(now - t->since) < 0)
+        return;
     u64 ns = now - t->since;
     t->since = now;
     if (t->in_interrupt)
@@ -329,11 +405,7 @@ static inline void charge(struct task *t, u64 now)
         t->user_ns += ns;
 }
 
-static inline struct tally *tally_of(u32 call)
-{
-    u32 number = call < CALLS ? call : CALLS - 1;
-    return lookup(&calls, &number);
-}
+static inline struct tally *tally_of(u32 call) { return lookup(&calls, &call); }
 
 static inline void add_result(struct tally *c, s64 result)
 {
@@ -343,9 +415,10 @@ static inline void add_result(struct tally *c, s64 result)
 }
 
 // A call is over of which only the exit was seen, and what a switch showed; or the task is.
-INLINE void count_unseen(struct task *t, s64 number, s64 result)
+INLINE void count_unseen(struct task *t, struct task_struct *p, s64 number, s64 result)
 {
-    struct tally *c = tally_of(number < 0 ? SIGRETURN : (u32)number);
+    int compat = is_compat(p, 0);
+    struct tally *c = tally_of(number >= 0 ? element((u32)number, compat) : compat ? COMPAT_SIGRETURN : SIGRETURN);
     if (!c)
         return;
     add_result(c, result);
@@ -357,8 +430,7 @@ INLINE void count_unseen(struct task *t, s64 number, s64 result)
 // The call is over, or the task is.
 INLINE void count_call(struct task *t, s64 result)
 {
-    u32 number = t->call < CALLS ? t->call : CALLS - 1;
-    struct tally *c = lookup(&calls, &number);
+    struct tally *c = tally_of(t->call);
     if (!c)
         return;
     add_result(c, result);
@@ -371,7 +443,7 @@ INLINE void count_call(struct task *t, s64 result)
     } else {
         c->others++;
         if (t->timing == SAMPLED) {
-            s64 coarse = (s64)t->call_ns >> 6;  // negative if an interrupt was stamped in between
+            u64 coarse = t->call_ns >> 6;
             c->sampled++;
             c->sampled_ns += t->call_ns;
             c->squares += coarse * coarse;
@@ -379,7 +451,17 @@ INLINE void count_call(struct task *t, s64 result)
     }
     struct places *at = WALK ? places_of(t->tid) : 0;
     if (at)
-        count_site(at, &at->call, number, t->call_ns, t->timing);
+        count_site(at, &at->call, t->call, t->call_ns, t->timing);
+}
+
+// An execution by another thread than the first takes the number of that one, long before it is reported.
+static inline void note_executor(struct task *t, struct task_struct *p)
+{
+    if (t->call != EXECVE && t->call != EXECVEAT && t->call != COMPAT_EXECVE && t->call != COMPAT_EXECVEAT)
+        return;
+    struct task *first = p->pid != p->tgid ? slot_of(p->tgid) : 0;
+    if (first)
+        first->executor = t->tid;
 }
 
 SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
@@ -387,9 +469,11 @@ SEC("raw_tp/sys_enter") int sys_enter(u64 *args)
     struct task *t = current();
     if (!t)
         return 0;
-    t->call = (u32)args[1];
+    struct task_struct *p = current_task();
+    t->call = element((u32)args[1], is_compat(p, (struct pt_regs *)args[0]));
     if (t->mode == BORN)
         return 0;
+    note_executor(t, p);
     // Before the time stamp, so that the call does not contain the walk.
     struct places *at = WALK ? places_of(t->tid) : 0;
     if (at)
@@ -427,7 +511,7 @@ SEC("tp_btf/sys_exit") int sys_exit(u64 *args)
         if (t->in_fault)
             charge(t, now_ns());
         if (EXITS_ALONE)
-            count_unseen(t, ((struct pt_regs *)args[0])->orig_ax, (s64)args[1]);
+            count_unseen(t, current_task(), ((struct pt_regs *)args[0])->orig_ax, (s64)args[1]);
     } else {
         charge(t, now_ns());
     }
@@ -440,7 +524,7 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
 {
     struct task_struct *prev = (void *)args[1], *next = (void *)args[2];
     u64 now = 0;
-    struct task *t = task_of(prev->pid);
+    struct task *t = slot_at(prev);
     if (t) {
         now = now_ns();
         if (t->off)
@@ -449,8 +533,9 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
         int calls = regs && is_calling(regs);
         if (calls && t->mode == USER && args[3] && !t->in_fault) {
             t->mode = UNSEEN;
-            t->call = (u32)regs->orig_ax;
+            t->call = element((u32)regs->orig_ax, is_compat(prev, 0));
             t->call_off = 0;
+            note_executor(t, prev);
         }
         if (regs && !calls && t->mode == UNKNOWN)
             t->mode = USER;
@@ -478,13 +563,16 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
             if (t->mode == CALL)
                 count_call(t, 0);
             else if (calls && (t->mode == USER || t->mode == UNSEEN))
-                count_unseen(t, regs->orig_ax, 0);
+                count_unseen(t, prev, regs->orig_ax, 0);
             add(ENDED, 1);
+            add(RAN_NS, prev->se.sum_exec_runtime - t->base_ran);
+            add(SWITCHES, (u32)(prev->nvcsw + prev->nivcsw) - t->base_switches);
+            add(FAULT_ACCOUNTS, (u32)(prev->min_flt + prev->maj_flt) - t->base_faults);
             t->tid = 0;
         }
     }
-    t = task_of(next->pid);
-    set_running(t ? next->pid : 0);
+    t = slot_at(next);
+    set_running(t ? t->tid : 0);
     if (t) {
         if (!now)
             now = now_ns();
@@ -568,15 +656,35 @@ static inline int fault_exit(u32 major)
 SEC("perf_event/minor") int fault_minor(void *context) { return fault_exit(0); }
 SEC("perf_event/major") int fault_major(void *context) { return fault_exit(1); }
 
+static inline void count_signal(u64 number)
+{
+    u32 signal = number < SIGNALS ? (u32)number : 0;
+    u64 *count = lookup(&signals, &signal);
+    if (count)
+        *count += 1;
+}
+
+// The kernel ends the threads of a process by SIGKILLs of its own, without information: at exit_group, at execve, and at a
+// signal that kills, which never arrives under its own name. That one shows where it was sent: it has set the status of the process.
+SEC("tp_btf/signal_generate") int signal_generate(u64 *args)
+{
+    struct task_struct *p = (void *)args[2];
+    struct task *t = task_of(p->pid);
+    if (!t)
+        t = task_of(p->signal->curr_target->pid);
+    if (t && t->mode != BORN && args[4] == SIGNAL_DELIVERED && p->signal->flags & SIGNAL_GROUP_EXIT
+        && p->signal->group_exit_code == (s32)args[0])
+        count_signal(args[0]);
+    return 0;
+}
+
 SEC("raw_tp/signal_deliver") int signal_deliver(u64 *args)
 {
     struct task *t = current();
     if (!t || t->mode == BORN)
         return 0;
-    u32 signal = args[0] < SIGNALS ? (u32)args[0] : 0;
-    u64 *count = lookup(&signals, &signal);
-    if (count)
-        *count += 1;
+    if (args[0] != SIGKILL || args[1])
+        count_signal(args[0]);
     if (t->in_fault) {
         charge(t, now_ns());
         t->in_fault = 0;
@@ -621,6 +729,7 @@ SEC("tp_btf/sched_process_fork") int process_fork(u64 *args)
     made->mode = CHILD;
     made->off = OFF_WAITS;
     made->tid = child->pid;
+    made->who = (u64)child;
     struct places *at = WALK ? places_of(t->tid) : 0, *there = WALK ? places_of(child->pid) : 0;
     if (at && there)
         there->image = at->image;
@@ -642,17 +751,23 @@ SEC("tp_btf/sched_process_exec") int process_exec(u64 *args)
         t->mode = CALL;
         t->timing = TIMED;
         t->since = t->on_since = now;
+        t->who = (u64)p;
+        t->base_ran = p->se.sum_exec_runtime;
+        t->base_switches = p->nvcsw + p->nivcsw;
+        t->base_faults = p->min_flt + p->maj_flt;
     }
     if (t->mode == USER)
         t->mode = UNSEEN;
     if (before != tid) {
-        // A thread has taken the number of the first one.
+        // A thread has taken the number of the first one, which may still be on its last way out, with the other number.
         struct task *first = slot_of(tid);
         if (first) {
+            struct task ended = *first;
             *first = *t;
             first->tid = tid;
+            *t = ended;
+            t->tid = ended.tid == tid ? before : 0;
         }
-        t->tid = 0;
         set_running(tid);
     }
     struct places *at = WALK ? places_of(before) : 0, *there = WALK ? places_of(tid) : 0;

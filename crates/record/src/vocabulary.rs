@@ -65,7 +65,7 @@ names! {
     /// Codes of warnings, which scripts may test for.
     warning::WarningKind:
     BILL_INCOMPLETE = "bill-incomplete", "A ring beside the measured one failed, so a part of the bill is missing.";
-    CONTRADICTED = "contradicted", "Estimated times contradict the kernel's own accounts.";
+    CONTRADICTED = "contradicted", "A part of the bill contradicts the kernel's own accounts of the program, or what was measured beside it; the sentence names the part.";
     CORE_CLOCK_DOUBTFUL = "core-clock-doubtful", "The two chains of dependent arithmetic disagree about the core's frequency, so cycles may be wrong.";
     CORE_FREQUENCY = "core-frequency", "The core's frequency changed between the beginning and the end of the run.";
     COUNTERS_ABSENT = "counters-absent", "Events that were to be counted could not be counted here.";
@@ -124,7 +124,7 @@ names! {
     BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
     CACHE_EVENTS = "cache-*", "Accesses to the last cache that the processor counts, and its misses; `:u` in user mode, `:k` in the kernel.";
     CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
-    CPU_SECONDS = "cpu_s", "Seconds of CPU time of the whole program.";
+    CPU_SECONDS = "cpu_s", "Seconds of CPU time of the whole program, without what counting added.";
     CPU_SHARE = "cpu_share", "CPU time divided by elapsed time.";
     CPU_TIME = "cpu-time", "Nanoseconds of CPU time of both sides together.";
     CYCLES = "cycles", "Cycles.";

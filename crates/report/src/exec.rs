@@ -30,8 +30,8 @@ pub(crate) fn exec(run: &Run, style: &Style) -> String {
     let mut text = head(run, style);
     for whole in run.results.iter().filter(|row| row.found.exec().is_some()) {
         text.extend(summary(whole, style));
-        text.extend(bill(whole, style));
         let rows: Vec<&Measurement> = run.results.iter().filter(|row| row.found.toll().is_some()).collect();
+        text.extend(bill(whole, &rows, style));
         text.extend(crossings(whole, &rows, style));
         text.extend(savings(whole, style));
         text.extend(call_sites(whole, style));
@@ -55,7 +55,8 @@ fn summary(whole: &Measurement, style: &Style) -> Vec<String> {
         parts.push(format!("{} from start to end", time(wall * 1e9)));
     }
     if let (Some(cpu), Some(share)) = (value(counter::CPU_SECONDS), value(counter::CPU_SHARE)) {
-        parts.push(format!("{} of CPU time ({} of one CPU)", time(cpu * 1e9), percent(share)));
+        let without = if whole.phase(phase::COUNTING).is_some() { " without counting" } else { "" };
+        parts.push(format!("{} of CPU time{without} ({} of one CPU)", time(cpu * 1e9), percent(share)));
     }
     if let Some(kib) = value(counter::MAXIMUM_RESIDENT) {
         parts.push(format!("at most {} resident", bytes(kib * 1024.0)));
@@ -143,12 +144,11 @@ fn part(name: &str) -> &str {
         "kernel work" => "the kernel's work behind them",
         "system" => "in the kernel: tolls and work",
         "refill" => "refill of caches, at most",
-        "counting" => "counting itself",
         other => other,
     }
 }
 
-fn bill(whole: &Measurement, style: &Style) -> Vec<String> {
+fn bill(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<String> {
     let mut text = title("Where the CPU time went", style);
     let total = whole.ns.map_or(f64::NAN, |ns| ns.estimate);
     let mut table = TextTable::new([
@@ -159,10 +159,19 @@ fn bill(whole: &Measurement, style: &Style) -> Vec<String> {
         Column::left("known by").rank(1),
     ])
     .indent(2);
-    for part_of in whole.phases.iter().filter(|it| it.name != phase::WAITING) {
+    for part_of in whole.phases.iter().filter(|it| it.name != phase::WAITING && it.name != phase::COUNTING) {
         table.row(part_cells(part_of, total, style));
     }
     text.extend(table.lines(style));
+    if let Some(ns) = whole.phase(phase::COUNTING).and_then(|counting| counting.ns) {
+        let half = format!("{} {}", style.plus_minus(), time(ns.half_width()));
+        text.extend(prose(
+            &format!("Counting itself took {} {half}, which is not in this.", time(ns.estimate)),
+            style,
+            "  ",
+        ));
+    }
+    text.extend(priced(whole, rows).iter().flat_map(|line| prose(line, style, "  ")));
     if let Some(waiting) = whole.phase(phase::WAITING) {
         text.extend(waited(waiting, style));
     }
@@ -170,6 +179,30 @@ fn bill(whole: &Measurement, style: &Style) -> Vec<String> {
         text.extend(prose(&refilled(refill), style, "  "));
     }
     text
+}
+
+/// What a crossing costs, and how that is known.
+fn priced(whole: &Measurement, rows: &[&Measurement]) -> Option<String> {
+    let found = whole.found.exec()?;
+    let price = |kind: &str| {
+        let of_kind = |row: &&&Measurement| {
+            // By another way into the kernel.
+            row.found.toll().is_some_and(|toll| toll.kind == kind && !toll.name.ends_with(')'))
+        };
+        let [ns, ..] = rows.iter().find(of_kind)?.found.toll()?.price_ns?;
+        Some(time(ns))
+    };
+    let prices: Vec<String> = [("system call", "a system call"), ("fault", "a page fault")]
+        .into_iter()
+        .filter_map(|(kind, what)| Some(format!("{} for {what}", price(kind)?)))
+        .collect();
+    let source = match (found.price_source.as_deref()?, found.priced_by.as_slice()) {
+        ("saved", [run]) => format!("from the saved run {run}"),
+        ("saved", runs) => format!("from the saved runs {}", runs.join(", ")),
+        (when, _) => format!("measured {when}"),
+    };
+    (!prices.is_empty())
+        .then(|| format!("Into the kernel and back: {}, uncounted, {source}.", prices.join(", ")))
 }
 
 /// What filling caches again costs, as a range with its arithmetic.
@@ -236,12 +269,19 @@ fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<S
     let wall = whole.counter(counter::ELAPSED).filter(|wall| *wall > 0.0);
     let total = whole.ns.map_or(f64::NAN, |ns| ns.estimate);
     for (kind, heading) in KINDS {
-        let of_kind: Vec<&&Measurement> =
+        let mut of_kind: Vec<&&Measurement> =
             rows.iter().filter(|row| row.found.toll().is_some_and(|toll| toll.kind == kind)).collect();
         if of_kind.is_empty() {
             continue;
         }
         table.heading(heading, Paint::Bold);
+        // Whatever it costs, what is crossed most has a line.
+        let most = of_kind.iter().enumerate().skip(SHOWN).max_by_key(|(_, row)| row.crossings);
+        if let Some((at, row)) = most
+            && of_kind[..SHOWN].iter().all(|shown| shown.crossings < row.crossings)
+        {
+            of_kind[SHOWN - 1..=at].rotate_right(1);
+        }
         for row in of_kind.iter().take(SHOWN) {
             table.row(cells(row, wall, total, style));
         }
@@ -350,6 +390,8 @@ fn function(frame: &Frame) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tollgate_record::family::Found;
+    use tollgate_record::{Estimate, Per, Status};
 
     #[test]
     fn a_bill_says_which_times_are_estimated() {
@@ -392,5 +434,48 @@ mod tests {
         (refill.narrowed_by, refill.misses) = (Some("misses".into()), Some(5_000));
         let text = refilled(&refill);
         assert!(text.contains("each, as 5,000 loads missed the first cache, by ring R)"), "{text}");
+    }
+
+    #[test]
+    fn what_is_crossed_most_has_a_line_whatever_it_costs() {
+        let row = |name: &str, crossings, ns| {
+            let mut row = Measurement::empty(name, "host", Per::Run, Status::Measured);
+            let toll = TollFound { kind: "system call".into(), name: name.into(), ..TollFound::default() };
+            (row.crossings, row.ns, row.found) = (crossings, Some(Estimate::point(ns)), Found::Toll(toll));
+            row
+        };
+        let mut rows: Vec<Measurement> =
+            (0..17).map(|at| row(&format!("call {at}"), 2, 100.0 - f64::from(at))).collect();
+        rows.push(row("getppid", 1_000, -4_780.0));
+        let all: Vec<&Measurement> = rows.iter().collect();
+        let whole = Measurement::empty("exec/total", "host", Per::Run, Status::Measured);
+        let text = crossings(&whole, &all, &Style::default()).join("\n");
+        assert!(text.contains("getppid") && text.contains("call 10") && text.contains("6 others"), "{text}");
+        assert!(!text.contains("call 11"), "{text}");
+    }
+
+    #[test]
+    fn one_price_and_its_source_are_on_the_screen() {
+        let mut call = Measurement::empty("exec/system-call/read", "host", Per::Run, Status::Measured);
+        let price_ns = Some([129.0, 128.0, 130.0]);
+        let toll =
+            TollFound { kind: "system call".into(), name: "read".into(), price_ns, ..TollFound::default() };
+        call.found = Found::Toll(toll);
+        let mut whole = Measurement::empty("exec/total", "host", Per::Run, Status::Measured);
+        let mut found = ExecFound {
+            price_source: Some("saved".into()),
+            priced_by: vec!["R".into()],
+            ..ExecFound::default()
+        };
+        whole.found = Found::Exec(found.clone());
+        let text = priced(&whole, &[&call]).unwrap();
+        assert_eq!(
+            text,
+            "Into the kernel and back: 129 ns for a system call, uncounted, from the saved run R."
+        );
+        found.price_source = Some("before and after".into());
+        whole.found = Found::Exec(found);
+        assert!(priced(&whole, &[&call]).unwrap().ends_with("measured before and after."));
+        assert_eq!(priced(&whole, &[]), None);
     }
 }

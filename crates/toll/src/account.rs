@@ -52,6 +52,10 @@ pub struct Account {
     pub voluntary_switches: u64,
     /// Switches to another task because the scheduler decided so.
     pub involuntary_switches: u64,
+    /// Page faults by the accounts alone; those above are by events where these can be counted.
+    pub accounted_faults: u64,
+    /// CPU time of all that it started, also of what nobody waited for, where events count it.
+    pub tree_cpu: Option<Duration>,
     /// Moves to another CPU, where they were counted.
     pub migrations: Option<u64>,
     /// Loads that missed the first data cache, where the processor counts them.
@@ -85,6 +89,8 @@ impl Account {
             // The accounts contain the faults of the child before it executed the command; the events do not.
             minor_faults: events.map_or(usage.ru_minflt as u64, |events| events.minor_faults),
             major_faults: events.map_or(usage.ru_majflt as u64, |events| events.major_faults),
+            accounted_faults: (usage.ru_minflt + usage.ru_majflt) as u64,
+            tree_cpu: events.map(|events| Duration::from_nanos(events.cpu_ns)),
             migrations: events.map(|events| events.migrations),
             misses: events.and_then(|events| events.misses),
             voluntary_switches: (usage.ru_nvcsw as u64).saturating_sub(before.voluntary_switches),

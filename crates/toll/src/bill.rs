@@ -36,16 +36,13 @@ const SITES: usize = 10;
 /// A larger share of the CPU time that no part explains is a warning.
 const UNATTRIBUTED: f64 = 0.1;
 
-/// The rows of the bill: the program as a whole first, then each boundary, the most expensive first.
+/// The rows of the bill: the program as a whole first, then each boundary, the most expensive first; without prices the one that
+/// is crossed most.
 #[must_use]
 pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
     let asked = Asked::Exec(ExecAsked { command: input.command.clone(), attached: input.attached });
     let counted = input.counted;
-    // What was measured right beside the command is a better price than any other.
-    let prices = match (input.prices, &counted.overhead) {
-        (Some(prices), Some(overhead)) => prices.with_call(overhead.bare.call),
-        (prices, _) => prices.cloned().unwrap_or_default(),
-    };
+    let prices = input.prices.map(|prices| counted.believed(prices)).unwrap_or_default();
     let within = counted.overhead.map(|overhead| Within::of(&overhead, &prices));
     let mut boundaries: Vec<Measurement> = counted
         .counts
@@ -54,7 +51,10 @@ pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
         .map(|((kind, name), tally)| boundary(*kind, name, tally, &prices, within))
         .collect();
     boundaries.sort_by(|a, b| {
-        let cost = |row: &Measurement| row.ns.map_or(-1.0, |ns| ns.estimate);
+        let cost = |row: &Measurement| match (row.ns, input.prices) {
+            (Some(ns), Some(_)) => ns.estimate,
+            _ => f64::NEG_INFINITY,
+        };
         cost(b).total_cmp(&cost(a)).then(b.crossings.cmp(&a.crossings)).then(a.probe.cmp(&b.probe))
     });
     let mut rows = vec![whole(input, &prices, within, &boundaries)];
@@ -130,6 +130,7 @@ fn whole(
             unseen: counts.unseen,
         }),
         priced_by: prices.runs.clone(),
+        price_source: prices.source().map(str::to_owned),
         refill: prices.refill(switches(counted), account),
         savings: savings(boundaries, &prices.instead()),
         sites: counted.sites.as_ref().map_or_else(Vec::new, |all| sites(&all.0, prices, within)),
@@ -143,10 +144,15 @@ fn whole(
     }
     row.found = Found::Exec(found);
     let seconds = |time: Duration| time.as_secs_f64();
+    let tolls = tolls(boundaries);
+    // What counting added is not the program's.
+    let counting = counting(counted);
+    let gross = Estimate::point(account.cpu.as_nanos() as f64);
+    let cpu = counting.map_or(gross, |counting| gross.minus(&counting));
     for (counter, value) in [
         (counter::ELAPSED, seconds(account.wall)),
-        (counter::CPU_SECONDS, seconds(account.cpu)),
-        (counter::CPU_SHARE, seconds(account.cpu) / seconds(account.wall).max(1e-9)),
+        (counter::CPU_SECONDS, cpu.estimate / 1e9),
+        (counter::CPU_SHARE, cpu.estimate / 1e9 / seconds(account.wall).max(1e-9)),
     ] {
         row.count(counter, value);
     }
@@ -165,32 +171,35 @@ fn whole(
     if let Some(bytes) = account.resident_bytes {
         row.count(counter::MAXIMUM_RESIDENT, bytes as f64 / 1024.0);
     }
-    let tolls = tolls(boundaries);
-    let cpu = Estimate::point(account.cpu.as_nanos() as f64);
     row.ns = Some(cpu);
     row.epochs = vec![EpochFigure { ns: cpu.estimate, ..EpochFigure::default() }];
     row.phases = match counts.and_then(|counts| Some((counts, counts.stamped?, counted.overhead?))) {
         Some((counts, stamped, overhead)) => {
             let mut parts = stamped_parts(counts, &stamped, &overhead, boundaries);
             let sum = Estimate::sum(parts.iter().filter_map(|part| part.ns));
-            let rest = cpu.minus(&sum);
+            // Without the intervals: what moves a part moves the total or another part as far.
+            let rest = Estimate::point(cpu.estimate - sum.estimate);
             parts.push(part(phase::UNATTRIBUTED, Evidence::Difference, rest));
             if rest.estimate.abs() > UNATTRIBUTED * cpu.estimate {
                 let share = percent(rest.estimate / cpu.estimate);
                 let why = match input.prices {
-                    Some(_) => "the machine changed its speed, or its accounts are coarse",
+                    Some(_) => "the time stamps and the kernel's accounts differ by that",
                     None => "the ways into the kernel and back have no price (--price now measures it)",
                 };
                 let text = format!("{share} of the CPU time is unattributed: {why}");
                 row.warnings.push(Warning::new(warning::UNATTRIBUTED, text));
             }
-            row.warnings.extend(contradiction(account, counts, &parts));
+            row.warnings.extend(contradiction(account, counts, &parts, counting));
             parts.extend(waiting(counts, &stamped));
             parts
         }
-        None => accounted(account, tolls, counting(counted)),
+        None => accounted(account, tolls, counting),
     };
+    // Beside the parts, which sum to the total.
+    row.phases.extend(counting.map(|counting| part(phase::COUNTING, Evidence::Difference, counting)));
     row.warnings.extend(counted.warnings.iter().cloned());
+    row.warnings
+        .extend(prices.contradicted.iter().map(|text| Warning::new(warning::CONTRADICTED, text.clone())));
     if !prices.disturbed.is_empty() {
         let text = format!(
             "what is priced by {} has no price here: other tasks disturbed that measurement; repeat it on a quieter machine",
@@ -206,14 +215,20 @@ fn whole(
 
 /// Warns where times that are estimated from windows contradict the kernel's own accounts. A tick that arrives on the way into
 /// the kernel or back is accounted where interrupts are enabled again, so that tolls can be on either side.
-fn contradiction(account: &Account, counts: &Counts, parts: &[Phase]) -> Option<Warning> {
+fn contradiction(
+    account: &Account,
+    counts: &Counts,
+    parts: &[Phase],
+    counting: Option<Estimate>,
+) -> Option<Warning> {
     // Only the parent of all has their accounts.
     if counts.unseen == 0 || counts.left_running > 0 || account.end == End::Watched {
         return None;
     }
     let of = |name: PhaseName| parts.iter().find(|part| part.name == name)?.ns;
     let user = of(phase::USER)?;
-    let on_the_way: f64 = [phase::TOLL, phase::COUNTING].into_iter().filter_map(of).map(|ns| ns.ci[1]).sum();
+    let counting = counting.map_or(0.0, |counting| counting.ci[1]);
+    let on_the_way = of(phase::TOLL).map_or(0.0, |ns| ns.ci[1]) + counting;
     let cpu = account.cpu.as_nanos() as f64;
     let [least, most] = account.user_interval(tick());
     let (low, high) = (user.ci[0] - UNATTRIBUTED * cpu, user.ci[1] + on_the_way + UNATTRIBUTED * cpu);
@@ -229,10 +244,15 @@ fn contradiction(account: &Account, counts: &Counts, parts: &[Phase]) -> Option<
     (most < low || least > high).then(|| Warning::new(warning::CONTRADICTED, text))
 }
 
-/// What counting added to the calls of a run that was timed.
+/// What counting added to the run that was timed.
 fn counting(counted: &Counted) -> Option<Estimate> {
-    let (counts, overhead) = (counted.counts.as_ref()?, counted.overhead?);
-    Some(overhead.counted.call.minus(&overhead.bare.call).scaled(counts.total(Kind::Call) as f64))
+    let (counts, Overhead { bare, counted, .. }) = (counted.counts.as_ref()?, counted.overhead?);
+    let added =
+        |counted: &Estimate, bare: &Estimate, kind| counted.minus(bare).scaled(counts.total(kind) as f64);
+    let calls = added(&counted.call, &bare.call, Kind::Call);
+    // Only stamps make a fault slower; events count it where it happens.
+    let faults = counts.stamped.map(|_| added(&counted.fault, &bare.fault, Kind::Fault));
+    Some(Estimate::sum([Some(calls), faults].into_iter().flatten()))
 }
 
 /// The parts by the kernel's accounts: what is not toll of the time in the kernel is work.
@@ -254,7 +274,6 @@ fn accounted(account: &Account, tolls: Option<Estimate>, counting: Option<Estima
         }
         None => parts.push(part(phase::SYSTEM, Evidence::Accounted, system)),
     }
-    parts.extend(counting.map(|counting| part(phase::COUNTING, Evidence::Difference, counting)));
     parts
 }
 
@@ -296,11 +315,14 @@ fn stamped_parts(
     let point = |ns: u64| Estimate::point(ns as f64);
     let signals = sum(of_kinds(boundaries, |kind| kind == Kind::Signal.name()), phase::TOLL);
     // The ways in and out are outside of the stamps, with what counting adds there. So are signals, which the kernel
-    // delivers on its way out.
+    // delivers on its way out. A call without a price leaves a remainder.
+    let priced = sum(of_kinds(boundaries, |kind| kind == Kind::Call.name()), phase::TOLL);
+    let ways = priced.unwrap_or_else(|| bare.call.scaled(calls));
     let (user, error) = (stamped.user_ns as f64, stamped.user_error_ns as f64);
     let user = Estimate::within(user, [user - error, user + error])
         .minus(&signals.unwrap_or(Estimate::point(0.0)))
-        .minus(&counted.call.minus(&inside.call).scaled(calls))
+        .minus(&ways)
+        .minus(&counted.call.minus(&bare.call).minus(&inside.call).scaled(calls))
         .minus(&counted.fault.minus(&inside.fault).scaled(faults));
     let mut parts = vec![part(phase::USER, Evidence::Difference, user)];
     if let Some(tolls) = tolls(boundaries) {
@@ -312,9 +334,6 @@ fn stamped_parts(
     if stamped.interrupts_ns > 0 {
         parts.push(part(phase::INTERRUPTS, Evidence::KernelTimestamp, point(stamped.interrupts_ns)));
     }
-    let added = |counted: &Estimate, bare: &Estimate, count: f64| counted.minus(bare).scaled(count);
-    let added = [added(&counted.call, &bare.call, calls), added(&counted.fault, &bare.fault, faults)];
-    parts.push(part(phase::COUNTING, Evidence::Difference, Estimate::sum(added)));
     parts
 }
 
@@ -441,7 +460,7 @@ mod tests {
         };
         let parts = [(phase::USER, user_ms), (phase::TOLL, toll_ms)]
             .map(|(name, ms)| part(name, Evidence::Difference, Estimate::point(ms * 1e6)));
-        contradiction(&account, &Counts { unseen, ..Counts::default() }, &parts).is_some()
+        contradiction(&account, &Counts { unseen, ..Counts::default() }, &parts, None).is_some()
     }
 
     #[test]
@@ -456,5 +475,60 @@ mod tests {
         assert!(!is_contradicted(500, 200.0, 300.0, 1));
         // 250 ticks of 4 ms are too few to tell 15 %.
         assert!(!is_contradicted(350, 500.0, 0.0, 1));
+    }
+
+    /// A million calls that take 100 ns, and 350 ns while they are counted, of which 150 are between the stamps; the program works
+    /// as long again, and an hour after that the kernel's accounts say the same.
+    fn counted() -> Counted {
+        let pair = |call| Pair { call: Estimate::point(call), fault: Estimate::point(0.0) };
+        let overhead = Overhead { bare: pair(100.0), counted: pair(350.0), inside: pair(150.0) };
+        let mut counts = Counts::default();
+        *counts.at(Kind::Call, "getppid") =
+            Tally { count: 1_000_000, kernel_ns: Some(150_000_000), ..Tally::default() };
+        *counts.at(Kind::Call, "mmap") = Tally { count: 7, kernel_ns: Some(50_000), ..Tally::default() };
+        let cpu_ns = 450_000_000 + 50_000;
+        counts.stamped = Some(Stamped { cpu_ns, user_ns: 300_000_000, ..Stamped::default() });
+        Counted {
+            account: Account {
+                cpu: Duration::from_nanos(cpu_ns),
+                ..Account::of_other(Duration::from_secs(1))
+            },
+            source: crate::count::Source::Bpf,
+            counts: Some(counts),
+            beside: None,
+            overhead: Some(overhead),
+            slowdown: None,
+            timeline: None,
+            sites: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn bill(prices: Option<&Prices>) -> Vec<Measurement> {
+        rows(&Input { command: Vec::new(), attached: true, counted: &counted(), prices })
+    }
+
+    #[test]
+    fn without_prices_what_is_crossed_most_comes_first() {
+        let rows = bill(None);
+        // What counting added is more than its time between the stamps, so that its sum is zero.
+        assert_eq!(rows[1].probe, "exec/system-call/getppid");
+        assert!(rows[2].ns.unwrap().estimate > rows[1].ns.unwrap().estimate, "{rows:?}");
+    }
+
+    #[test]
+    fn what_counting_added_is_beside_the_parts_and_not_in_the_cpu_time() {
+        let rows = bill(Some(&Prices::default()));
+        let whole = &rows[0];
+        let of = |name: PhaseName| whole.phase(name).unwrap().ns.unwrap().estimate;
+        let each = |per_call: f64| per_call * 1_000_007.0;
+        assert!((of(phase::COUNTING) - each(250.0)).abs() < 1.0);
+        let total = whole.ns.unwrap().estimate;
+        assert!((total - (450_050_000.0 - each(250.0))).abs() < 1.0, "{total}");
+        let parts = whole.phases.iter().filter(|part| part.name != phase::COUNTING);
+        let sum: f64 = parts.filter_map(|part| part.ns).map(|ns| ns.estimate).sum();
+        assert!((sum - total).abs() < 1.0, "{sum} of {total}: {:?}", whole.phases);
+        // 300 ms less 100 ns of counting and 100 ns on the way, each a million times.
+        assert!((of(phase::USER) - (300e6 - each(200.0))).abs() < 1.0, "{}", of(phase::USER));
     }
 }

@@ -1,17 +1,19 @@
 //! Counts and times in the kernel: loads the programs of `guests/bpf/toll.c` and reads their sums.
 
+use crate::accounts::TaskAccount;
+use crate::attach::Process;
 use crate::batch;
 use crate::calibrate::{Pair, Yardstick};
 use crate::clock::kernel_ns;
-use crate::count::{Counts, Kind, Stamped, Tally, call_name};
+use crate::count::{Accounted, Counts, Kind};
 use crate::filter;
 use crate::images::Images;
 use crate::rings::{Rings, Wanted};
 use crate::sites::{Place, Sites};
+use crate::snapshot::{FAULTS, Snapshot, call_name};
 use crate::start::StartError;
 use crate::sums::Sums;
 use crate::timeline::Timeline;
-use crate::trace::signal_name;
 use crate::watch::Counter;
 use crate::windows::{self, Clusters, Windows};
 use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray, PerCpuValues, StackTraceMap};
@@ -34,6 +36,7 @@ const PROGRAMS: &[(&str, &str, bool)] = &[
     ("process_fork", "sched_process_fork", true),
     ("process_exec", "sched_process_exec", true),
     ("sched_waking", "sched_waking", true),
+    ("signal_generate", "signal_generate", true),
     ("signal_deliver", "signal_deliver", true),
     ("page_fault_user", "page_fault_user", false),
     ("page_fault_kernel", "page_fault_kernel", false),
@@ -49,7 +52,7 @@ const PROGRAMS: &[(&str, &str, bool)] = &[
     ("sys_exit", "sys_exit", true),
 ];
 
-/// `struct task` of the program, of which only the mode of a new one is written.
+/// `struct task` of the program.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Task {
@@ -57,6 +60,12 @@ struct Task {
     numbers: [u32; 2],
     flags: [u8; 8],
     tid: u32,
+    random: u32,
+    who: u64,
+    base_ran: u64,
+    base_switches: u32,
+    base_faults: u32,
+    executor: u32,
     pad: u32,
 }
 
@@ -71,7 +80,7 @@ unsafe impl Pod for SiteKey {}
 struct SiteKey {
     pid: u32,
     image: u32,
-    /// The number of a call, or [`IS_FAULT`] and a kind of fault.
+    /// The element of a call, or [`IS_FAULT`] and a kind of fault.
     boundary: u32,
     /// Negative where the stack is not known; with [`SKIPPED`] without its innermost frame.
     stack: i32,
@@ -83,6 +92,10 @@ const IS_FAULT: u32 = 1 << 16;
 const SKIPPED: u32 = 1 << 30;
 /// As many call sites and stacks are told apart.
 const SITES: u32 = 1 << 14;
+/// The tasks of a process are listed as often until all are known.
+const LISTINGS: usize = 16;
+/// As many milliseconds may the end of a task arrive late.
+const ENDINGS: usize = 50;
 /// The kernel's reports of mapped code are read as often while the command runs.
 const MAPS_PERIOD: Duration = Duration::from_millis(50);
 
@@ -102,32 +115,6 @@ impl Stacks {
     }
 }
 
-/// `enum total` of the program.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-enum Total {
-    Cpu,
-    User,
-    Interrupt,
-    Preempted,
-    Voluntary,
-    Involuntary,
-    Moved,
-    WokenHere,
-    WokenThere,
-    Processes,
-    Threads,
-    Execs,
-    Ended,
-    Interrupts,
-    Birth,
-    Before,
-    Lost,
-    LostSites,
-}
-
-/// `enum fault` of the program.
-const FAULTS: [&str; 7] = ["anonymous", "zero page", "copy on write", "file", "major", "huge", "protection"];
 /// Modes of a task in the program: its next execution begins the command, or it is in the middle of something.
 const BORN: u8 = 0;
 const USER: u8 = 1;
@@ -141,17 +128,8 @@ const USER_NS: usize = 1;
 const ON_SINCE: usize = 6;
 const MODE: usize = 0;
 const OFF: usize = 3;
-
-/// Everything in the maps at one moment.
-#[derive(Clone, Default)]
-struct Snapshot {
-    calls: Vec<Sums>,
-    faults: Vec<Sums>,
-    signals: Vec<u64>,
-    totals: Vec<u64>,
-    /// Of `calls`, by the same numbers.
-    clusters: Vec<Clusters>,
-}
+/// It ran or waited when counting began, and has shown neither yet.
+const OFF_UNSEEN: u8 = 3;
 
 /// The loaded programs. They are attached until this is dropped.
 pub(crate) struct Bpf {
@@ -310,27 +288,76 @@ impl Bpf {
         Some([counted, inside])
     }
 
-    /// Counts these tasks, which run already, from now on.
-    pub(crate) fn join(&mut self, tasks: &[libc::pid_t]) -> Result<(), StartError> {
-        let what = "count the process by BPF";
+    /// Counts the tasks of a process, which run already, from now on.
+    pub(crate) fn join(&mut self, process: &Process) -> Result<(), StartError> {
+        let mut tasks = process.tasks();
         if let (Some(stacks), Some(first)) = (&mut self.stacks, tasks.first()) {
             // What its first thread starts and maps from now on; other threads' mappings are those of now.
             stacks.rings = Rings::open(*first, Wanted { stacks: true, now: true, ..Wanted::default() }).ok();
             tasks.iter().for_each(|task| stacks.images.read(*task));
         }
-        let entered = tasks.iter().try_for_each(|task| self.enter(*task, UNKNOWN));
-        entered.map_err(|error| StartError::System { what, error: io::Error::other(error) })
+        // A task that was not entered yet may have started others meanwhile.
+        for _ in 0..LISTINGS {
+            let mut is_new = false;
+            for task in tasks {
+                let entered = self.join_task(task);
+                is_new |= entered.map_err(|error| StartError::System {
+                    what: "count the process by BPF",
+                    error: io::Error::other(error),
+                })?;
+            }
+            if !is_new {
+                break;
+            }
+            tasks = process.tasks();
+        }
+        Ok(())
+    }
+
+    /// Whether this task was not counted before.
+    fn join_task(&mut self, tid: libc::pid_t) -> Result<bool, MapError> {
+        if self.tasks()?.get(&(tid as u32 % SLOTS), 0)?.tid == tid as u32 {
+            return Ok(false);
+        }
+        let before = TaskAccount::of(tid);
+        self.enter_from(tid, UNKNOWN, before.unwrap_or_default())?;
+        if TaskAccount::of(tid).is_none() {
+            // It has ended, so that its number may be another task's soon.
+            self.leave(tid)?;
+        }
+        Ok(true)
+    }
+
+    /// The tasks that are still there, with what the kernel has accounted for each. A process can be waited for before it has
+    /// left its CPU for the last time, so that its end arrives a moment later.
+    fn remaining(&self) -> Vec<(Task, TaskAccount)> {
+        let mut remaining = Vec::new();
+        for _ in 0..ENDINGS {
+            let is_counted = |task: &Task| task.tid != 0 && task.flags[MODE] != BORN;
+            let accounts =
+                self.slots().into_iter().filter(is_counted).map(|it| (it, TaskAccount::of(it.tid as i32)));
+            let (there, ended): (Vec<_>, Vec<_>) = accounts.partition(|(_, account)| account.is_some());
+            remaining = there.into_iter().filter_map(|(task, account)| Some((task, account?))).collect();
+            if ended.is_empty() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        remaining
     }
 
     /// What was counted until now.
     fn finish(&mut self) -> Counts {
         self.end_window();
+        let remaining = self.remaining();
         let mut counts = self.snapshot().minus(&self.before).counts();
         counts.windows = self.windows.as_ref().map_or(0, Windows::count);
+        if let Some(accounted) = &mut counts.accounted {
+            accounted.add(&remaining);
+        }
         let now = kernel_ns();
-        let tasks: Vec<Task> = self.tasks().into_iter().flat_map(|map| values(&map)).collect();
         // What a task did since it came to its CPU is not in the sums yet.
-        for task in tasks.iter().filter(|task| task.flags[OFF] == 0 && task.flags[MODE] != BORN) {
+        for (task, _) in remaining.iter().filter(|(task, _)| task.flags[OFF] == 0) {
             let Some(stamped) = &mut counts.stamped else { break };
             stamped.cpu_ns += now.saturating_sub(task.times[ON_SINCE]);
             stamped.user_ns += task.times[USER_NS] as i64;
@@ -385,7 +412,7 @@ impl Bpf {
                 Some(fault) => {
                     (Kind::Fault, FAULTS.get(fault as usize).copied().unwrap_or_default().to_owned())
                 }
-                None => (Kind::Call, call_name(key.boundary.into())),
+                None => (Kind::Call, call_name(key.boundary as usize)),
             };
             (place, kind, name, sums.tally())
         });
@@ -398,9 +425,19 @@ impl Bpf {
     }
 
     fn enter(&mut self, pid: libc::pid_t, mode: u8) -> Result<(), MapError> {
-        let mut task = Task { tid: pid as u32, ..Task::default() };
-        task.flags[MODE] = mode;
-        // A task that is on a CPU is so from now on, as far as it is counted.
+        self.enter_from(pid, mode, TaskAccount::default())
+    }
+
+    fn enter_from(&mut self, pid: libc::pid_t, mode: u8, before: TaskAccount) -> Result<(), MapError> {
+        let mut task = Task {
+            tid: pid as u32,
+            base_ran: before.ran_ns,
+            base_switches: before.switches as u32,
+            base_faults: before.faults as u32,
+            ..Task::default()
+        };
+        (task.flags[MODE], task.flags[OFF]) = (mode, OFF_UNSEEN);
+        // A task that turns out to be on a CPU is so from now on, as far as it is counted.
         (task.times[SINCE], task.times[ON_SINCE]) = (kernel_ns(), kernel_ns());
         self.tasks()?.set(pid as u32 % SLOTS, task, 0)
     }
@@ -415,6 +452,19 @@ impl Bpf {
     fn tasks(&mut self) -> Result<Array<&mut MapData, Task>, MapError> {
         let name = "tasks";
         Array::try_from(self.ebpf.map_mut(name).ok_or(MapError::InvalidName { name: name.into() })?)
+    }
+
+    /// All slots of tasks, most of which are free.
+    fn slots(&self) -> Vec<Task> {
+        let batch = self.ebpf.map("tasks").and_then(|map| match map {
+            Map::Array(map) => batch::values(map),
+            _ => None,
+        });
+        let each = || {
+            let map = Array::<&MapData, Task>::try_from(self.ebpf.map("tasks")?).ok()?;
+            Some(map.iter().filter_map(Result::ok).collect())
+        };
+        batch.or_else(each).unwrap_or_default()
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -452,8 +502,16 @@ impl Bpf {
     }
 }
 
-fn values(map: &Array<&mut MapData, Task>) -> Vec<Task> {
-    map.iter().filter_map(Result::ok).filter(|task| task.tid != 0).collect()
+impl Accounted {
+    /// Adds what tasks that have not ended were charged since they are counted.
+    fn add(&mut self, remaining: &[(Task, TaskAccount)]) {
+        for (task, account) in remaining {
+            self.ran_ns += account.ran_ns.saturating_sub(task.base_ran);
+            self.switches += account.switches.saturating_sub(task.base_switches.into());
+            self.faults += account.faults.saturating_sub(task.base_faults.into());
+            self.running += u64::from(task.flags[OFF] == 0);
+        }
+    }
 }
 
 impl Counter for Bpf {
@@ -502,74 +560,6 @@ impl Counter for Bpf {
         if let Some(timeline) = &mut self.timeline {
             timeline.read(&self.counts);
         }
-    }
-}
-
-impl Snapshot {
-    fn minus(&self, before: &Self) -> Self {
-        fn each<T: Copy + Default + std::ops::Sub<Output = T>>(now: &[T], before: &[T]) -> Vec<T> {
-            let before = before.iter().copied().chain(std::iter::repeat(T::default()));
-            now.iter().zip(before).map(|(now, before)| *now - before).collect()
-        }
-        Self {
-            calls: each(&self.calls, &before.calls),
-            faults: each(&self.faults, &before.faults),
-            signals: each(&self.signals, &before.signals),
-            totals: each(&self.totals, &before.totals),
-            clusters: self.clusters.clone(),
-        }
-    }
-
-    fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        let mut guessed = (0, 0);
-        for (at, sums) in self.calls.iter().enumerate().filter(|(_, sums)| sums.count > 0) {
-            let name = if at + 1 == self.calls.len() { "unknown calls".into() } else { call_name(at as u64) };
-            let moves = ["read", "write"].contains(&name.as_str());
-            let one_byte = moves.then_some(sums.one_byte);
-            let tally = sums.tally_of(&self.clusters.get(at).copied().unwrap_or_default());
-            let unseen = if tally.kernel_ns.is_some() { sums.unseen_ns().unwrap_or(0) } else { 0 };
-            guessed = (guessed.0 + sums.untimed_ns() + unseen, guessed.1 + tally.kernel_error_ns);
-            *counts.at(Kind::Call, name) = Tally { errors: Some(sums.errors), one_byte, ..tally };
-        }
-        for (sums, name) in self.faults.iter().zip(FAULTS).filter(|(sums, _)| sums.count > 0) {
-            *counts.at(Kind::Fault, name) = sums.tally();
-        }
-        for (signal, count) in self.signals.iter().enumerate() {
-            counts.add(Kind::Signal, &signal_name(signal as libc::c_int), *count);
-        }
-        let total = |which: Total| self.totals.get(which as usize).copied().unwrap_or(0);
-        for (kind, name, which) in [
-            (Kind::Switch, "voluntary", Total::Voluntary),
-            (Kind::Switch, "involuntary", Total::Involuntary),
-            (Kind::Switch, "to another CPU", Total::Moved),
-            (Kind::Wake, "on the same CPU", Total::WokenHere),
-            (Kind::Wake, "on another CPU", Total::WokenThere),
-            (Kind::Task, "process", Total::Processes),
-            (Kind::Task, "thread", Total::Threads),
-            (Kind::Exec, "exec", Total::Execs),
-            (Kind::Interrupt, "interrupt", Total::Interrupts),
-        ] {
-            counts.add(kind, name, total(which));
-        }
-        counts.stamped = Some(Stamped {
-            cpu_ns: total(Total::Cpu),
-            // What was not timed is in user mode for the program.
-            user_ns: total(Total::User).wrapping_sub(guessed.0) as i64,
-            user_error_ns: guessed.1,
-            interrupts_ns: total(Total::Interrupt),
-            preempted_ns: total(Total::Preempted),
-            birth_ns: total(Total::Birth),
-            before_ns: total(Total::Before),
-        });
-        (counts.unseen, counts.windowed) = self
-            .calls
-            .iter()
-            .fold((0, 0), |(unseen, windowed), sums| (unseen + sums.unseen, windowed + sums.windowed));
-        (counts.lost, counts.sites_lost) = (total(Total::Lost), total(Total::LostSites));
-        let began = 1 + total(Total::Processes) + total(Total::Threads);
-        counts.left_running = began.saturating_sub(total(Total::Ended));
-        counts
     }
 }
 

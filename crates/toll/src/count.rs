@@ -1,5 +1,6 @@
 //! What a source of counts gives, in the same form from each.
 
+use crate::call::is_i386;
 use std::collections::BTreeMap;
 
 /// What counts the crossings.
@@ -31,7 +32,7 @@ impl Source {
 /// What kind of boundary was crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A system call, by its number on this architecture.
+    /// A system call.
     Call,
     /// A page fault.
     Fault,
@@ -109,6 +110,19 @@ pub struct Stamped {
     pub before_ns: u64,
 }
 
+/// What the kernel has accounted for the tasks that were counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Accounted {
+    /// Time on a CPU.
+    pub ran_ns: u64,
+    /// Switches to another task.
+    pub switches: u64,
+    /// Page faults, with those that it takes itself.
+    pub faults: u64,
+    /// Tasks that were on a CPU at the end, whose time since the last tick is missing.
+    pub running: u64,
+}
+
 /// All counts of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -116,6 +130,8 @@ pub struct Counts {
     pub boundaries: BTreeMap<(Kind, String), Tally>,
     /// Times, where they were taken.
     pub stamped: Option<Stamped>,
+    /// The kernel's accounts of the same tasks, where the source follows each of them.
+    pub accounted: Option<Accounted>,
     /// Tasks that were still running when the command ended.
     pub left_running: u64,
     /// Tasks that could not be followed.
@@ -153,15 +169,19 @@ impl Counts {
         self.boundaries.get(&(kind, name.to_owned())).map_or(0, |tally| tally.count)
     }
 
+    /// Whether the program made calls of i386.
+    pub(crate) fn has_i386(&self) -> bool {
+        self.boundaries.keys().any(|(kind, name)| *kind == Kind::Call && is_i386(name))
+    }
+
+    /// Switches of a task to another one.
+    pub(crate) fn switches(&self) -> u64 {
+        self.count(Kind::Switch, "voluntary") + self.count(Kind::Switch, "involuntary")
+    }
+
     /// How often boundaries of one kind were crossed.
     #[must_use]
     pub fn total(&self, kind: Kind) -> u64 {
         self.boundaries.iter().filter(|((of, _), _)| *of == kind).map(|(_, tally)| tally.count).sum()
     }
-}
-
-/// The name of a system call of this architecture; a number that this version does not define stays a number.
-pub(crate) fn call_name(number: u64) -> String {
-    let known = usize::try_from(number).ok().and_then(syscalls::Sysno::new);
-    known.map_or_else(|| format!("call {number}"), |call| call.name().to_owned())
 }

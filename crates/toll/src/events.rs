@@ -9,10 +9,11 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use tollgate_measure::counters::{self, Event, Mode, Reading, judge};
 
 /// What is counted, in the order of [`Events::read`].
-const EVENTS: [u32; 3] = [
+const EVENTS: [u32; 4] = [
     abi::PERF_COUNT_SW_PAGE_FAULTS_MIN,
     abi::PERF_COUNT_SW_PAGE_FAULTS_MAJ,
     abi::PERF_COUNT_SW_CPU_MIGRATIONS,
+    abi::PERF_COUNT_SW_TASK_CLOCK,
 ];
 
 /// Loads from the first data cache, and those that missed.
@@ -31,6 +32,8 @@ pub(crate) struct EventCounts {
     pub(crate) minor_faults: u64,
     pub(crate) major_faults: u64,
     pub(crate) migrations: u64,
+    /// Nanoseconds on a CPU.
+    pub(crate) cpu_ns: u64,
     /// Loads that missed the first data cache, where the processor counts them.
     pub(crate) misses: Option<u64>,
 }
@@ -56,7 +59,8 @@ impl Events {
 
     pub(crate) fn read(&mut self) -> Option<EventCounts> {
         let kernel: Vec<[u64; 3]> = self.kernel.iter_mut().map(read).collect::<Option<_>>()?;
-        let &[[minor_faults, ..], [major_faults, ..], [migrations, ..]] = kernel.as_slice() else {
+        let &[[minor_faults, ..], [major_faults, ..], [migrations, ..], [cpu_ns, ..]] = kernel.as_slice()
+        else {
             return None;
         };
         let loads: Option<Vec<[u64; 3]>> = self.loads.iter_mut().map(read).collect();
@@ -64,6 +68,7 @@ impl Events {
             minor_faults,
             major_faults,
             migrations,
+            cpu_ns,
             misses: loads.and_then(|loads| believed(&loads)),
         })
     }

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn record(pid: libc::pid_t, what: What) -> Record {
-        Record { time: 0, pid, what }
+        Record { time: 0, pid, tid: pid, what }
     }
 
     fn map(start: u64, path: &str) -> What {

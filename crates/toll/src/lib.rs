@@ -4,11 +4,13 @@
 //! [`Source`]s. [`bill`] makes a record of the counts and of the prices of this machine.
 
 mod account;
+mod accounts;
 mod attach;
 mod batch;
 pub mod bill;
 mod bpf;
 mod calibrate;
+mod call;
 mod clock;
 mod count;
 mod events;
@@ -22,6 +24,7 @@ mod run;
 mod saving;
 mod signals;
 mod sites;
+mod snapshot;
 mod stack;
 mod start;
 mod sums;

@@ -1,11 +1,15 @@
 //! What a crossing costs on this machine, from saved runs.
 
 use crate::account::Account;
+use crate::calibrate::{Pair, spanned};
+use crate::call::is_i386;
 use crate::count::{Counts, Kind};
 use crate::saving::Instead;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use tollgate_record::family::RefillFound;
+use tollgate_record::number::time;
 use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, document, phase};
 
 /// When prices are measured.
@@ -33,6 +37,8 @@ impl When {
 enum Item {
     Call,
     Fault,
+    /// A call by `int $0x80`.
+    Int80,
     /// A clock that is read in user mode.
     Vdso,
     Signal,
@@ -50,9 +56,10 @@ enum Item {
 type Find = fn(&Run) -> Option<Estimate>;
 
 /// Each price, from one run. Differences are of rows of the same run.
-const ITEMS: [(Item, Find); 11] = [
+const ITEMS: [(Item, Find); 12] = [
     (Item::Call, |run| ns(run, "syscall/getppid")),
     (Item::Fault, fault),
+    (Item::Int80, |run| ns(run, "syscall/int80")),
     (Item::Vdso, |run| ns(run, "vdso/clock_gettime")),
     // The call that sends and the one that returns from the handler are rows of their own.
     (Item::Signal, |run| less(ns(run, "signal/self")?, &["syscall/getppid", "syscall/getppid"], run)),
@@ -75,6 +82,10 @@ pub struct Prices {
     refill: Option<Refill>,
     /// Rows that other tasks disturbed, so that they price nothing.
     pub(crate) disturbed: Vec<&'static str>,
+    /// Whether they are from saved runs, not measured for this bill.
+    pub(crate) are_saved: bool,
+    /// Why they are not those that were saved or measured.
+    pub(crate) contradicted: Option<String>,
 }
 
 /// What filling the caches again costs, by the fit of a saved ring.
@@ -106,6 +117,15 @@ const ROWS: [(Kind, &[&str]); 4] = [
     (Kind::Task, &["spawn/thread", "spawn/fork"]),
 ];
 
+/// Prices that differ from what was measured beside the command by more than this factor are contradicted: the speed of a machine
+/// changes by less.
+const FAR: f64 = 3.0;
+/// As a share, tolls may exceed the CPU time by their own error.
+const APART: f64 = 0.1;
+/// As many calls does no signal, switch or wake-up cost.
+const CALLS: f64 = 100.0;
+/// The row behind the price of calls of i386.
+const INT80: [&str; 1] = ["syscall/int80"];
 /// As many of the newest saved runs are searched for prices.
 const LOOKED_AT: usize = 30;
 
@@ -123,7 +143,7 @@ impl Prices {
         };
         let disturbed = rows.filter(is_disturbed).collect::<BTreeSet<_>>().into_iter().collect();
         let runs = runs.iter().map(|run| run.id.clone()).collect();
-        Self { runs, items, refill: None, disturbed }
+        Self { runs, items, disturbed, ..Self::default() }
     }
 
     /// Each price from the newest saved run that has it and was made on this machine with this kernel. None, if calls or
@@ -144,7 +164,7 @@ impl Prices {
 
     fn newest(store: &Store, here: &Host) -> Self {
         let runs = store.trusted(LOOKED_AT).unwrap_or_default();
-        let mut prices = Self::default();
+        let mut prices = Self { are_saved: true, ..Self::default() };
         for run in runs.into_iter().filter(|run| run.host.crosses_like(here)) {
             let before = prices.items.len();
             for (item, of) in ITEMS {
@@ -179,6 +199,7 @@ impl Prices {
             .iter()
             .filter(|(kind, _)| all.iter().any(|counts| counts.total(*kind) > 0))
             .flat_map(|(_, rows)| rows.iter().copied())
+            .chain(INT80.iter().copied().filter(|_| all.iter().any(|counts| counts.has_i386())))
             .collect();
         if !rows.is_empty() {
             let words = PRICING_MORE.iter().chain(&["syscall/getppid"]).chain(&rows).copied();
@@ -187,11 +208,86 @@ impl Prices {
         Ok(runs)
     }
 
-    /// The same with a call as it was measured beside the command.
-    pub(crate) fn with_call(&self, call: Estimate) -> Self {
-        let mut prices = self.clone();
-        prices.items.insert(Item::Call, call);
-        prices
+    /// These prices, if nothing that is known of the runs of a command contradicts them. Otherwise a call costs what it took
+    /// beside the command, and nothing else has a price.
+    #[must_use]
+    pub(crate) fn believed(&self, beside: Option<Pair>, cpu: Duration, counts: Option<&Counts>) -> Self {
+        let found = self.against_beside(beside).or_else(|| self.against_cpu_time(cpu, counts?));
+        let Some(why) = found else { return self.clone() };
+        let whose = match (self.are_saved, self.runs.as_slice()) {
+            (true, [run]) => format!("the prices of the saved run {run} are"),
+            (true, runs) => format!("the prices of the saved runs {} are", runs.join(", ")),
+            (false, _) => "the prices that were measured are".into(),
+        };
+        let instead = match beside {
+            Some(_) => "a call is priced by that, and nothing else has a price",
+            None => "nothing has a price",
+        };
+        let call = beside.map(|pair| (Item::Call, pair.call));
+        Self {
+            items: call.into_iter().collect(),
+            contradicted: Some(format!("{whose} not used: {why}; {instead} (--price now measures all)")),
+            ..Self::default()
+        }
+    }
+
+    /// What was measured beside the command.
+    fn against_beside(&self, beside: Option<Pair>) -> Option<String> {
+        let Pair { call, fault } = beside?;
+        let far = |what: &str, price: Estimate, limits: [f64; 2]| {
+            let is_far = !(limits[0]..=limits[1]).contains(&price.estimate);
+            is_far.then(|| format!("{what} costs {} by them", time(price.estimate)))
+        };
+        let of = |item| self.items.get(&item).copied();
+        let calls =
+            of(Item::Call).and_then(|price| far("a call", price, [call.ci[0] / FAR, call.ci[1] * FAR]));
+        // The way in and out is a part of a fault.
+        let faults = of(Item::Fault)
+            .and_then(|price| far("a fault's way in and out", price, [f64::MIN, fault.ci[1] * FAR]));
+        let rest = [
+            (Item::Signal, "a signal"),
+            (Item::Switch, "a switch"),
+            (Item::WakeHere, "a wake-up"),
+            (Item::Int80, "int 0x80"),
+        ]
+        .into_iter()
+        .find_map(|(item, what)| far(what, of(item)?, [f64::MIN, call.ci[1] * FAR * CALLS]));
+        let found = calls.or(faults).or(rest)?;
+        let (call, fault) = (time(call.estimate), time(fault.estimate));
+        Some(format!("{found}, and beside the command a call took {call} and a whole fault {fault}"))
+    }
+
+    /// The CPU time, which contains what is paid.
+    fn against_cpu_time(&self, cpu: Duration, counts: &Counts) -> Option<String> {
+        let cpu = cpu.mul_f64(1.0 + APART);
+        let least = |kinds: &[Kind]| -> f64 {
+            let boundaries = counts.boundaries.iter().filter(|((kind, _), _)| kinds.contains(kind));
+            boundaries
+                .filter_map(|((kind, name), tally)| Some(self.of(*kind, name)?.ci[0] * tally.count as f64))
+                .sum()
+        };
+        let [(what, ns), switches] = [
+            ("tolls", least(&[Kind::Call, Kind::Fault, Kind::Signal])),
+            ("switches", least(&[Kind::Switch])),
+        ];
+        let (what, ns) = if ns > switches.1 { (what, ns) } else { switches };
+        (ns > cpu.as_nanos() as f64).then(|| {
+            format!(
+                "by them its {what} cost {}, and it used {} of CPU time",
+                time(ns),
+                time(cpu.as_nanos() as f64)
+            )
+        })
+    }
+
+    /// In a few words, where they are from.
+    pub(crate) fn source(&self) -> Option<&'static str> {
+        match (self.items.is_empty(), &self.contradicted, self.are_saved) {
+            (true, ..) => None,
+            (_, Some(_), _) => Some("beside the command"),
+            (_, _, true) => Some("saved"),
+            (_, _, false) => Some("before and after"),
+        }
     }
 
     /// Prices of what a program could do in place of crossings.
@@ -209,6 +305,7 @@ impl Prices {
     #[must_use]
     pub fn of(&self, kind: Kind, name: &str) -> Option<Estimate> {
         let item = match (kind, name) {
+            (Kind::Call, name) if is_i386(name) => Item::Int80,
             (Kind::Call, _) => Item::Call,
             (Kind::Fault, _) => Item::Fault,
             (Kind::Signal, _) => Item::Signal,
@@ -351,16 +448,9 @@ fn fault(run: &Run) -> Option<Estimate> {
     })
 }
 
-/// The mean of two figures, with the interval that contains both of theirs: the machine may have changed between them.
-pub(crate) fn spanned(a: &Estimate, b: &Estimate) -> Estimate {
-    let ci = [a.ci[0].min(b.ci[0]), a.ci[1].max(b.ci[1])];
-    Estimate::within((a.estimate + b.estimate) / 2.0, ci)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
     use tollgate_record::family::{Found, KneeFound};
     use tollgate_record::host::Cache;
     use tollgate_record::{Per, Tool};
@@ -466,5 +556,55 @@ mod tests {
         assert_eq!(Prices::default().refill(7, &used(None, None)), None);
         // Where the line of the cache is unknown, misses say nothing.
         assert_eq!(unknown.refill(7, &used(None, Some(700))).unwrap().narrowed_by, None);
+    }
+
+    #[test]
+    fn prices_that_contradict_what_was_measured_are_not_believed() {
+        let mut counts = Counts::default();
+        counts.add(Kind::Call, "read", 1_000);
+        let rows = |scale: f64| {
+            run(&[
+                ("syscall/getppid", 100.0 * scale),
+                ("signal/self", 1_000.0 * scale),
+                ("vdso/clock_gettime", 20.0),
+            ])
+        };
+        let believed = |scale: f64, beside: bool| {
+            let saved = Prices { are_saved: true, ..Prices::from(&[rows(scale)]) };
+            let pair = Pair { call: Estimate::point(100.0), fault: Estimate::point(800.0) };
+            saved.believed(beside.then_some(pair), Duration::from_millis(10), Some(&counts))
+        };
+        let call = |prices: &Prices| prices.of(Kind::Call, "read").map(|price| price.estimate);
+        for scale in [0.5, 1.0, 2.0] {
+            let prices = believed(scale, true);
+            assert_eq!((call(&prices), prices.contradicted.as_ref()), (Some(100.0 * scale), None), "{scale}");
+            assert_eq!(prices.source(), Some("saved"));
+        }
+        for scale in [0.001, 0.2, 5.0, 1_000.0] {
+            let prices = believed(scale, true);
+            assert_eq!(call(&prices), Some(100.0), "{scale}: as beside the command");
+            assert_eq!(prices.of(Kind::Signal, "SIGUSR1"), None, "{scale}");
+            assert_eq!(prices.source(), Some("beside the command"));
+            let why = prices.contradicted.unwrap();
+            assert!(why.contains("a call costs ") && why.contains("a call took 100 ns"), "{why}");
+        }
+        // Nothing was measured: 1,000 calls of 100 us are more than the CPU time.
+        let prices = believed(1_000.0, false);
+        assert_eq!((call(&prices), prices.source()), (None, None));
+        let why = prices.contradicted.unwrap();
+        assert!(why.contains("its tolls cost 100 ms") && why.contains("of CPU time"), "{why}");
+        assert_eq!(call(&believed(10.0, false)), Some(1_000.0), "1 ms of 10 ms is possible");
+    }
+
+    #[test]
+    fn calls_by_int80_have_a_price_of_their_own() {
+        let prices = Prices::from(&[run(&[("syscall/getppid", 100.0), ("syscall/int80", 900.0)])]);
+        let of = |name| prices.of(Kind::Call, name).map(|price| price.estimate);
+        assert_eq!(
+            (of("read"), of("read (x32)"), of("read (i386)")),
+            (Some(100.0), Some(100.0), Some(900.0))
+        );
+        let none = Prices::from(&[run(&[("syscall/getppid", 100.0)])]);
+        assert_eq!(none.of(Kind::Call, "read (i386)"), None);
     }
 }

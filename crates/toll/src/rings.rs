@@ -27,16 +27,18 @@ pub(crate) struct Wanted<'a> {
 pub(crate) struct Record {
     pub(crate) time: u64,
     pub(crate) pid: libc::pid_t,
+    pub(crate) tid: libc::pid_t,
     pub(crate) what: What,
 }
 
 /// What it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A tracepoint, with the words after its common fields and where it came from.
+    /// A tracepoint, with the words after its common fields and where it came from. Of a call: whether it is by the 32-bit ABI.
     Point {
         id: u16,
-        words: [u64; 4],
+        words: [u64; 7],
+        is_compat: bool,
         stack: Option<Box<Stack>>,
     },
     /// A new process of this parent, or a new thread.
@@ -81,8 +83,17 @@ const BYTES: usize = 64 << 20;
 const MOST: usize = 8 << 20;
 /// Frames of a stack that are kept.
 pub(crate) const FRAMES: u16 = 64;
-/// The number of the stack pointer in a sample's registers (`asm/perf_regs.h`), where its word is wanted.
-const STACK_POINTER: Option<u64> = if cfg!(target_arch = "x86_64") { Some(7) } else { None };
+/// The registers of the program in a sample (`asm/perf_regs.h`): of x86-64 bx, cx, si, di, bp and ip, of arm64 pc, because the
+/// kernel refuses to sample none.
+const REGISTERS: &[u32] = if cfg!(target_arch = "x86_64") {
+    &[1, 2, 4, 5, 6, 8]
+} else if cfg!(target_arch = "aarch64") {
+    &[32]
+} else {
+    &[]
+};
+/// Whether the word on top of the stack is wanted.
+const STACK_TOP: bool = cfg!(target_arch = "x86_64");
 
 impl Rings {
     /// For a child that has not executed its command.
@@ -233,11 +244,14 @@ impl Layout {
             sampled |= abi::PERF_SAMPLE_CALLCHAIN;
             attributes.set_exclude_callchain_kernel(1);
             attributes.sample_max_stack = FRAMES;
-            if let Some(register) = STACK_POINTER {
-                sampled |= abi::PERF_SAMPLE_REGS_USER | abi::PERF_SAMPLE_STACK_USER;
-                attributes.sample_regs_user = 1 << register;
+            if STACK_TOP {
+                sampled |= abi::PERF_SAMPLE_STACK_USER;
                 attributes.sample_stack_user = 8;
             }
+        }
+        if !REGISTERS.is_empty() {
+            sampled |= abi::PERF_SAMPLE_REGS_USER;
+            attributes.sample_regs_user = REGISTERS.iter().map(|register| 1 << register).sum();
         }
         // Raw data is of tracepoints; others would have to be permitted to have it.
         if kind != abi::PERF_TYPE_TRACEPOINT {
@@ -277,7 +291,7 @@ impl Layout {
         }
         // Others end with the task and the time.
         let end = bytes.len().checked_sub(16)?;
-        let task = half(bytes, end)? as libc::pid_t;
+        let (task, tid) = (half(bytes, end)? as libc::pid_t, half(bytes, end + 4)? as libc::pid_t);
         let time = word(bytes, end + 8)?;
         let has = |flag| flags & flag != 0;
         let (pid, what) = match kind {
@@ -303,11 +317,12 @@ impl Layout {
             abi::PERF_RECORD_LOST => (task, What::Lost(word(bytes, 16)?)),
             _ => return None,
         };
-        Some(Record { time, pid, what })
+        Some(Record { time, pid, tid, what })
     }
 
     fn sample(self, bytes: &[u8]) -> Option<Record> {
-        let (pid, time) = (half(bytes, 8)? as libc::pid_t, word(bytes, 16)?);
+        let (pid, tid) = (half(bytes, 8)? as libc::pid_t, half(bytes, 12)? as libc::pid_t);
+        let time = word(bytes, 16)?;
         let (mut at, mut stack) = (24, None);
         if self.stacks {
             let count = word(bytes, at)? as usize;
@@ -320,16 +335,31 @@ impl Layout {
         let length = half(bytes, at)? as usize;
         let raw = bytes.get(at + 4..at + 4 + length)?;
         let id = u16::from_ne_bytes(raw.get(..2)?.try_into().ok()?);
-        let words = [8, 16, 24, 32].map(|at| word(raw, at).unwrap_or(0));
+        let words = [8, 16, 24, 32, 40, 48, 56].map(|at| word(raw, at).unwrap_or(0));
         at += 4 + length;
-        if let (Some(stack), Some(_)) = (&mut stack, STACK_POINTER) {
-            // Whether there are registers; the stack pointer; how many bytes of the stack there are room for; these.
-            at += if word(bytes, at) == Some(0) { 8 } else { 16 };
+        let mut is_compat = false;
+        if !REGISTERS.is_empty() {
+            let abi = word(bytes, at).unwrap_or(0);
+            let values = |number: usize| word(bytes, at + 8 + 8 * number).unwrap_or(0);
+            is_compat =
+                abi == u64::from(abi::PERF_SAMPLE_REGS_ABI_32) || (abi > 0 && is_int80(&words, values));
+            at += 8 + if abi == 0 { 0 } else { 8 * REGISTERS.len() };
+        }
+        if let (Some(stack), true) = (&mut stack, STACK_TOP) {
+            // How many bytes of the stack there is room for; these.
             stack.top =
                 word(bytes, at).filter(|room| *room >= 8).and_then(|_| word(bytes, at + 8)).unwrap_or(0);
         }
-        Some(Record { time, pid, what: What::Point { id, words, stack } })
+        Some(Record { time, pid, tid, what: What::Point { id, words, is_compat, stack } })
     }
+}
+
+/// Whether a 64-bit program of x86-64 made a call by `int $0x80`, by its registers of [`REGISTERS`]. Its arguments are in bx, cx,
+/// dx, si, di and bp. The other way in, `syscall`, leaves the address of the next instruction in cx (but for FRED).
+fn is_int80(words: &[u64; 7], register: impl Fn(usize) -> u64) -> bool {
+    let [bx, cx, si, di, bp, ip] = [0, 1, 2, 3, 4, 5].map(register);
+    let [_, first, second, _, fourth, fifth, sixth] = *words;
+    cfg!(target_arch = "x86_64") && cx != ip && [first, second, fourth, fifth, sixth] == [bx, cx, si, di, bp]
 }
 
 fn half(bytes: &[u8], at: usize) -> Option<u32> {
@@ -389,7 +419,8 @@ mod tests {
         let records: Vec<Record> = layout.records(&ring).collect();
         let what: Vec<(libc::pid_t, What)> = records.iter().map(|it| (it.pid, it.what.clone())).collect();
         let map = What::Map { start: 0x1000, bytes: 0x2000, offset: 0x3000, path: "/a".into() };
-        let point = What::Point { id: 314, words: [39, 1, 2, 3].map(|it| pair(it, 0)), stack: None };
+        let words = [39, 1, 2, 3, 0, 0, 0].map(|it| pair(it, 0));
+        let point = What::Point { id: 314, words, is_compat: false, stack: None };
         let expected = [
             (20, What::Process(7)),
             (7, What::Thread),
@@ -409,14 +440,33 @@ mod tests {
     fn a_sample_with_its_stack_has_the_addresses_of_the_program() {
         let user = u64::MAX - 511; // PERF_CONTEXT_USER
         let mut words = vec![pair(7, 8), 99, 3, user, 0x401000, 0x402000, pair(12, 314), pair(0, 0)];
-        if STACK_POINTER.is_some() {
-            words.extend([2, 0x7fff_0000, 8, 0x403000, 8]);
+        if !REGISTERS.is_empty() {
+            words.push(2);
+            words.extend(REGISTERS.iter().map(|_| 0));
+        }
+        if STACK_TOP {
+            words.extend([8, 0x403000, 8]);
         }
         let layout = Layout { stacks: true };
         let records: Vec<Record> = layout.records(&bytes(abi::PERF_RECORD_SAMPLE, 0, &words)).collect();
         let What::Point { id: 314, stack: Some(stack), .. } = &records[0].what else { panic!("{records:?}") };
         assert_eq!(stack.frames, [0x401000, 0x402000]);
-        assert_eq!(stack.top, if STACK_POINTER.is_some() { 0x403000 } else { 0 });
+        assert_eq!(stack.top, if STACK_TOP { 0x403000 } else { 0 });
+    }
+
+    #[test]
+    fn a_call_of_a_64_bit_program_shows_its_way_in_by_its_registers() {
+        if !cfg!(target_arch = "x86_64") {
+            return tollgate_testkit::skip!("only x86-64 has int $0x80");
+        }
+        // The number, then six arguments: bx, cx, dx, si, di, bp of int $0x80, or di, si, dx, r10, r8, r9.
+        let registers = |cx| move |at: usize| [1, cx, 4, 5, 6, 0x401000][at];
+        assert!(is_int80(&[64, 1, 2, 3, 4, 5, 6], registers(2)));
+        assert!(!is_int80(&[110, 5, 4, 3, 10, 8, 9], registers(2)), "without an address in cx (FRED)");
+        assert!(!is_int80(&[110, 5, 4, 3, 10, 8, 9], registers(0x401000)));
+        // Registers that are all alike.
+        assert!(is_int80(&[64, 0, 0, 0, 0, 0, 0], |at| [0, 0, 0, 0, 0, 0x401000][at]));
+        assert!(!is_int80(&[110, 0, 0, 0, 0, 0, 0], |at| [0, 0x401000, 0, 0, 0, 0x401000][at]));
     }
 
     #[test]

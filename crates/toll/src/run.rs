@@ -1,12 +1,14 @@
 //! One bill's runs of the command: which source counts, and how many passes that takes.
 
 use crate::account::{Account, End};
+use crate::accounts;
 use crate::attach::Process;
 use crate::bpf::{Bpf, BpfError, Overhead};
-use crate::calibrate::Yardstick;
+use crate::calibrate::{Pair, Yardstick};
 use crate::count::{Counts, Kind, Source};
 use crate::filter;
 use crate::perf::Perf;
+use crate::price::Prices;
 use crate::sites::Sites;
 use crate::start::StartError;
 use crate::timeline::Timeline;
@@ -70,6 +72,8 @@ pub struct Counted {
     pub source: Source,
     /// The counts, unless nothing counted.
     pub counts: Option<Counts>,
+    /// What a call and a fault took beside the command, uncounted.
+    pub(crate) beside: Option<Pair>,
     /// What counting added, where it was in the run that was timed.
     pub overhead: Option<Overhead>,
     /// Wall time of the run that was counted over that of the one that was timed, where they are two.
@@ -100,10 +104,8 @@ pub fn run(
     if wants(Source::Bpf) {
         match Counting::open(extras)? {
             Ok(mut counting) => {
-                let mut account = watch(command, limits, &mut counting.bpf)?;
+                let account = watch(command, limits, &mut counting.bpf)?;
                 let counts = counting.bpf.take_counts();
-                let before = counts.stamped.map_or(0, |stamped| stamped.before_ns);
-                account.cpu = account.cpu.saturating_sub(Duration::from_nanos(before));
                 return Ok(counting.close(account, counts));
             }
             Err(error) => warnings.push(Warning::new(warning::COUNTED_LESS, error.to_string())),
@@ -130,11 +132,17 @@ pub fn run(
             false => watch(command, limits, &mut tracer),
         };
         match accepted(watched)? {
-            Ok(account) => counted = Some((account, tracer.counts())),
+            Ok(account) => {
+                if account.end == End::Killed(libc::SIGKILL) {
+                    tracer.killed();
+                }
+                counted = Some((account, tracer.counts()));
+            }
             Err(text) => warnings.push(Warning::new(warning::NOT_COUNTED, text)),
         }
     }
-    let account = watch(command, limits, &mut Uncounted)?;
+    let mut account = watch(command, limits, &mut Uncounted)?;
+    warnings.extend(accounts::check(&mut account, None));
     let Some((first, (mut counts, sites))) = counted else {
         return Ok(Counted { warnings, ..Counted::of(Source::Accounts, account, None) });
     };
@@ -142,7 +150,8 @@ pub fn run(
     counts.take_faults(&account);
     counts.take_switches(&account);
     let slowdown = Some(first.wall.as_secs_f64() / account.wall.as_secs_f64().max(1e-9));
-    Ok(Counted { slowdown, sites, warnings, ..Counted::of(Source::Ptrace, account, Some(counts)) })
+    let beside = Yardstick::start()?.measure();
+    Ok(Counted { beside, slowdown, sites, warnings, ..Counted::of(Source::Ptrace, account, Some(counts)) })
 }
 
 /// Counts by perf events, or says why they are refused.
@@ -164,18 +173,20 @@ fn by_perf(
             )));
         }
     };
-    let account = match accepted(watch(command, limits, &mut perf))? {
+    let mut account = match accepted(watch(command, limits, &mut perf))? {
         Ok(account) => account,
         Err(text) => return Ok(Err(text)),
     };
-    let (mut counts, sites) = perf.counts();
+    let (mut counts, sites) = perf.counts(account.end);
     // The machine may have changed its speed meanwhile.
     if let (Some(overhead), Some(after)) = (&mut overhead, yardstick.measure()) {
         overhead.bare = overhead.bare.spanned(&after);
     }
     counts.take_faults(&account);
+    let contradictions = accounts::check(&mut account, Some(&counts));
     let found = overhead.as_ref().and_then(|it| unsteady(it, &counts, account.cpu));
     let mut warnings = Vec::from_iter(found);
+    warnings.extend(contradictions);
     if counts.unnamed > 0 {
         let text = format!(
             "{} records of the kernel were lost, because the program was faster than this one read them: the counts by name are too small by as many",
@@ -242,12 +253,20 @@ fn accepted(passed: Result<Account, StartError>) -> Result<Result<Account, Strin
 }
 
 impl Counted {
+    /// These prices, if nothing that is known of this run contradicts them.
+    #[must_use]
+    pub fn believed(&self, prices: &Prices) -> Prices {
+        let beside = self.overhead.map(|overhead| overhead.bare).or(self.beside);
+        prices.believed(beside, self.account.cpu, self.counts.as_ref())
+    }
+
     fn of(source: Source, account: Account, counts: Option<Counts>) -> Self {
         let warnings = Vec::new();
         Self {
             account,
             source,
             counts,
+            beside: None,
             overhead: None,
             slowdown: None,
             timeline: None,
@@ -257,16 +276,23 @@ impl Counted {
     }
 }
 
-/// Counts a process that runs already, with what it starts, until it ends, the time is up or a signal arrives.
+/// Counts a process that runs already, with what it starts, until it ends, the time is up or a signal arrives. `attached` is called
+/// when its tasks are counted.
 ///
 /// # Errors
 /// There is no such process, or BPF is refused.
-pub fn join(pid: libc::pid_t, limits: Limits, extras: Extras) -> Result<Counted, StartError> {
+pub fn join(
+    pid: libc::pid_t,
+    limits: Limits,
+    extras: Extras,
+    attached: impl FnOnce(),
+) -> Result<Counted, StartError> {
     let what = "count a process that runs already";
     let mut counting = Counting::open(extras)?
         .map_err(|error| StartError::System { what, error: io::Error::other(error) })?;
     let process = Process::open(pid)?;
-    counting.bpf.join(&process.tasks())?;
+    counting.bpf.join(&process)?;
+    attached();
     let started = Instant::now();
     let period = counting.bpf.period();
     process.wait(limits.time, period, || {
@@ -275,8 +301,7 @@ pub fn join(pid: libc::pid_t, limits: Limits, extras: Extras) -> Result<Counted,
     });
     counting.bpf.ended(pid);
     let counts = counting.bpf.take_counts();
-    let mut account = Account::of_other(started.elapsed());
-    account.cpu = Duration::from_nanos(counts.stamped.map_or(0, |stamped| stamped.cpu_ns));
+    let account = Account::of_other(started.elapsed());
     Ok(counting.close(account, counts))
 }
 
@@ -304,7 +329,8 @@ impl Counting {
     }
 
     /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
-    fn close(mut self, account: Account, counts: Counts) -> Counted {
+    fn close(mut self, mut account: Account, counts: Counts) -> Counted {
+        let contradictions = accounts::check(&mut account, Some(&counts));
         let (timeline, sites) = (self.bpf.take_timeline(), self.bpf.take_sites());
         let unseen = counts.unseen as f64 / counts.total(Kind::Call).max(1) as f64;
         if let Some(overhead) = &mut self.overhead
@@ -318,6 +344,7 @@ impl Counting {
         }
         let found = self.overhead.as_ref().and_then(|it| unsteady(it, &counts, account.cpu));
         let mut warnings = Vec::from_iter(found);
+        warnings.extend(contradictions);
         if counts.lost > 0 {
             let text = format!("{} tasks were not counted: too many run at once", counts.lost);
             warnings.push(Warning::new(warning::NOT_COUNTED, text));

@@ -1,5 +1,6 @@
 //! What would save: lines that follow from counts and prices alone.
 
+use crate::call::plain;
 use tollgate_record::family::Saving;
 use tollgate_record::{Estimate, Measurement, phase};
 
@@ -47,12 +48,12 @@ fn polling(row: &Measurement) -> Option<Saving> {
     let each = |name| Some(row.phase(name)?.ns?.estimate / row.crossings.max(1) as f64);
     let price = each(phase::TOLL)?;
     let each_ns = [price, price + each(phase::KERNEL_WORK).unwrap_or(0.0).max(0.0)];
-    let name = &toll.name;
-    let (change, crossings) = match name.as_str() {
+    let name = plain(&toll.name);
+    let (change, crossings) = match name {
         "sched_yield" => {
             (format!("{name} is called until something has happened; wait for it (futex)"), row.crossings)
         }
-        _ if ARRIVALS.contains(&name.as_str()) => {
+        _ if ARRIVALS.contains(&name) => {
             (format!("{name} fails; call it when something has arrived (poll, epoll)"), toll.errors?)
         }
         _ => return None,
@@ -103,7 +104,7 @@ fn of_row(row: &Measurement, vdso: Option<Estimate>) -> Option<Saving> {
     let line = |change: String, crossings: u64, each_ns, instead_ns| {
         Some(Saving { change, crossings, each_ns, instead_ns })
     };
-    match (toll.kind.as_str(), toll.name.as_str()) {
+    match (toll.kind.as_str(), plain(&toll.name)) {
         ("system call", name) if CLOCKS.contains(&name) => {
             let change = format!("{name} enters the kernel; read the clock in user mode (vDSO)");
             line(change, count, [whole; 2], vdso?.estimate)

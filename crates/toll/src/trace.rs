@@ -1,6 +1,7 @@
 //! Counts under ptrace: a seccomp filter stops the program once at each system call (ptrace(2), seccomp(2)).
 
-use crate::count::{Counts, Kind, Tally, call_name};
+use crate::call::Call;
+use crate::count::{Counts, Kind, Tally};
 use crate::images::Images;
 use crate::launch::Prepare;
 use crate::sites::{Place, Sites};
@@ -19,17 +20,25 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_EXITKILL;
 
+/// The 32-bit architectures of x86-64 and arm64 (linux/audit.h).
+const AUDIT_ARCH_I386: u32 = 0x4000_0003;
+const AUDIT_ARCH_ARM: u32 = 0x4000_0028;
+
 /// Signals whose default is to be ignored (signal(7)).
-const IGNORED: [libc::c_int; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
+pub(crate) const IGNORED: [libc::c_int; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
 
 /// The counting pass.
 #[derive(Default)]
 pub(crate) struct Tracer {
-    calls: BTreeMap<u64, u64>,
-    one_byte: BTreeMap<u64, u64>,
+    calls: BTreeMap<Call, u64>,
+    one_byte: BTreeMap<Call, u64>,
     counts: Counts,
     executed: bool,
     tasks: BTreeSet<libc::pid_t>,
+    /// Of these, the first threads of the command's processes.
+    processes: BTreeSet<libc::pid_t>,
+    /// New tasks that were announced once, by the one that started them or by themselves. Either may be killed before.
+    announced: BTreeSet<libc::pid_t>,
     /// Where calls came from, if that is wanted.
     stacks: Option<Stacks>,
 }
@@ -37,7 +46,7 @@ pub(crate) struct Tracer {
 #[derive(Default)]
 struct Stacks {
     images: Images,
-    places: BTreeMap<(Place, u64), u64>,
+    places: BTreeMap<(Place, Call), u64>,
 }
 
 impl Tracer {
@@ -47,18 +56,36 @@ impl Tracer {
 
     /// What was counted, and where it came from if that was wanted.
     pub(crate) fn counts(mut self) -> (Counts, Option<Sites>) {
-        for (number, count) in self.calls {
-            let tally = self.counts.at(Kind::Call, call_name(number));
+        for (call, count) in self.calls {
+            let tally = self.counts.at(Kind::Call, call.name());
             tally.count += count;
-            tally.one_byte = Some(self.one_byte.get(&number).copied().unwrap_or(0));
+            tally.one_byte = Some(self.one_byte.get(&call).copied().unwrap_or(0));
         }
         let sites = self.stacks.map(|Stacks { images, places }| {
-            let sites = places.into_iter().map(|((place, number), count)| {
-                (place, Kind::Call, call_name(number), Tally { count, ..Tally::default() })
+            let sites = places.into_iter().map(|((place, call), count)| {
+                (place, Kind::Call, call.name(), Tally { count, ..Tally::default() })
             });
             Sites::of(sites, &images)
         });
         (self.counts, sites)
+    }
+
+    /// A task began. A clone can begin a process, too, if its end sends another signal than SIGCHLD or none.
+    fn announced(&mut self, task: libc::pid_t) {
+        if self.announced.remove(&task) {
+            return;
+        }
+        self.announced.insert(task);
+        let is_process = is_first(task);
+        if is_process {
+            self.processes.insert(task);
+        }
+        self.counts.at(Kind::Task, if is_process { "process" } else { "thread" }).count += 1;
+    }
+
+    /// A process was killed by the one signal at which it does not stop.
+    pub(crate) fn killed(&mut self) {
+        self.counts.at(Kind::Signal, signal_name(libc::SIGKILL)).count += 1;
     }
 
     fn call(&mut self, pid: libc::pid_t) {
@@ -73,21 +100,20 @@ impl Tracer {
         }
         // SAFETY: the kind of stop says that this part is filled.
         let (number, bytes) = unsafe { (info.u.seccomp.nr, info.u.seccomp.args[2]) };
-        *self.calls.entry(number).or_default() += 1;
-        let moves = [libc::SYS_read, libc::SYS_write].contains(&(number as libc::c_long));
-        *self.one_byte.entry(number).or_default() += u64::from(moves && bytes == 1);
+        let call = Call::new(number, [AUDIT_ARCH_I386, AUDIT_ARCH_ARM].contains(&info.arch));
+        *self.calls.entry(call).or_default() += 1;
+        *self.one_byte.entry(call).or_default() += u64::from(bytes == 1 && call.moves());
         if let Some(stacks) = &mut self.stacks {
-            stacks.take(pid, number, info.instruction_pointer, info.stack_pointer);
+            stacks.take(pid, call, info.instruction_pointer, info.stack_pointer);
         }
     }
 
     fn event(&mut self, pid: libc::pid_t, event: libc::c_int) {
         match event {
             libc::PTRACE_EVENT_SECCOMP => self.call(pid),
-            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
-                self.counts.at(Kind::Task, "process").count += 1;
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+                self.announced(message(pid));
             }
-            libc::PTRACE_EVENT_CLONE => self.counts.at(Kind::Task, "thread").count += 1,
             libc::PTRACE_EVENT_EXEC => {
                 if !mem::replace(&mut self.executed, true) {
                     // What was before is ours; the program begins with its execution.
@@ -96,20 +122,16 @@ impl Tracer {
                     if let Some(stacks) = &mut self.stacks {
                         stacks.places.clear();
                     }
-                    self.calls.insert(libc::SYS_execve as u64, 1);
+                    self.calls.insert(Call::native(libc::SYS_execve), 1);
                 }
                 self.counts.at(Kind::Exec, "exec").count += 1;
                 if let Some(stacks) = &mut self.stacks {
                     stacks.images.executed(pid);
                 }
                 // A thread that executes takes the number of the first one.
-                let mut before: libc::c_ulong = 0;
-                // SAFETY: the number is valid for the call to fill.
-                unsafe {
-                    libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, ptr::null_mut::<u8>(), &raw mut before)
-                };
-                if before != pid as libc::c_ulong {
-                    self.tasks.remove(&(before as libc::pid_t));
+                let before = message(pid);
+                if before != pid {
+                    self.tasks.remove(&before);
                 }
             }
             _ => {}
@@ -118,14 +140,14 @@ impl Tracer {
 }
 
 impl Stacks {
-    fn take(&mut self, pid: libc::pid_t, number: u64, instruction: u64, pointer: u64) {
+    fn take(&mut self, pid: libc::pid_t, call: Call, instruction: u64, pointer: u64) {
         let image = self.images.current(pid);
         if self.images.find(pid, image, instruction).is_none() {
             // New code, or the first call of a task.
             self.images.read(pid);
         }
         let (frames, top) = stack_of(pid, instruction, pointer);
-        *self.places.entry((Place { pid, image, frames, top }, number)).or_default() += 1;
+        *self.places.entry((Place { pid, image, frames, top }, call)).or_default() += 1;
     }
 }
 
@@ -144,10 +166,20 @@ impl Counter for Tracer {
 
     fn changed(&mut self, pid: libc::pid_t, status: libc::c_int) {
         if !libc::WIFSTOPPED(status) {
-            self.tasks.remove(&pid);
+            if !self.tasks.remove(&pid) {
+                self.announced(pid);
+            }
+            if self.processes.remove(&pid)
+                && libc::WIFSIGNALED(status)
+                && libc::WTERMSIG(status) == libc::SIGKILL
+            {
+                self.killed();
+            }
             return;
         }
-        self.tasks.insert(pid);
+        if self.tasks.insert(pid) {
+            self.announced(pid);
+        }
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         let (what, signal) = match event {
             0 => {
@@ -204,6 +236,20 @@ fn traced_by(tracer: libc::pid_t) -> Vec<libc::pid_t> {
     let pids = names.filter_map(|name| name.to_str()?.parse::<libc::pid_t>().ok());
     pids.filter(|pid| fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|it| it.contains(&mine)))
         .collect()
+}
+
+/// What the kernel says with an event: the task that is new, or that has executed a program.
+fn message(pid: libc::pid_t) -> libc::pid_t {
+    let mut message: libc::c_ulong = 0;
+    // SAFETY: the number is valid for the call to fill.
+    unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, ptr::null_mut::<u8>(), &raw mut message) };
+    message as libc::pid_t
+}
+
+/// Whether a task is the first one of its process.
+fn is_first(tid: libc::pid_t) -> bool {
+    fs::read_to_string(format!("/proc/{tid}/status"))
+        .is_ok_and(|it| it.contains(&format!("\nTgid:\t{tid}\n")))
 }
 
 fn request(what: libc::c_uint, pid: libc::pid_t, data: libc::c_int) -> io::Result<()> {

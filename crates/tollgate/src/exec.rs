@@ -99,12 +99,13 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     let limits = Limits { time: args.time };
     let extras = Extras { timeline: args.timeline.is_some(), stacks: args.stacks, ..Extras::default() };
     let (counted, command) = match args.pid {
-        Some(pid) => (tollgate_toll::join(pid, limits, extras)?, tollgate_toll::command_of(pid)),
+        Some(pid) => (tollgate_toll::join(pid, limits, extras, || ())?, tollgate_toll::command_of(pid)),
         None => (tollgate_toll::run(&args.command, args.count, limits, extras)?, bill::words(&args.command)),
     };
     let prices = pricing.after(&counted.counts, store.as_ref(), &host)?;
     if let (Some(path), Some(timeline)) = (&args.timeline, &counted.timeline) {
-        std::fs::write(path, timeline.chrome_trace(&command, prices.as_ref()))
+        let believed = prices.as_ref().map(|prices| counted.believed(prices));
+        std::fs::write(path, timeline.chrome_trace(&command, believed.as_ref()))
             .with_context(|| format!("cannot write '{}'", path.display()))?;
     }
     session.run.results = bill::rows(&bill::Input {

@@ -809,6 +809,11 @@ class FoundExec:
     left_running: int | None = None
     """Tasks of it that were still running at its end, and no longer counted."""
 
+    price_source: str | None = None
+    """Where the prices are from: `saved`, measured `before and after` the command, or `beside the command`
+    if the others contradict what was measured there.
+    """
+
     priced_by: list[str] = field(default_factory=list)
     """Ids of the runs that the prices are from."""
 

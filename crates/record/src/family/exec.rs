@@ -41,6 +41,10 @@ pub struct ExecFound {
     /// Ids of the runs that the prices are from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priced_by: Vec<String>,
+    /// Where the prices are from: `saved`, measured `before and after` the command, or `beside the command` if the others contradict
+    /// what was measured there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_source: Option<String>,
     /// Refill after switches, where a saved ring says what it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refill: Option<RefillFound>,

@@ -113,7 +113,7 @@ pub(super) fn programs(runs: &Runs) -> Markup {
     let rows = runs.rows(|result| result.found.exec().is_some()).into_iter().filter_map(|row| {
         let on_cpu = |it: &Measurement| {
             let mut it = it.clone();
-            it.phases.retain(|part| part.name != phase::WAITING);
+            it.phases.retain(|part| part.name != phase::WAITING && part.name != phase::COUNTING);
             Bill::of(&it)
         };
         let bills: Vec<(usize, Bill)> =
