@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 use tollgate_progress::Progress;
 use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, store, text, warning};
-use tollgate_supervise::Interrupt;
+use tollgate_supervise::{Interrupt, Stop};
 
 /// A command's run, from the first check to the exit status.
 pub(crate) struct Session {
@@ -101,6 +101,13 @@ impl Session {
     /// Output that cannot be written.
     pub(crate) fn finish(self) -> anyhow::Result<ExitCode> {
         self.finish_with(|run, sink| sink.deliver_run(run))
+    }
+
+    /// [`Session::finish`] for a command that a signal may have stopped: the run is then incomplete, and the status its own.
+    pub(crate) fn finish_unless(mut self, stop: &Stop) -> anyhow::Result<ExitCode> {
+        self.run.complete = !stop.is_set();
+        let status = self.finish()?;
+        Ok(if stop.is_set() { ExitCode::from(stop.status(0)) } else { status })
     }
 
     /// [`Session::finish`] for a command that prints something other than the view of its run.
