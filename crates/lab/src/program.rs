@@ -482,7 +482,9 @@ impl Diagnosis<'_> {
                 trap.a7
             );
         }
-        let value = match absent(tval as u32, self.machine.config().isa).filter(|_| cause == Cause::IllegalInstruction) {
+        let value = match absent(tval as u32, self.machine.config().isa)
+            .filter(|_| cause == Cause::IllegalInstruction)
+        {
             Some(what) => format!("{tval:#x}: {what}"),
             None => format!("tval {tval:#x}"),
         };

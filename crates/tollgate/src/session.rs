@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
+use tollgate_measure::host;
 use tollgate_progress::Progress;
 use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, store, text, warning};
 use tollgate_supervise::{Interrupt, Stop};
@@ -48,6 +49,16 @@ impl Session {
         let run = new_record(host, seed);
         let (failures, progress) = (Vec::new(), Progress::new());
         Ok(Self { run, keeper, sink, failures, quiet: false, progress, interrupt })
+    }
+
+    /// The session of a guest that is profiled; others have none.
+    pub(crate) fn of_profile(is_profile: bool, destination: &Destination) -> anyhow::Result<Option<Self>> {
+        let why = "--json, --out, --store and --no-save belong to a profile: add --profile or --core";
+        match is_profile {
+            true => Self::open(destination, host::here(), 0).map(Some),
+            false if destination.is_given() => Err(Usage::error(why)),
+            false => Ok(None),
+        }
     }
 
     /// From here on the result goes to standard error, because standard output belongs to the program that is run.

@@ -8,11 +8,10 @@ use clap::Args;
 use tollgate_lab::boot::Terminal;
 use tollgate_lab::plan::{self, BootRequest};
 use tollgate_lab::status::EXIT_STATUS;
-use tollgate_measure::host;
 use tollgate_progress::Console;
 use tollgate_supervise::Stop;
 
-use crate::args::{Destination, Usage};
+use crate::args::Destination;
 use crate::output::say;
 use crate::session::Session;
 
@@ -39,25 +38,18 @@ pub(super) fn run(args: &BootArgs) -> Result<ExitCode> {
     let (request, output) = (&args.request, &args.destination.output);
     let mut machine = request.prepare()?;
     let mut watch = request.watch(&machine)?;
-    let session =
-        watch.is_profile().then(|| Session::open(&args.destination, host::here(), 0)).transpose()?;
-    if session.is_none() && args.destination.is_given() {
-        return Err(Usage::error(
-            "--json, --out, --store and --no-save belong to a profile: add --profile or --core",
-        ));
-    }
+    let session = Session::of_profile(watch.is_profile(), &args.destination)?;
     let (until, most) = (request.until()?, request.max_instructions);
     let stop = Stop::on_signal()?;
     let terminal = Terminal::take()?;
     let input = plan::input(io::stdin())?;
-    let stopped = || stop.is_set();
     // With --json the record is all that standard output has.
     let console: Box<dyn Write> = if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
     let mut console = Console::new(console, "the kernel runs", output.json || io::stdout().is_terminal());
     let mut saving = request.saving();
     let mut reached = |machine: &mut _| saving.save(machine, |text| say(format!("tollgate: {text}")));
     let limits = (most, until.as_ref(), &mut reached as &mut dyn FnMut(&mut _) -> bool);
-    let outcome = watch.run(&mut machine, limits, &input, &mut console, &stopped);
+    let outcome = watch.run(&mut machine, limits, &input, &mut console, &|| stop.is_set());
     drop((terminal, console));
     let outcome = outcome?;
     if let Some(mut session) = session {
@@ -65,9 +57,7 @@ pub(super) fn run(args: &BootArgs) -> Result<ExitCode> {
         session.finish_unless(&stop)?;
     }
     let timeline = request.save_timeline(&watch);
-    if let Ok(Some(text)) = &timeline {
-        say(text);
-    }
+    timeline.iter().flatten().for_each(say);
     say(saving.verdict(&outcome)?);
     timeline?;
     Ok(ExitCode::from(stop.status(saving.exit_status(&outcome))))

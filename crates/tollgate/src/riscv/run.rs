@@ -9,11 +9,10 @@ use tollgate_lab::plan::{ProgramPlan, ProgramRequest, WatchRequest};
 use tollgate_lab::program::{self, ProgramError};
 use tollgate_lab::record;
 use tollgate_lab::status::EXIT_STATUS;
-use tollgate_measure::host;
 use tollgate_progress::Console;
 use tollgate_supervise::Stop;
 
-use crate::args::{Destination, Usage};
+use crate::args::Destination;
 use crate::output::say;
 use crate::session::Session;
 
@@ -82,16 +81,11 @@ fn start(
     let watch = request.watch(asked)?;
     let plan = ProgramPlan::new(request, asked)?;
     let profiled = watch.is_profile();
-    let output = &destination.output;
-    let session = profiled.then(|| Session::open(destination, host::here(), 0)).transpose()?;
-    if session.is_none() && destination.is_given() {
-        return Err(Usage::error(
-            "--json, --out, --store and --no-save belong to a profile: add --profile or --core",
-        ));
-    }
+    let session = Session::of_profile(profiled, destination)?;
     // With --json the record is all that standard output has.
-    let console: Box<dyn Write> = if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-    let mut console = Console::new(console, "the program runs", output.json || io::stdout().is_terminal());
+    let json = destination.output.json;
+    let console: Box<dyn Write> = if json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let mut console = Console::new(console, "the program runs", json || io::stdout().is_terminal());
     let stop = Stop::on_signal()?;
     let stopped = || stop.is_set();
     let mut input = program::Input { interrupted: &stopped };
