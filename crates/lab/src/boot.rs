@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use tollgate_record::number::count;
+use tollgate_record::text::printable;
 use tollgate_riscv::{
     Boot, BootError, Config, ConfigError, Firmware, Isa, Machine, MachineKind, Observer, Privilege,
     SnapshotError, Step, Stop, Storage, Trap,
@@ -222,13 +223,16 @@ pub fn run(
     console: &mut dyn Write,
     interrupted: &dyn Fn() -> bool,
 ) -> Result<BootOutcome, KernelError> {
-    run_watched(machine, (max_instructions, until), input, console, interrupted, &mut ())
+    run_watched(machine, (max_instructions, until, &mut |_| true), input, console, interrupted, &mut ())
 }
+
+/// The most instructions, where to stop, and what is done there; it says whether the machine stops indeed.
+pub type Limits<'a> = (u64, Option<&'a Until>, &'a mut dyn FnMut(&mut Machine) -> bool);
 
 /// The same, watched.
 pub(crate) fn run_watched<W: Watching>(
     machine: &mut Machine,
-    (max_instructions, until): (u64, Option<&Until>),
+    (max_instructions, until, reached): Limits<'_>,
     input: &Input,
     console: &mut dyn Write,
     interrupted: &dyn Fn() -> bool,
@@ -245,10 +249,14 @@ pub(crate) fn run_watched<W: Watching>(
         silent: None,
         first: FirstTrap::default(),
     };
-    let ending = run.drive(machine, input, console, interrupted, watch)?;
+    let ending = run.drive(machine, reached, input, console, interrupted, watch)?;
     let text = String::from_utf8_lossy(&run.tail).into_owned();
-    let lines: Vec<String> =
-        text.lines().map(str::trim_end).filter(|l| !l.is_empty()).map(printable).collect();
+    let lines: Vec<String> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|l| !l.is_empty())
+        .map(|line| printable(line).into_owned())
+        .collect();
     Ok(BootOutcome {
         ending,
         instructions: machine.instret(),
@@ -256,10 +264,6 @@ pub(crate) fn run_watched<W: Watching>(
         harts: machine.config().harts,
         last_lines: lines[lines.len().saturating_sub(LAST_LINES)..].to_vec(),
     })
-}
-
-pub(crate) fn printable(line: &str) -> String {
-    line.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// Steps until an instruction at an address is the next one; yields how it stopped, and after how many steps. (Only single
@@ -301,6 +305,7 @@ impl Run<'_> {
     fn drive<W: Watching>(
         &mut self,
         machine: &mut Machine,
+        reached: &mut dyn FnMut(&mut Machine) -> bool,
         input: &Input,
         console: &mut dyn Write,
         interrupted: &dyn Fn() -> bool,
@@ -326,7 +331,10 @@ impl Run<'_> {
             watch.pause()?;
             self.show(machine, console)?;
             if self.found || self.until.is_some_and(|until| until.is_reached(machine)) {
-                return Ok(BootEnding::Reached);
+                if reached(machine) {
+                    return Ok(BootEnding::Reached);
+                }
+                (self.until, self.found) = (None, false);
             }
             if interrupted() {
                 return Ok(BootEnding::Interrupted);
@@ -344,7 +352,7 @@ impl Run<'_> {
                 _ if self.left == 0 => return Ok(BootEnding::Budget),
                 _ if machine.is_caught() => return Ok(BootEnding::Caught(machine.pc())),
                 _ if self.silent >= Some(SILENT) => return Ok(BootEnding::Panicked),
-                _ if without_progress >= STUCK => match self.first.0 {
+                _ if without_progress >= STUCK => match self.first.first {
                     Some(trap) => return Ok(BootEnding::Stuck(trap)),
                     // It waits for another hart.
                     None => without_progress = 0,

@@ -10,6 +10,7 @@ mod xv6;
 use std::collections::BTreeMap;
 
 use tollgate_record::family::{Caches, TrapAsked, TrapFound};
+use tollgate_record::text::printable;
 use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Phase as RecordPhase, Status, Warning, counter, warning,
 };
@@ -98,6 +99,8 @@ pub enum BillError {
     NoRules,
     #[error("xv6 has its first process on a drive: give its file system, fs.img, with --drive")]
     NoDrive,
+    #[error("interrupted before the kernel's first process was ready; nothing was measured")]
+    Interrupted,
     #[error("only xv6 has its first process on a drive: leave --drive out")]
     Drive,
     #[error("not a file system of xv6 with a file init of {0} bytes or more in its root")]
@@ -132,7 +135,7 @@ impl Ready {
     ///
     /// # Errors
     /// A kernel that does not start the process, or whose symbols or rules are not known.
-    pub fn boot(kernel: Kernel, isa: Isa) -> Result<Self, BillError> {
+    pub fn boot(kernel: Kernel, isa: Isa, interrupted: &dyn Fn() -> bool) -> Result<Self, BillError> {
         let Kernel { image, map, drive, rules, harts } = kernel;
         let symbols = symbols(&image, map.as_deref())?;
         let rules = rules_for(rules, &symbols)?;
@@ -147,7 +150,7 @@ impl Ready {
             }
         };
         if rules.system == System::Pk {
-            let machine = asking(proxied(image, isa)?)?;
+            let machine = asking(proxied(image, isa)?, interrupted)?;
             return Ok(Self { machine, symbols, rules, kernel: "riscv-pk".into() });
         }
         let storage = || drive.clone().map(|drive| Box::new(drive) as _);
@@ -172,7 +175,7 @@ impl Ready {
             },
             storage(),
         )?;
-        let mut machine = asking(machine)?;
+        let mut machine = asking(machine, interrupted)?;
         // xv6 does nothing in the background, and its scheduler never waits.
         if is_linux {
             settle(&mut machine);
@@ -188,7 +191,7 @@ impl Ready {
     /// # Errors
     /// What is not a snapshot, or one of a kernel without symbols.
     pub fn restore(snapshot: &[u8], map: Option<&str>, rules: Option<Rules>) -> Result<Self, BillError> {
-        let machine = Machine::restore(snapshot, None).map_err(KernelError::from)?;
+        let machine = Machine::restore_within(RAM_BYTES, snapshot, None).map_err(KernelError::from)?;
         let bytes = IMAGE_BYTES.min(machine.config().ram_bytes.saturating_sub(IMAGE - RAM));
         let image = machine.read_memory(IMAGE, bytes).unwrap_or_default();
         let symbols = symbols(image, map)?;
@@ -221,10 +224,15 @@ impl Ready {
     }
 
     /// Lets the process make its crossings, and bills them: each with warm caches and, with a core, after they were evicted.
+    /// Interrupted, it bills those that were made until then.
     ///
     /// # Errors
     /// A process that does not make them, or symbols that are not the kernel's.
-    pub fn measure(mut self, job: &KernelJob) -> Result<Vec<Measurement>, BillError> {
+    pub fn measure(
+        mut self,
+        job: &KernelJob,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Vec<Measurement>, BillError> {
         let rules = self.rules;
         let system = rules.system;
         let harts = self.machine.config().harts;
@@ -250,7 +258,7 @@ impl Ready {
         let watch = Watch::new(symbols, rules, job.core.as_ref(), &machine.code())?;
         let mut watch = OnHart::new(first.hart, watch);
         run(machine, WATCHED, 1 << 20, &mut watch, &mut console, &[], |on, console| {
-            on.watch.done || boot::gave_up(console)
+            on.watch.done || boot::gave_up(console) || interrupted()
         });
         let watch = watch.watch;
 
@@ -263,6 +271,9 @@ impl Ready {
             let found = watch.crossings.get(&kind.mark()).map_or(&[][..], Vec::as_slice);
             let evicted = if kind.interrupt.is_none() { EVICTED } else { 0 };
             let missing = || BillError::NoCrossings(kind.name, last_lines(&console));
+            if found.len() < kind.warm + evicted && interrupted() {
+                continue;
+            }
             let warm = found.len().checked_sub(evicted).filter(|&warm| warm >= kind.warm);
             let (warm, evicted) = found.split_at(warm.ok_or_else(missing)?);
             // The first half warms the caches.
@@ -307,12 +318,14 @@ fn proxied(image: Vec<u8>, isa: Isa) -> Result<Machine, BillError> {
 }
 
 /// Runs until the first process asks.
-fn asking(mut machine: Machine) -> Result<Machine, BillError> {
+fn asking(mut machine: Machine, interrupted: &dyn Fn() -> bool) -> Result<Machine, BillError> {
     let mut console = Vec::new();
     let asks = |console: &[u8]| console.windows(QUESTION.len()).any(|text| text == QUESTION);
-    let ends = |(): &(), console: &[u8]| asks(console) || boot::gave_up(console);
+    let ends = |(): &(), console: &[u8]| asks(console) || boot::gave_up(console) || interrupted();
     if !run(&mut machine, BOOT, 1 << 20, &mut (), &mut console, &[], ends) || !asks(&console) {
-        return Err(BillError::NoProcess(last_lines(&console)));
+        let why =
+            if interrupted() { BillError::Interrupted } else { BillError::NoProcess(last_lines(&console)) };
+        return Err(why);
     }
     Ok(machine)
 }
@@ -382,7 +395,11 @@ fn run<O: Observer>(
 /// The last lines of a console, for a message.
 pub(crate) fn last_lines(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console).into_owned();
-    let lines: Vec<String> = text.lines().map(boot::printable).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| printable(line.trim_end()).into_owned())
+        .filter(|line| !line.is_empty())
+        .collect();
     let lines: Vec<String> = lines.iter().rev().take(8).rev().map(|line| format!("  {line}")).collect();
     lines.join("\n")
 }

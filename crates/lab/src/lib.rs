@@ -40,6 +40,7 @@ pub mod record;
 pub mod rtl;
 mod sections;
 mod stacks;
+pub mod status;
 mod symbols;
 pub mod system;
 mod tier;

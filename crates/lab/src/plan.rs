@@ -11,7 +11,7 @@ mod trap;
 mod workload;
 
 pub use bill::{BillPlan, BillRequest};
-pub use boot::{BootRequest, input};
+pub use boot::{BootRequest, Saving, input};
 pub use icache::{IcachePlan, IcacheRequest};
 pub use options::{PlanError, one_of};
 pub use pipeline::{PipelinePlan, PipelineRequest};

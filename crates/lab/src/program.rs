@@ -2,20 +2,24 @@
 
 mod caches;
 mod fence;
+mod files;
+mod input;
 mod signature;
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-use tollgate_record::number::count;
+use tollgate_record::number::{self, count};
 use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::tier::Counter;
 use tollgate_riscv::timing::{Core, CoreError};
 use tollgate_riscv::{
     Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
-    Retired, Stop, Trap, absent, aside, ram_below,
+    Refused, Repeat, Retired, Stop, Trap, absent, aside, ram_below, semihosting_name,
 };
 
 pub use caches::Shapes;
+pub use input::{Input, Source};
 
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
@@ -26,6 +30,7 @@ use crate::trace::{Filter, FirstTrap, Trace, Tracer};
 
 use caches::Caches;
 use fence::Fence;
+use files::{Directory, Files};
 
 /// What to run, on what.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +51,10 @@ pub struct Job {
     pub arguments: Vec<String>,
     /// Files that the program may read, by path.
     pub files: Vec<(String, Vec<u8>)>,
+    /// A directory in which the program may create and write files.
+    pub writable: Option<PathBuf>,
+    /// Whether semihosting calls are answered.
+    pub semihosting: bool,
     /// When to stop a program that does not end.
     pub max_instructions: u64,
     /// What executes it if nothing is watched, or caches alone.
@@ -103,6 +112,8 @@ pub enum Ending {
     Exited(i32),
     /// It was stopped: its instructions were used up.
     Budget,
+    /// Somebody interrupted it.
+    Interrupted,
     /// It cannot continue, with the reason.
     Stuck(String),
 }
@@ -113,8 +124,12 @@ pub struct Outcome {
     pub ending: Ending,
     /// Instructions that retired.
     pub instructions: u64,
+    /// Traps and waits, which use up the instructions that a program may execute, too.
+    pub others: u64,
     /// Files that it tried to open and that were not allowed.
-    pub refused: Vec<String>,
+    pub refused: Vec<Refused>,
+    /// The directory in which it may write.
+    pub writable: Option<PathBuf>,
     /// Where its instructions went, when that was watched.
     pub profile: Option<Profile>,
     /// Where its cycles went, when a core was watched.
@@ -133,8 +148,22 @@ impl Outcome {
 
     /// Sentences about what it did beside ending.
     pub fn remarks(&self) -> impl Iterator<Item = String> {
-        let refused = self.refused.iter().map(|path| {
-            format!("the program asked for {path}, which it may not read; --allow {path} lets it")
+        let refused = self.refused.iter().map(|Refused { path, write }| match (write, &self.writable) {
+            (true, None) => {
+                format!(
+                    "the program wanted to write {path}, which it may not; --allow-write DIR lets it create and write files in DIR"
+                )
+            }
+            (_, Some(directory)) => {
+                let directory = directory.display();
+                format!("the program asked for {path}, which is not in the directory of --allow-write {directory}")
+            }
+            (false, None) if !Path::new(path).exists() => {
+                format!("the program asked for {path}, which does not exist")
+            }
+            (false, None) => {
+                format!("the program asked for {path}, which it may not read; --allow {path} lets it")
+            }
         });
         refused.chain(self.warning.clone())
     }
@@ -147,9 +176,16 @@ impl Outcome {
             Ending::Exited(status) => {
                 format!("the program ended with status {status} after {count} instructions")
             }
-            Ending::Budget => format!(
-                "stopped: the program has not ended after {count} instructions; --max-instructions gives it more"
-            ),
+            Ending::Budget => {
+                let others = match self.others {
+                    0 => String::new(),
+                    n => format!(" and {} traps and waits", number::count(n)),
+                };
+                format!(
+                    "stopped: the program has not ended after {count} instructions{others}; --max-instructions gives it more"
+                )
+            }
+            Ending::Interrupted => format!("interrupted after {count} instructions"),
             Ending::Stuck(how) => format!("stopped after {count} instructions: {how}"),
         }
     }
@@ -179,6 +215,8 @@ pub enum ProgramError {
     Tier(#[from] TierError),
     #[error("{0}")]
     Cache(#[from] CacheError),
+    #[error("{0}")]
+    Directory(io::Error),
     #[error("the program has no signature: no memory between the symbols begin_signature and end_signature")]
     NoSignature,
     #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
@@ -255,7 +293,11 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
             machine.load(kernel).map_err(ProgramError::ProxyKernel)?;
         }
     }
-    machine.set_host(Box::new(files));
+    let directory = job.writable.as_deref().map(Directory::open).transpose();
+    machine.set_host(Box::new(Files::new(files, directory.map_err(ProgramError::Directory)?)));
+    if job.semihosting {
+        machine.semihost();
+    }
     Ok(Booted { machine, program, kernel })
 }
 
@@ -284,17 +326,19 @@ fn set_stack(machine: &mut Machine, program: &Elf) {
     }
 }
 
-/// Runs a job. What the program reads comes from `input`, what it writes goes to `console`, a trace to `trace`.
+/// Runs a job until the program ends, its instructions are used up, or `interrupted` says so. What the program reads comes from
+/// `input`, what it writes goes to `console`, a trace to `trace`.
 pub fn run(
     job: &Job,
     watch: Watch,
-    input: &mut dyn Read,
+    input: &mut dyn Source,
     console: &mut dyn Write,
     trace: &mut dyn Write,
+    interrupted: &dyn Fn() -> bool,
 ) -> Result<Outcome, ProgramError> {
     let Booted { mut machine, program, kernel } = boot(job)?;
     machine.open_input();
-    let mut terminal = Terminal { input, console };
+    let mut terminal = Terminal { input, open: true, console, interrupted };
     let terminal = &mut terminal;
     let place =
         job.signature.map(|_| signature::place(&program).ok_or(ProgramError::NoSignature)).transpose()?;
@@ -350,10 +394,11 @@ pub fn run(
         }
         _ => None,
     };
-    // An empty path asks about an open descriptor; no file could be allowed for it.
-    let refused = machine.host().refused().iter().filter(|path| !path.is_empty()).cloned().collect();
+    let refused = machine.host().refused().to_vec();
     let instructions = machine.instret();
-    Ok(Outcome { ending, instructions, refused, profile, ledger, warning, signature })
+    let others = if ending == Ending::Budget { job.max_instructions.saturating_sub(instructions) } else { 0 };
+    let writable = job.writable.clone();
+    Ok(Outcome { ending, instructions, others, refused, writable, profile, ledger, warning, signature })
 }
 
 /// Who watches stores and fetches.
@@ -405,23 +450,41 @@ fn spare(bytes: u64) -> Result<(), ProgramError> {
 pub(crate) const STARTS_LINUX: &str = "__libc_start_main";
 pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
 
-impl FirstTrap {
-    /// What happened, and where.
-    fn tell(&self, symbols: &mut Symbols, isa: Isa) -> String {
-        let Some(trap) = self.0 else { return "nothing but traps".to_owned() };
-        let mut place = |pc: u64| match symbols.at(pc) {
-            0 => format!("{pc:#x}"),
-            name => format!("{pc:#x} in {}", symbols.names()[name]),
-        };
+/// An address, and the function that it is in.
+fn place(symbols: &mut Symbols, pc: u64) -> String {
+    match symbols.at(pc) {
+        0 => format!("{pc:#x}"),
+        name => format!("{pc:#x} in {}", symbols.names()[name]),
+    }
+}
+
+/// Why a program can neither end nor continue.
+struct Diagnosis<'a> {
+    machine: &'a Machine,
+    symbols: &'a mut Symbols,
+}
+
+impl Diagnosis<'_> {
+    /// Traps that repeat for ever, of which this one was the first.
+    fn of_trap(&mut self, trap: Trap) -> String {
+        let symbols = &mut *self.symbols;
         let Trap { cause, tval, .. } = trap;
-        let (at, handler) = (place(trap.epc), place(trap.handler));
+        let (at, handler) = (place(symbols, trap.epc), place(symbols, trap.handler));
+        if let Some(call) = self.machine.semihosting_call(trap.epc).filter(|_| cause == Cause::Breakpoint) {
+            return format!(
+                "the breakpoint at {at} is a semihosting call, {}: --semihosting answers it",
+                semihosting(call)
+            );
+        }
         if cause == Cause::MachineEcall && trap.handler == 0 {
             return format!(
                 "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program; {FOR_LINUX}",
                 trap.a7
             );
         }
-        let value = match absent(tval as u32, isa).filter(|_| cause == Cause::IllegalInstruction) {
+        let value = match absent(tval as u32, self.machine.config().isa)
+            .filter(|_| cause == Cause::IllegalInstruction)
+        {
             Some(what) => format!("{tval:#x}: {what}"),
             None => format!("tval {tval:#x}"),
         };
@@ -429,18 +492,93 @@ impl FirstTrap {
         let hint = if is_for_linux { format!("; {FOR_LINUX}") } else { String::new() };
         format!("{cause} at {at} ({value}), and the handler at {handler} does nothing but trap again{hint}")
     }
+
+    /// An endless loop.
+    fn of_loop(&mut self, Repeat { pc, steps, traps }: Repeat, last: Option<Trap>) -> String {
+        let at = place(self.symbols, pc);
+        let what = match (last.filter(|_| traps), steps) {
+            (Some(Trap { cause, epc, tval, handler, .. }), _) => {
+                let (at, handler) = (place(self.symbols, epc), place(self.symbols, handler));
+                format!(
+                    "{cause} at {at} (tval {tval:#x}), and the handler at {handler} returns to the same trap for ever"
+                )
+            }
+            (None, 1) => format!("the instruction at {at} jumps to itself, and no interrupt can come"),
+            (None, _) => format!(
+                "the program repeats the {steps} instructions from {at} for ever: they change nothing, and no interrupt can come"
+            ),
+        };
+        what + &self.ends()
+    }
+
+    /// How a program could end, if it has no way to do so.
+    fn ends(&self) -> String {
+        match self.machine.config().machine {
+            MachineKind::Spike if !self.machine.has_htif() => "; the ELF has no symbol tohost in RAM, and a bare program ends by \
+                 writing (status << 1 | 1) there, by ecall with 93 in a7, or with --semihosting by SYS_EXIT"
+                .into(),
+            MachineKind::Virt => {
+                "; on the machine virt a program ends by writing 0x5555 to 0x100000 (status << 16 | 0x3333 for another status); \
+                 the symbol tohost is for --machine spike"
+                    .into()
+            }
+            MachineKind::Spike => String::new(),
+        }
+    }
 }
 
-/// What a program reads and writes.
+/// A semihosting call by its name and number.
+fn semihosting(call: u64) -> String {
+    match semihosting_name(call) {
+        Some(name) => format!("{name} ({call:#04x})"),
+        None => format!("number {call:#x}"),
+    }
+}
+
+/// What a program reads and writes, and who stops it.
 struct Terminal<'a> {
-    input: &'a mut dyn Read,
+    input: &'a mut dyn Source,
+    /// Whether the input has not ended.
+    open: bool,
     console: &'a mut dyn Write,
+    interrupted: &'a dyn Fn() -> bool,
+}
+
+impl Terminal<'_> {
+    /// Passes on what the program has written.
+    fn show(&mut self, machine: &mut Machine) -> io::Result<()> {
+        let written = machine.take_console();
+        if written.is_empty() {
+            return Ok(());
+        }
+        self.console.write_all(&written)?;
+        self.console.flush()
+    }
+
+    /// Types what the program waits for.
+    fn answer(&mut self, machine: &mut Machine) -> Result<(), ProgramError> {
+        let mut bytes = [0; 4096];
+        match self.input.read(&mut bytes) {
+            Ok(0) => {
+                self.open = false;
+                machine.end_input();
+            }
+            Ok(n) => drop(machine.type_in(&bytes[..n])),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(ProgramError::Input(error)),
+        }
+        Ok(())
+    }
 }
 
 /// For an observer that passes nothing on while the program runs.
 fn nothing<O>(_: &mut O) -> io::Result<()> {
     Ok(())
 }
+
+/// Steps in which a program is looked at whether it repeats itself, and how many slices apart.
+const LOOK: u64 = 4096;
+const LOOKS: u64 = 64;
 
 /// Runs to the end, passing on what the program reads and writes in between.
 fn drive<O: Observer>(
@@ -449,46 +587,60 @@ fn drive<O: Observer>(
     job: &Job,
     watch: &mut O,
     slice: u64,
-    Terminal { input, console }: &mut Terminal<'_>,
+    terminal: &mut Terminal<'_>,
     between: &mut dyn FnMut(&mut O) -> io::Result<()>,
 ) -> Result<Ending, ProgramError> {
     let mut left = job.max_instructions;
     let mut first = FirstTrap::default();
-    loop {
+    for turn in 1_u64.. {
         let before = machine.instret();
-        let budget = slice.min(left);
-        let stop = machine.run(budget, &mut (&mut first, &mut *watch));
+        // Soon after the start, then rarely, and at the end.
+        let looks = left <= LOOK || turn.is_power_of_two() && turn <= LOOKS || turn.is_multiple_of(LOOKS);
+        let watches = &mut (&mut first, &mut *watch);
+        let (stop, steps, repeat) = match looks {
+            true => machine.run_to_repeat(left.min(LOOK), watches),
+            false => {
+                let budget = slice.min(left - LOOK);
+                (machine.run(budget, watches), budget, None)
+            }
+        };
         between(watch)?;
-        let written = machine.take_console();
-        if !written.is_empty() {
-            console.write_all(&written)?;
-            console.flush()?;
-        }
-        // A slice in which nothing retires, only traps, is used up all the same.
-        let retired = machine.instret() - before;
-        left -= if stop == Stop::Input { retired.min(budget) } else { budget };
+        terminal.show(machine)?;
+        left -= if stop == Stop::Input { (machine.instret() - before).min(steps) } else { steps };
+        let mut why = Diagnosis { machine, symbols };
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
-            Stop::Input if left == 0 => return Ok(Ending::Budget),
-            Stop::Input => {
-                let mut bytes = [0; 4096];
-                match input.read(&mut bytes) {
-                    Ok(0) => machine.end_input(),
-                    Ok(n) => {
-                        machine.type_in(&bytes[..n]);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(ProgramError::Input(error)),
-                }
+            Stop::Idle if !terminal.open || !why.machine.listens() => {
+                return Ok(Ending::Stuck(format!(
+                    "the program waits for an interrupt that cannot come{}",
+                    why.ends()
+                )));
             }
-            Stop::Idle => {
-                return Ok(Ending::Stuck("the program waits for an interrupt that cannot come".into()));
+            Stop::Semihosting { call } => {
+                return Ok(Ending::Stuck(format!(
+                    "the program makes the semihosting call {}, and only SYS_WRITE0, SYS_WRITEC, SYS_WRITE, SYS_EXIT, \
+                     SYS_EXIT_EXTENDED and SYS_OPEN of ':tt' are answered",
+                    semihosting(call)
+                )));
             }
-            Stop::Budget if retired == 0 && budget > 0 => {
-                return Ok(Ending::Stuck(first.tell(symbols, job.isa)));
-            }
-            Stop::Budget if left == 0 => return Ok(Ending::Budget),
             _ => {}
         }
+        if let Some(trap) = first.endless(why.machine.instret()) {
+            return Ok(Ending::Stuck(why.of_trap(trap)));
+        }
+        if let Some(repeat) = repeat {
+            return Ok(Ending::Stuck(why.of_loop(repeat, first.last)));
+        }
+        if (terminal.interrupted)() {
+            return Ok(Ending::Interrupted);
+        }
+        if left == 0 {
+            return Ok(Ending::Budget);
+        }
+        let listens = terminal.open && machine.listens();
+        if matches!(stop, Stop::Input | Stop::Idle) || listens && terminal.input.is_ready() {
+            terminal.answer(machine)?;
+        }
     }
+    Ok(Ending::Budget)
 }

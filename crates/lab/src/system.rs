@@ -10,7 +10,7 @@ use tollgate_record::family::ProgramAsked;
 use tollgate_riscv::timing::Core;
 use tollgate_riscv::{Aside, Elf, LoadError, Machine, aside};
 
-use crate::boot::{BootOutcome, Input, KernelError, Until, Watching, run_watched};
+use crate::boot::{BootOutcome, Input, KernelError, Limits, Watching, run_watched};
 use crate::kernel::{from_map, kallsyms};
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
@@ -195,7 +195,7 @@ impl Watch {
     pub fn run(
         &mut self,
         machine: &mut Machine,
-        limits: (u64, Option<&Until>),
+        limits: Limits<'_>,
         input: &Input,
         console: &mut dyn Write,
         interrupted: &dyn Fn() -> bool,

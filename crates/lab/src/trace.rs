@@ -185,14 +185,29 @@ impl Observer for Tracer {
 
 /// The trap at which a guest stopped to make progress: the first since an instruction retired.
 #[derive(Default)]
-pub(crate) struct FirstTrap(pub(crate) Option<Trap>);
+pub(crate) struct FirstTrap {
+    pub(crate) first: Option<Trap>,
+    pub(crate) last: Option<Trap>,
+    repeats: bool,
+}
+
+impl FirstTrap {
+    /// The first of traps that repeat for ever: the last trap led to the same again, and nothing retired in between. (The
+    /// machine's time does not advance then, so that no interrupt ends it.)
+    pub(crate) fn endless(&self, instret: u64) -> Option<Trap> {
+        self.first.filter(|first| self.repeats && first.instret == instret)
+    }
+}
 
 impl Observer for FirstTrap {
     const TRAP: bool = true;
 
     fn trap(&mut self, trap: &Trap) {
-        if self.0.is_none_or(|first| first.instret != trap.instret) {
-            self.0 = Some(*trap);
+        if self.first.is_none_or(|first| first.instret != trap.instret) {
+            (self.first, self.repeats) = (Some(*trap), false);
+        } else {
+            self.repeats |= self.last == Some(*trap);
         }
+        self.last = Some(*trap);
     }
 }

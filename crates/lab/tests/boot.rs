@@ -59,7 +59,11 @@ fn run(request: &BootRequest, typed: &[u8]) -> Result<(BootOutcome, String), Pla
     let mut console = Vec::new();
     let (until, most) = (request.until()?, request.max_instructions);
     let outcome = boot::run(&mut machine, most, until.as_ref(), &input, &mut console, &|| false).unwrap();
-    request.save(&mut machine, &outcome)?;
+    let mut saving = request.saving();
+    if outcome.ending == BootEnding::Reached {
+        saving.save(&mut machine, |why| panic!("{why}"));
+    }
+    saving.verdict(&outcome)?;
     Ok((outcome, String::from_utf8_lossy(&console).into_owned()))
 }
 
@@ -120,6 +124,9 @@ fn a_kernel_that_panics_is_not_waited_for() {
         let sentence = format!("the kernel panicked; the kernel's last lines:\n  {last}");
         assert!(outcome.verdict().ends_with(&sentence), "{}", outcome.verdict());
     }
+    // What steers a terminal is shown as what it is.
+    let verdict = says("panic: \u{202e}\u{9b}2J\u{1b}[31mx\n", &run_on).verdict();
+    assert!(verdict.ends_with("last lines:\n  panic: ??2J?[31mx"), "{verdict}");
     assert_eq!(says("do not panic: wait\n", &run_on).ending, BootEnding::Budget);
     // It prints on, for ever.
     let prints_on = [op(Op::Addi, 17, 0, 0, 1), op(Op::Ecall, 0, 0, 0, 0), op(Op::Jal, 0, 0, 0, -8)];
@@ -140,7 +147,9 @@ fn a_profile_counts_the_whole_system_by_function() {
         let mut watch = request.watch(&machine).unwrap();
         let input = Input { first: Vec::new(), bytes: mpsc::sync_channel(1).1, person: false };
         let limits = (request.max_instructions, None);
-        let outcome = watch.run(&mut machine, limits, &input, &mut Vec::new(), &|| false).unwrap();
+        let outcome = watch
+            .run(&mut machine, (limits.0, limits.1, &mut |_| true), &input, &mut Vec::new(), &|| false)
+            .unwrap();
         assert_eq!((outcome.ending, outcome.instructions), (BootEnding::PoweredOff(0), 6));
         watch.result(request.asked()).unwrap()
     };
@@ -202,7 +211,7 @@ fn what_is_wrong_names_its_option_or_file() {
             BootRequest { kernel: Some(text.clone()), ..request(&kernel) },
             "text: as the kernel: neither an ELF file nor",
         ),
-        (BootRequest { kernel: Some(dir.path().into()), ..request(&kernel) }, "not a regular file"),
+        (BootRequest { kernel: Some(dir.path().into()), ..request(&kernel) }, "Is a directory"),
         (BootRequest { isa: "rv32gc".into(), ..request(&kernel) }, "an image for RV64, the machine is RV32"),
         (
             BootRequest { initrd: Some(large.clone()), ..request(&kernel) },
@@ -316,7 +325,7 @@ fn linux_boots_to_a_shell_runs_a_command_and_powers_off() {
             initrd: Some(initrd.clone()),
             append: "console=ttyS0 rdinit=/init".into(),
             harts,
-            memory: 512,
+            memory: Some(512),
             max_instructions: 20_000_000_000,
             ..request(Path::new(&kernel))
         };
@@ -337,7 +346,7 @@ fn linux_is_in_the_same_state_with_and_without_translations() {
     };
     let [mut interpreted, mut translated] = [Tier::Interpret, Tier::Translate].map(|tier| {
         let append = "console=ttyS0".into();
-        let request = BootRequest { tier, append, memory: 256, ..request(Path::new(&kernel)) };
+        let request = BootRequest { tier, append, memory: Some(256), ..request(Path::new(&kernel)) };
         request.prepare().unwrap()
     });
     for part in 1..=5 {

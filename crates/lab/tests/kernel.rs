@@ -51,10 +51,10 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     let Some(path) = env::var_os("TOLLGATE_LINUX") else {
         return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
     };
-    let mut ready = Ready::boot(kernel(fs::read(Path::new(&path)).unwrap()), isa()).unwrap();
+    let mut ready = Ready::boot(kernel(fs::read(Path::new(&path)).unwrap()), isa(), &|| false).unwrap();
     let snapshot = ready.save().unwrap();
     let calls = job(&["getpid", "read"], Some("rocket"));
-    let results = ready.measure(&calls).unwrap();
+    let results = ready.measure(&calls, &|| false).unwrap();
     // Each with warm caches and after eviction.
     assert_eq!(results.len(), 4);
     results.iter().for_each(check);
@@ -69,11 +69,11 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
 
     let restored = || Ready::restore(&snapshot, None, None).unwrap();
     let text = |results: &[Measurement]| format!("{results:?}");
-    assert_eq!(text(&restored().measure(&calls).unwrap()), text(&results));
+    assert_eq!(text(&restored().measure(&calls, &|| false).unwrap()), text(&results));
 
     let others: Vec<&'static Kind> =
         CROSSINGS.iter().filter(|kind| kind.call.is_none() && kind.name != "tick").collect();
-    let results = restored().measure(&KernelJob { crossings: others, core: None }).unwrap();
+    let results = restored().measure(&KernelJob { crossings: others, core: None }, &|| false).unwrap();
     results.iter().for_each(check);
     let found = |name: &str| results.iter().find(|result| result.probe.ends_with(name)).unwrap();
     // What each consists of: traps, and phases that the others do not have.
@@ -103,10 +103,10 @@ fn the_bill_of_an_interrupt_from_another_hart_adds_up() {
         return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
     };
     let image = fs::read(Path::new(&path)).unwrap();
-    let mut ready = Ready::boot(Kernel { harts: 2, ..kernel(image) }, isa()).unwrap();
+    let mut ready = Ready::boot(Kernel { harts: 2, ..kernel(image) }, isa(), &|| false).unwrap();
     let snapshot = ready.save().unwrap();
     let job = job(&["ipi", "getpid"], Some("rocket"));
-    let results = ready.measure(&job).unwrap();
+    let results = ready.measure(&job, &|| false).unwrap();
     let [ipi, getpid, _] = &results[..] else { panic!("{results:?}") };
     [ipi, getpid].into_iter().for_each(check);
     // Each membarrier sends one, and the first half warms the caches.
@@ -115,7 +115,7 @@ fn the_bill_of_an_interrupt_from_another_hart_adds_up() {
     // It ends in what membarrier asks of the other hart (kernel/sched/membarrier.c), and no call is made.
     assert!(function("/ipi_mb/"), "{:?}", ipi.counters);
     assert!(!function("do_trap_ecall_u"));
-    let restored = Ready::restore(&snapshot, None, None).unwrap().measure(&job).unwrap();
+    let restored = Ready::restore(&snapshot, None, None).unwrap().measure(&job, &|| false).unwrap();
     assert_eq!(format!("{restored:?}"), format!("{results:?}"));
 }
 
@@ -128,7 +128,7 @@ fn the_bill_of_xv6_names_its_instructions_and_adds_up() {
     let file = |name: &str| fs::read(Path::new(&path).join(name)).unwrap();
     let ready = || {
         let kernel = Kernel { drive: Some(file("fs.img")), ..kernel(file("kernel/kernel")) };
-        Ready::boot(kernel, isa()).unwrap()
+        Ready::boot(kernel, isa(), &|| false).unwrap()
     };
     let kinds = |names: &[&str]| {
         let named = |name: &&str| System::Xv6.crossings().iter().find(|kind| kind.name == *name).unwrap();
@@ -139,7 +139,7 @@ fn the_bill_of_xv6_names_its_instructions_and_adds_up() {
             crossings: kinds(&["getpid", "openat"]),
             core: Some(Core::preset("rocket").unwrap()),
         };
-        ready().measure(&job).unwrap()
+        ready().measure(&job, &|| false).unwrap()
     };
     let results = calls();
     assert_eq!(results.len(), 4);
@@ -158,7 +158,7 @@ fn the_bill_of_xv6_names_its_instructions_and_adds_up() {
     }
 
     let job = KernelJob { crossings: kinds(&["switch-process", "fork"]), core: None };
-    let results = ready().measure(&job).unwrap();
+    let results = ready().measure(&job, &|| false).unwrap();
     results.iter().for_each(check);
     let [switch, fork] = &results[..] else { panic!("{results:?}") };
     // To the scheduler and to the other process: 14 stores, 14 loads and a return each (kernel/swtch.S).
@@ -176,10 +176,10 @@ fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
     };
     let image = fs::read(Path::new(&path)).unwrap();
     let measured = |core: Option<&str>| {
-        let ready = Ready::boot(kernel(image.clone()), isa()).unwrap();
+        let ready = Ready::boot(kernel(image.clone()), isa(), &|| false).unwrap();
         let crossings = ready.crossings().iter().collect();
         let core = core.map(|name| Core::preset(name).unwrap());
-        ready.measure(&KernelJob { crossings, core }).unwrap()
+        ready.measure(&KernelJob { crossings, core }, &|| false).unwrap()
     };
     let results = measured(None);
     assert_eq!(results.len(), System::Pk.crossings().len());
@@ -202,7 +202,7 @@ fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
         ..Job::default()
     };
     let [mut console, mut trace] = [Vec::new(), Vec::new()];
-    run(&job, program::Watch::Nothing, &mut std::io::empty(), &mut console, &mut trace).unwrap();
+    run(&job, program::Watch::Nothing, &mut std::io::empty(), &mut console, &mut trace, &|| false).unwrap();
     let instructions = results[0].counter(counter::INSTRUCTIONS).unwrap();
     assert_eq!(String::from_utf8(console).unwrap(), format!("getpid 0: {} cycles\n", instructions + 1.0));
     // The host is asked for a byte and for a page, which getpid and a page of zeros need not.
@@ -220,10 +220,13 @@ fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
     assert!(timed[1].cycles.unwrap().estimate > timed[0].cycles.unwrap().estimate);
     assert_eq!(format!("{:?}", measured(Some("rocket"))), format!("{timed:?}"));
 
-    let refused = |kernel: Kernel| Ready::boot(kernel, isa()).err().unwrap();
+    let refused = |kernel: Kernel| Ready::boot(kernel, isa(), &|| false).err().unwrap();
     assert!(matches!(refused(Kernel { harts: 2, ..kernel(image.clone()) }), BillError::Harts));
     assert!(matches!(refused(Kernel { drive: Some(Vec::new()), ..kernel(image.clone()) }), BillError::Drive));
-    assert!(matches!(Ready::boot(kernel(image.clone()), isa()).unwrap().save(), Err(BillError::NotSaved)));
+    assert!(matches!(
+        Ready::boot(kernel(image.clone()), isa(), &|| false).unwrap().save(),
+        Err(BillError::NotSaved)
+    ));
 }
 
 fn kernel(image: Vec<u8>) -> Kernel {
@@ -234,7 +237,7 @@ fn kernel(image: Vec<u8>) -> Kernel {
 fn what_is_no_linux_is_refused_with_a_reason() {
     let boot = |map: Option<&str>| {
         let kernel = Kernel { map: map.map(String::from), ..kernel(vec![0; 4096]) };
-        Ready::boot(kernel, isa()).err().unwrap()
+        Ready::boot(kernel, isa(), &|| false).err().unwrap()
     };
     assert!(matches!(boot(None), BillError::NoSymbols));
     assert!(matches!(boot(Some("80000000 T main")), BillError::NoRules));
@@ -245,11 +248,11 @@ fn what_is_no_linux_is_refused_with_a_reason() {
 
     let xv6 = |drive: Option<Vec<u8>>| {
         let map = Some("80007000 T trampoline\n80007000 T uservec".into());
-        Ready::boot(Kernel { map, drive, ..kernel(vec![0; 4096]) }, isa()).err().unwrap()
+        Ready::boot(Kernel { map, drive, ..kernel(vec![0; 4096]) }, isa(), &|| false).err().unwrap()
     };
     assert!(matches!(xv6(None), BillError::NoDrive));
     assert!(matches!(xv6(Some(vec![0; 4096])), BillError::NotXv6(_)));
     let rules = Rules::of("xv6");
     let other = Kernel { map: Some("80000000 T handle_exception".into()), rules, ..kernel(vec![0; 4096]) };
-    assert!(matches!(Ready::boot(other, isa()).err().unwrap(), BillError::NoEntry(_)));
+    assert!(matches!(Ready::boot(other, isa(), &|| false).err().unwrap(), BillError::NoEntry(_)));
 }

@@ -56,7 +56,7 @@ fn outcome(words: &[&str]) -> Result<Outcome, ProgramError> {
     let plan = ProgramPlan::new(&program, &watch).unwrap();
     let watched = program.watch(&watch).unwrap();
     let [mut console, mut trace] = [Vec::new(), Vec::new()];
-    program::run(&plan.job, watched, &mut std::io::empty(), &mut console, &mut trace)
+    program::run(&plan.job, watched, &mut std::io::empty(), &mut console, &mut trace, &|| false)
 }
 
 #[test]

@@ -1,34 +1,15 @@
 //! Programs on the embedded machine: their output, how they end, and damage of every kind.
 
+mod common;
+
 use std::fs;
 
-use tollgate_lab::program::{self, Ending, GuestTime, Job, Outcome, ProgramError, Shapes, Watch};
+use common::{elf, elf_at, image, insn, job, off, run};
+use tollgate_lab::program::{self, Ending, GuestTime, Job, ProgramError, Shapes, Watch};
 use tollgate_lab::{Filter, Profile, Tier, Trace};
 use tollgate_riscv::timing::Core;
-use tollgate_riscv::{Insn, MachineKind, Op, Operands, Privilege};
+use tollgate_riscv::{MachineKind, Op, Privilege, Refused};
 use tollgate_testkit::fast;
-
-fn image(name: &str) -> Vec<u8> {
-    let path = format!("{}/../../guests/riscv/images/{name}.elf", env!("CARGO_MANIFEST_DIR"));
-    fs::read(&path).expect(&path)
-}
-
-fn job(program: Vec<u8>) -> Job {
-    Job {
-        ram_bytes: 8 << 20,
-        program,
-        arguments: vec!["program".into()],
-        max_instructions: 1_000_000,
-        ..Job::default()
-    }
-}
-
-fn run(job: &Job, watch: Watch) -> Result<(Outcome, String, String), ProgramError> {
-    let (mut console, mut trace) = (Vec::new(), Vec::new());
-    let outcome = program::run(job, watch, &mut std::io::empty(), &mut console, &mut trace)?;
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok((outcome, text(console), text(trace)))
-}
 
 #[test]
 fn watching_changes_nothing() {
@@ -307,7 +288,7 @@ fn a_file_is_read_only_when_it_was_given() {
     let (outcome, _, _) = run(&job, Watch::Nothing).expect("runs");
     // EACCES.
     assert_eq!(outcome.ending, Ending::Exited(13));
-    assert_eq!(outcome.refused, ["/etc/hostname"]);
+    assert_eq!(outcome.refused, [Refused { path: "/etc/hostname".into(), write: false }]);
     job.files.push(("/etc/hostname".into(), b"here\n".to_vec()));
     let (outcome, _, _) = run(&job, Watch::Nothing).expect("runs");
     // Opened: the first free descriptor, negated, shifted out by one bit of the exit code.
@@ -406,105 +387,6 @@ fn caches_count_what_the_trace_has() {
 }
 
 /// A program of these instructions at the start of RAM, with these symbols.
-fn elf(words: &[u32], symbols: &[(&str, u64)]) -> Vec<u8> {
-    elf_at(0x8000_0000, words, symbols)
-}
-
-fn elf_at(base: u64, words: &[u32], symbols: &[(&str, u64)]) -> Vec<u8> {
-    let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let (mut names, mut table) = (vec![0u8], vec![0u8; 24]);
-    for (name, address) in symbols {
-        table.extend((names.len() as u32).to_le_bytes());
-        // Global, without a type, in the first section.
-        table.extend([0x10, 0, 1, 0]);
-        table.extend(address.to_le_bytes());
-        table.extend([0; 8]);
-        names.extend(name.bytes().chain([0]));
-    }
-    let code_at = 64 + 56;
-    let table_at = code_at + code.len();
-    let names_at = table_at + table.len();
-    let sections_at = names_at + names.len();
-    let mut out = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\x01\0\0\0".to_vec();
-    out.extend([base, 64, sections_at as u64].iter().flat_map(|n| n.to_le_bytes()));
-    out.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 4, 0, 3, 0]);
-    // To load, readable, writable and executable.
-    out.extend([1u32, 7].iter().flat_map(|n| n.to_le_bytes()));
-    let len = code.len() as u64;
-    out.extend([code_at as u64, base, base, len, len, 4].iter().flat_map(|n| n.to_le_bytes()));
-    out.extend([code, table.clone(), names.clone()].concat());
-    let mut section = |kind: u32, flags: u64, address: u64, at: usize, len: usize, link: u32, entry: u64| {
-        out.extend([0, kind].iter().flat_map(|n| n.to_le_bytes()));
-        out.extend([flags, address, at as u64, len as u64].iter().flat_map(|n| n.to_le_bytes()));
-        out.extend([link, u32::from(kind == 2)].iter().flat_map(|n| n.to_le_bytes()));
-        out.extend([1, entry].iter().flat_map(|n| n.to_le_bytes()));
-    };
-    section(0, 0, 0, 0, 0, 0, 0);
-    section(1, 7, base, code_at, len as usize, 0, 0);
-    section(2, 0, 0, table_at, table.len(), 3, 24);
-    section(3, 0, 0, names_at, names.len(), 0, 0);
-    out
-}
-
-/// Copies its input to its output, at most eight bytes at a time, through the host of Spike's machine.
-#[test]
-fn a_program_reads_its_standard_input_to_its_end() {
-    let (tohost, fromhost, block, buffer) = (0x100, 0x140, 0x180, 0x1c0);
-    let mut code =
-        vec![insn(Op::Auipc, 8, 0, 0, 0), insn(Op::Addi, 9, 8, 0, block), insn(Op::Addi, 18, 8, 0, buffer)];
-    let again = code.len();
-    let call = |number: i64, fd: i64| {
-        [
-            insn(Op::Addi, 5, 0, 0, number),
-            insn(Op::Sd, 0, 9, 5, 0),
-            insn(Op::Addi, 5, 0, 0, fd),
-            insn(Op::Sd, 0, 9, 5, 8),
-            insn(Op::Sd, 0, 9, 18, 16),
-            insn(Op::Sd, 0, 9, 19, 24),
-            insn(Op::Sd, 0, 8, 0, fromhost),
-            insn(Op::Sd, 0, 8, 9, tohost),
-            insn(Op::Ld, 5, 8, 0, fromhost),
-            insn(Op::Beq, 0, 5, 0, -4),
-            insn(Op::Ld, 19, 9, 0, 0),
-        ]
-    };
-    code.push(insn(Op::Addi, 19, 0, 0, 8));
-    code.extend(call(63, 0));
-    // Nothing: the end.
-    code.push(insn(Op::Beq, 0, 19, 0, 4 * 13));
-    code.extend(call(64, 1));
-    code.push(insn(Op::Jal, 0, 0, 0, 4 * (again as i64 - code.len() as i64)));
-    code.extend([insn(Op::Addi, 5, 0, 0, 1), insn(Op::Sd, 0, 8, 5, tohost), insn(Op::Jal, 0, 0, 0, 0)]);
-    code.resize(0x80, 0);
-    let base = 0x8000_0000;
-    let symbols = [("tohost", base + tohost as u64), ("fromhost", base + fromhost as u64)];
-    let job = job(elf(&code, &symbols));
-    let copied = |text: &str| {
-        let mut console = Vec::new();
-        let outcome =
-            program::run(&job, Watch::Nothing, &mut text.as_bytes(), &mut console, &mut std::io::sink());
-        assert_eq!(outcome.expect("runs").ending, Ending::Exited(0));
-        String::from_utf8(console).expect("text")
-    };
-    for text in ["", "short", "a line that takes several reads\n"] {
-        assert_eq!(copied(text), text);
-    }
-    assert_eq!(copied(&"0123456789".repeat(1000)), "0123456789".repeat(1000));
-}
-
-fn insn(op: Op, rd: u8, rs1: u8, rs2: u8, imm: i64) -> u32 {
-    Insn::encode(op, Operands { rd, rs1, rs2, imm, ..Operands::default() })
-}
-
-/// Switches QEMU's machine off.
-fn off() -> [u32; 4] {
-    [
-        insn(Op::Lui, 5, 0, 0, 0x10_0000),
-        insn(Op::Lui, 6, 0, 0, 0x5000),
-        insn(Op::Addi, 6, 6, 0, 0x555),
-        insn(Op::Sw, 0, 5, 6, 0),
-    ]
-}
 
 #[test]
 fn code_that_is_executed_after_it_was_written_gets_a_warning_without_fence_i() {
@@ -691,4 +573,56 @@ fn counters_of_events_count_those_of_the_core() {
     };
     assert_eq!(counted(GuestTime::Model), Ending::Exited(64));
     assert_eq!(counted(GuestTime::Functional), Ending::Exited(0));
+}
+
+/// Copies its input to its output, at most eight bytes at a time, through the host of Spike's machine.
+#[test]
+fn a_program_reads_its_standard_input_to_its_end() {
+    let (tohost, fromhost, block, buffer) = (0x100, 0x140, 0x180, 0x1c0);
+    let mut code =
+        vec![insn(Op::Auipc, 8, 0, 0, 0), insn(Op::Addi, 9, 8, 0, block), insn(Op::Addi, 18, 8, 0, buffer)];
+    let again = code.len();
+    let call = |number: i64, fd: i64| {
+        [
+            insn(Op::Addi, 5, 0, 0, number),
+            insn(Op::Sd, 0, 9, 5, 0),
+            insn(Op::Addi, 5, 0, 0, fd),
+            insn(Op::Sd, 0, 9, 5, 8),
+            insn(Op::Sd, 0, 9, 18, 16),
+            insn(Op::Sd, 0, 9, 19, 24),
+            insn(Op::Sd, 0, 8, 0, fromhost),
+            insn(Op::Sd, 0, 8, 9, tohost),
+            insn(Op::Ld, 5, 8, 0, fromhost),
+            insn(Op::Beq, 0, 5, 0, -4),
+            insn(Op::Ld, 19, 9, 0, 0),
+        ]
+    };
+    code.push(insn(Op::Addi, 19, 0, 0, 8));
+    code.extend(call(63, 0));
+    // Nothing: the end.
+    code.push(insn(Op::Beq, 0, 19, 0, 4 * 13));
+    code.extend(call(64, 1));
+    code.push(insn(Op::Jal, 0, 0, 0, 4 * (again as i64 - code.len() as i64)));
+    code.extend([insn(Op::Addi, 5, 0, 0, 1), insn(Op::Sd, 0, 8, 5, tohost), insn(Op::Jal, 0, 0, 0, 0)]);
+    code.resize(0x80, 0);
+    let base = 0x8000_0000;
+    let symbols = [("tohost", base + tohost as u64), ("fromhost", base + fromhost as u64)];
+    let job = job(elf(&code, &symbols));
+    let copied = |text: &str| {
+        let mut console = Vec::new();
+        let outcome = program::run(
+            &job,
+            Watch::Nothing,
+            &mut text.as_bytes(),
+            &mut console,
+            &mut std::io::sink(),
+            &|| false,
+        );
+        assert_eq!(outcome.expect("runs").ending, Ending::Exited(0));
+        String::from_utf8(console).expect("text")
+    };
+    for text in ["", "short", "a line that takes several reads\n"] {
+        assert_eq!(copied(text), text);
+    }
+    assert_eq!(copied(&"0123456789".repeat(1000)), "0123456789".repeat(1000));
 }

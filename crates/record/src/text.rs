@@ -28,6 +28,34 @@ fn is_unsafe(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// The lines of a text, each [`printable`], in which colors remain: sequences that set them cannot do more.
+pub fn inert(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|c| c == '\n' || !is_unsafe(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let len = color(rest).unwrap_or(0);
+        if len > 0 || c == '\n' {
+            let (kept, behind) = rest.split_at(len.max(1));
+            safe.push_str(kept);
+            rest = behind;
+        } else {
+            safe.push_str(&printable(&rest[..c.len_utf8()]));
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// The length of the sequence that sets a color at the beginning of a text (ECMA-48, 8.3.117).
+fn color(text: &str) -> Option<usize> {
+    let digits = text.strip_prefix("\u{1b}[")?;
+    let end = digits.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    digits[end..].starts_with('m').then_some(2 + end + 1)
+}
+
 /// JSON text in which no character steers a terminal or turns the direction of writing: control and formatting characters
 /// beyond ASCII are escaped. What is read back is the same.
 pub fn inert_json(json: &str) -> Cow<'_, str> {
@@ -168,6 +196,14 @@ mod tests {
     #[test]
     fn nothing_that_steers_a_terminal_stays() {
         assert_eq!(printable("\u{1b}[31mred\u{7}\n\u{9b}2J\u{202e}x"), "?[31mred? ?2J?x");
+    }
+
+    #[test]
+    fn lines_and_colors_stay_and_nothing_else_that_steers() {
+        let text = "a\u{1b}[1;31mred\u{1b}[0m\n\u{1b}[2Jb\u{1b}]0;title\u{7}\u{202e}c\u{9b}31m\0\td\r\n";
+        assert_eq!(inert(text), "a\u{1b}[1;31mred\u{1b}[0m\n?[2Jb?]0;title??c?31m? d \n");
+        assert_eq!(inert("\u{1b}[31"), "?[31");
+        assert!(matches!(inert("a\nb\n"), Cow::Borrowed(_)));
     }
 
     #[test]

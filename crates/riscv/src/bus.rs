@@ -12,9 +12,9 @@ use crate::devices::virtio::Slot;
 use crate::htif::Htif;
 pub(crate) use crate::map::RAM_BASE;
 use crate::map::{
-    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, ROM_BASE, ROM_SIZE, RTC_BASE,
-    RTC_SIZE, RTC_SOURCE, TICK_NS, UART_BASE, UART_SIZE, UART_SOURCE, VIRTIO_BASE, VIRTIO_SLOTS,
-    VIRTIO_SOURCE, VIRTIO_STRIDE, from_le, put_le,
+    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, PLIC_SIZE_OF_SPIKE, ROM_BASE,
+    ROM_SIZE, RTC_BASE, RTC_SIZE, RTC_SOURCE, TICK_NS, UART_BASE, UART_SIZE, UART_SOURCE,
+    UART_SOURCE_OF_SPIKE, VIRTIO_BASE, VIRTIO_SLOTS, VIRTIO_SOURCE, VIRTIO_STRIDE, from_le, put_le,
 };
 
 /// Bytes of a cache block, as the device tree says.
@@ -27,6 +27,8 @@ pub(crate) struct Bus {
     pub(crate) ram_base: u64,
     pub(crate) rom: Vec<u8>,
     pub(crate) clint: Clint,
+    pub(crate) uart: Uart,
+    pub(crate) plic: Plic,
     /// What only QEMU's `virt` has.
     pub(crate) virt: Option<Box<Virt>>,
     pub(crate) htif: Option<Htif>,
@@ -40,13 +42,11 @@ pub(crate) struct Bus {
     pub(crate) code_written: Vec<u64>,
 }
 
-/// The devices of QEMU's `virt`. All of them are in a snapshot.
+/// The devices that only QEMU's `virt` has. All of them are in a snapshot.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Virt {
-    pub(crate) uart: Uart,
     pub(crate) finisher: Finisher,
     pub(crate) rtc: Rtc,
-    pub(crate) plic: Plic,
     pub(crate) slots: [Slot; VIRTIO_SLOTS],
 }
 
@@ -100,16 +100,16 @@ impl Bus {
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.read(offset, size, time);
         }
-        let virt = self.virt.as_mut()?;
-        if let Some(offset) = within(pa, UART_BASE, UART_SIZE) {
+        if let Some(offset) = self.uart_register(pa, size)? {
             // Reading may lower the interrupt, as claiming one does.
             self.device_written = true;
-            return Some(virt.uart.read(offset, &mut self.console));
+            return Some(self.uart.read(offset, &mut self.console));
         }
-        if let Some(offset) = within(pa, PLIC_BASE, PLIC_SIZE) {
+        if let Some(offset) = within(pa, PLIC_BASE, self.plic_size()) {
             self.device_written = true;
-            return Some(u64::from(virt.plic.read(offset & !3)) >> (8 * (offset & 3)));
+            return Some(u64::from(self.plic.read(offset & !3)) >> (8 * (offset & 3)));
         }
+        let virt = self.virt.as_mut()?;
         if let Some((slot, offset)) = slot(pa) {
             return Some(virt.slots[slot].read(offset, size));
         }
@@ -136,12 +136,16 @@ impl Bus {
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.write(offset, size, value, time);
         }
+        if let Some(offset) = self.uart_register(pa, size)? {
+            self.uart.write(offset, value as u8, &mut self.console);
+            return Some(());
+        }
+        if let Some(offset) = within(pa, PLIC_BASE, self.plic_size()) {
+            self.plic.write(offset, value as u32);
+            return Some(());
+        }
         let virt = self.virt.as_mut()?;
-        if let Some(offset) = within(pa, UART_BASE, UART_SIZE) {
-            virt.uart.write(offset, value as u8, &mut self.console);
-        } else if let Some(offset) = within(pa, PLIC_BASE, PLIC_SIZE) {
-            virt.plic.write(offset, value as u32);
-        } else if let Some((slot, offset)) = slot(pa) {
+        if let Some((slot, offset)) = slot(pa) {
             virt.slots[slot].write(offset, value as u32);
         } else if let Some(offset) = within(pa, RTC_BASE, RTC_SIZE) {
             virt.rtc.write(offset, value as u32, time.wrapping_mul(TICK_NS));
@@ -153,22 +157,38 @@ impl Bus {
         Some(())
     }
 
-    /// Lets the devices of `virt` act, and passes their interrupt lines to the controller. `ns` is the machine's time.
-    pub(crate) fn serve_devices(&mut self, ns: u64) {
-        let Some(virt) = &mut self.virt else { return };
-        let mut level = 0;
-        let (pages, written) = (&mut self.code_pages, &mut self.code_written);
-        for (n, slot) in virt.slots.iter_mut().enumerate() {
-            slot.serve(&mut self.ram, &mut self.console, &mut |address, len| {
-                written.extend(code_in(pages, address, len));
-            });
-            level |= u64::from(slot.raised()) << (VIRTIO_SOURCE + n as u32);
+    /// The register of the serial port at an address, `Some(None)` for other addresses. Spike's port repeats its eight registers
+    /// and refuses accesses wider than a byte (`reg-io-width` in the device tree).
+    fn uart_register(&self, pa: u64, size: u64) -> Option<Option<u64>> {
+        match (within(pa, UART_BASE, UART_SIZE), &self.virt) {
+            (Some(_), None) if size != 1 => None,
+            (Some(offset), None) => Some(Some(offset & 7)),
+            (offset, _) => Some(offset),
         }
-        virt.rtc.tick(ns);
-        level |= u64::from(virt.rtc.raised()) << RTC_SOURCE;
-        level |= u64::from(virt.uart.raised(&self.console)) << UART_SOURCE;
-        let anew = u64::from(virt.uart.is_anew(&mut self.console)) << UART_SOURCE;
-        virt.plic.set_level(level, anew);
+    }
+
+    fn plic_size(&self) -> u64 {
+        if self.virt.is_some() { PLIC_SIZE } else { PLIC_SIZE_OF_SPIKE }
+    }
+
+    /// Lets the devices act, and passes their interrupt lines to the controller. `ns` is the machine's time.
+    pub(crate) fn serve_devices(&mut self, ns: u64) {
+        let mut level = 0;
+        if let Some(virt) = &mut self.virt {
+            let (pages, written) = (&mut self.code_pages, &mut self.code_written);
+            for (n, slot) in virt.slots.iter_mut().enumerate() {
+                slot.serve(&mut self.ram, &mut self.console, &mut |address, len| {
+                    written.extend(code_in(pages, address, len));
+                });
+                level |= u64::from(slot.raised()) << (VIRTIO_SOURCE + n as u32);
+            }
+            virt.rtc.tick(ns);
+            level |= u64::from(virt.rtc.raised()) << RTC_SOURCE;
+        }
+        let source = if self.virt.is_some() { UART_SOURCE } else { UART_SOURCE_OF_SPIKE };
+        level |= u64::from(self.uart.raised(&self.console)) << source;
+        let anew = u64::from(self.uart.is_anew(&mut self.console)) << source;
+        self.plic.set_level(level, anew);
     }
 
     /// Whether instructions were decoded from a page.

@@ -9,7 +9,7 @@ use crate::map::{MOST_HARTS, RAM_BASE};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, strum::EnumString)]
 #[strum(serialize_all = "lowercase", parse_err_ty = ConfigError, parse_err_fn = unknown_machine)]
 pub enum MachineKind {
-    /// Spike's: CLINT and HTIF.
+    /// Spike's: CLINT, PLIC, 16550 serial port and HTIF.
     #[default]
     Spike,
     /// QEMU's `virt`: CLINT, PLIC, 16550 serial port, power-off and reset, real-time clock, eight virtio slots.

@@ -8,8 +8,9 @@ use crate::devices::finisher::{POWER_OFF, REBOOT};
 use crate::devices::plic::SOURCES;
 use crate::isa::Extension;
 use crate::map::{
-    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, RTC_BASE, RTC_SIZE,
-    RTC_SOURCE, TIMEBASE_HZ, UART_BASE, UART_SIZE, UART_SOURCE, VIRTIO_BASE, VIRTIO_SOURCE, VIRTIO_STRIDE,
+    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, PLIC_SIZE_OF_SPIKE, RTC_BASE,
+    RTC_SIZE, RTC_SOURCE, TIMEBASE_HZ, UART_BASE, UART_SIZE, UART_SOURCE, UART_SOURCE_OF_SPIKE, VIRTIO_BASE,
+    VIRTIO_SOURCE, VIRTIO_STRIDE,
 };
 
 /// What a machine has besides its configuration.
@@ -53,9 +54,7 @@ fn write(config: &Config, equipment: &Equipment) -> Result<Vec<u8>, Error> {
     if !config.bootargs.is_empty() {
         fdt.property_string("bootargs", &config.bootargs)?;
     }
-    if config.machine == MachineKind::Virt {
-        fdt.property_string("stdout-path", "/soc/serial@10000000")?;
-    }
+    fdt.property_string("stdout-path", "/soc/serial@10000000")?;
     if let Some((start, end)) = equipment.initrd {
         fdt.property_u64("linux,initrd-start", start)?;
         fdt.property_u64("linux,initrd-end", end)?;
@@ -115,30 +114,40 @@ fn write(config: &Config, equipment: &Equipment) -> Result<Vec<u8>, Error> {
     fdt.property_array_u32("interrupts-extended", &extended(&[3, 7]))?;
     fdt.property_array_u64("reg", &[CLINT_BASE, CLINT_SIZE])?;
     fdt.end_node(clint)?;
-    if config.machine == MachineKind::Virt {
-        let plic = fdt.begin_node(&format!("plic@{PLIC_BASE:x}"))?;
-        fdt.property_string_list("compatible", vec!["sifive,plic-1.0.0".into(), "riscv,plic0".into()])?;
-        fdt.property_u32("#interrupt-cells", 1)?;
-        fdt.property_u32("#address-cells", 0)?;
-        fdt.property_null("interrupt-controller")?;
-        // External interrupt 11 of machine mode, 9 of supervisor mode.
-        fdt.property_array_u32("interrupts-extended", &extended(&[11, 9]))?;
-        fdt.property_array_u64("reg", &[PLIC_BASE, PLIC_SIZE])?;
-        fdt.property_u32("riscv,ndev", SOURCES)?;
-        fdt.property_u32("phandle", plic_handle)?;
-        fdt.end_node(plic)?;
-        let device = |fdt: &mut FdtWriter, name: &str, compatible: &str, base, size, source| {
-            let node = fdt.begin_node(&format!("{name}@{base:x}"))?;
-            fdt.property_string("compatible", compatible)?;
-            fdt.property_array_u64("reg", &[base, size])?;
-            fdt.property_u32("interrupt-parent", plic_handle)?;
-            fdt.property_u32("interrupts", source)?;
-            if base == UART_BASE {
-                fdt.property_u32("clock-frequency", 3_686_400)?;
+    let virt = config.machine == MachineKind::Virt;
+    // Those of Spike are in its riscv/platform.h, riscv/plic.cc and riscv/ns16550.cc.
+    let (plic_size, sources, uart_source, uart_hz) = match config.machine {
+        MachineKind::Spike => (PLIC_SIZE_OF_SPIKE, 31, UART_SOURCE_OF_SPIKE, 10_000_000),
+        MachineKind::Virt => (PLIC_SIZE, SOURCES, UART_SOURCE, 3_686_400),
+    };
+    let plic = fdt.begin_node(&format!("plic@{PLIC_BASE:x}"))?;
+    fdt.property_string_list("compatible", vec!["sifive,plic-1.0.0".into(), "riscv,plic0".into()])?;
+    fdt.property_u32("#interrupt-cells", 1)?;
+    fdt.property_u32("#address-cells", 0)?;
+    fdt.property_null("interrupt-controller")?;
+    // External interrupt 11 of machine mode, 9 of supervisor mode.
+    fdt.property_array_u32("interrupts-extended", &extended(&[11, 9]))?;
+    fdt.property_array_u64("reg", &[PLIC_BASE, plic_size])?;
+    fdt.property_u32("riscv,ndev", sources)?;
+    fdt.property_u32("phandle", plic_handle)?;
+    fdt.end_node(plic)?;
+    let device = |fdt: &mut FdtWriter, name: &str, compatible: &str, base, size, source| {
+        let node = fdt.begin_node(&format!("{name}@{base:x}"))?;
+        fdt.property_string("compatible", compatible)?;
+        fdt.property_array_u64("reg", &[base, size])?;
+        fdt.property_u32("interrupt-parent", plic_handle)?;
+        fdt.property_u32("interrupts", source)?;
+        if base == UART_BASE {
+            fdt.property_u32("clock-frequency", uart_hz)?;
+            if !virt {
+                fdt.property_u32("reg-shift", 0)?;
+                fdt.property_u32("reg-io-width", 1)?;
             }
-            fdt.end_node(node)
-        };
-        device(&mut fdt, "serial", "ns16550a", UART_BASE, UART_SIZE, UART_SOURCE)?;
+        }
+        fdt.end_node(node)
+    };
+    device(&mut fdt, "serial", "ns16550a", UART_BASE, UART_SIZE, uart_source)?;
+    if virt {
         device(&mut fdt, "rtc", "google,goldfish-rtc", RTC_BASE, RTC_SIZE, RTC_SOURCE)?;
         for &slot in &equipment.slots {
             let base = VIRTIO_BASE + VIRTIO_STRIDE * slot as u64;
@@ -170,4 +179,23 @@ fn write(config: &Config, equipment: &Equipment) -> Result<Vec<u8>, Error> {
     }
     fdt.end_node(root)?;
     fdt.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The serial port is at 0x10000000 on both machines; Spike's tree says how wide its registers are (riscv/ns16550.cc).
+    #[test]
+    fn each_machine_has_a_serial_port_in_its_tree() {
+        for (machine, is_spike) in [(MachineKind::Spike, true), (MachineKind::Virt, false)] {
+            let config = Config { machine, ..Config::default() };
+            let tree = build(&config, &Equipment::default(), 0x1_0000).unwrap();
+            let has = |text: &str| tree.windows(text.len()).any(|found| found == text.as_bytes());
+            for name in ["serial@10000000", "ns16550a", "plic@c000000", "stdout-path"] {
+                assert!(has(name), "{machine:?}: {name}");
+            }
+            assert_eq!([has("reg-io-width"), has("reg-shift"), has("htif")], [is_spike; 3], "{machine:?}");
+        }
+    }
 }

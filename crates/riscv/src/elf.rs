@@ -75,6 +75,11 @@ pub enum LoadError {
     Overlap(u64, u64),
     #[error("the entry point {0:#x} is in no loaded segment")]
     Entry(u64),
+    #[error(
+        "the entry point {entry:#x} is not a multiple of {alignment}, so no instruction can be there: link the program again, or \
+         repair e_entry of its header"
+    )]
+    Misaligned { entry: u64, alignment: u64 },
     #[error("too many {0}")]
     TooMany(&'static str),
 }

@@ -447,7 +447,10 @@ impl Machine {
         Err(Exception { cause, tval: 0 })
     }
 
-    fn system_ebreak(&mut self, _: &Insn, _: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
+    fn system_ebreak(&mut self, _: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
+        if self.does_semihosting() {
+            return Ok(next);
+        }
         Err(Exception { cause: Cause::Breakpoint, tval: self.hart.pc })
     }
 

@@ -75,10 +75,39 @@ pub trait HostCalls: Send {
         Err(Errno::EACCES)
     }
 
+    /// Cuts an open file, or extends it with zeros.
+    fn truncate(&mut self, _fd: u64, _len: u64) -> Result<(), Errno> {
+        Err(Errno::EBADF)
+    }
+
+    /// Creates a directory.
+    fn make_directory(&mut self, _path: &str, _mode: u64) -> Result<(), Errno> {
+        Err(Errno::EACCES)
+    }
+
+    /// Removes a file, or with Linux's `AT_REMOVEDIR` an empty directory.
+    fn unlink(&mut self, _path: &str, _flags: u64) -> Result<(), Errno> {
+        Err(Errno::EACCES)
+    }
+
+    /// Renames a file or directory.
+    fn rename(&mut self, _from: &str, _to: &str) -> Result<(), Errno> {
+        Err(Errno::EACCES)
+    }
+
     /// The first few paths that the guest asked for and did not get.
-    fn refused(&self) -> &[String] {
+    fn refused(&self) -> &[Refused] {
         &[]
     }
+}
+
+/// A path that a guest asked for and did not get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// As the guest named it.
+    pub path: String,
+    /// Whether it would have changed something there.
+    pub write: bool,
 }
 
 /// No files at all.
@@ -98,18 +127,20 @@ impl HostCalls for NoFiles {}
 /// let mut buffer = [0; 2];
 /// assert_eq!(files.read(fd, None, &mut buffer), Ok(2));
 /// assert_eq!(files.open("/etc/passwd", 0, 0), Err(Errno::EACCES));
-/// assert_eq!(files.refused(), ["/etc/passwd"]);
+/// assert_eq!(files.refused()[0].path, "/etc/passwd");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles {
     files: BTreeMap<String, Vec<u8>>,
     open: BTreeMap<u64, (String, u64)>,
-    refused: Vec<String>,
+    refused: Vec<Refused>,
 }
 
 const MAX_OPEN: u64 = 64;
 const MAX_REFUSED: usize = 16;
 const O_ACCMODE: u64 = 3;
+const O_CREAT: u64 = 0o100;
+const O_TRUNC: u64 = 0o1000;
 const S_IFREG_555: u32 = 0o100_555;
 
 impl MemoryFiles {
@@ -123,9 +154,16 @@ impl MemoryFiles {
         self.files.insert(path.into(), bytes);
     }
 
-    fn refuse(&mut self, path: &str) -> Errno {
-        if self.refused.len() < MAX_REFUSED {
-            self.refused.push(path.chars().take(4096).collect());
+    /// Whether there is a file at this path.
+    pub fn contains(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// Remembers that a guest does not get a path; the error for it.
+    pub fn refuse(&mut self, path: &str, write: bool) -> Errno {
+        let refused = Refused { path: path.chars().take(4096).collect(), write };
+        if self.refused.len() < MAX_REFUSED && !self.refused.contains(&refused) {
+            self.refused.push(refused);
         }
         Errno::EACCES
     }
@@ -133,8 +171,9 @@ impl MemoryFiles {
 
 impl HostCalls for MemoryFiles {
     fn open(&mut self, path: &str, flags: u64, _mode: u64) -> Result<u64, Errno> {
-        if flags & O_ACCMODE != 0 || !self.files.contains_key(path) {
-            return Err(self.refuse(path));
+        let write = flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0;
+        if write || !self.files.contains_key(path) {
+            return Err(self.refuse(path, write));
         }
         let fd = (3..3 + MAX_OPEN).find(|fd| !self.open.contains_key(fd)).ok_or(Errno::EMFILE)?;
         self.open.insert(fd, (path.to_string(), 0));
@@ -177,11 +216,23 @@ impl HostCalls for MemoryFiles {
     fn stat_path(&mut self, path: &str) -> Result<Stat, Errno> {
         match self.files.get(path) {
             Some(bytes) => Ok(Stat { mode: S_IFREG_555, size: bytes.len() as u64 }),
-            None => Err(self.refuse(path)),
+            None => Err(self.refuse(path, false)),
         }
     }
 
-    fn refused(&self) -> &[String] {
+    fn make_directory(&mut self, path: &str, _mode: u64) -> Result<(), Errno> {
+        Err(self.refuse(path, true))
+    }
+
+    fn unlink(&mut self, path: &str, _flags: u64) -> Result<(), Errno> {
+        Err(self.refuse(path, true))
+    }
+
+    fn rename(&mut self, from: &str, _to: &str) -> Result<(), Errno> {
+        Err(self.refuse(from, true))
+    }
+
+    fn refused(&self) -> &[Refused] {
         &self.refused
     }
 }

@@ -40,9 +40,14 @@ impl Htif {
         pa >> 12 == self.tohost >> 12 || pa >> 12 == (self.tohost + 7) >> 12
     }
 
+    /// Whether a store to RAM would write to `tohost`.
+    pub(crate) fn is_command(&self, pa: u64, size: u64) -> bool {
+        pa < self.tohost + 8 && pa + size > self.tohost
+    }
+
     /// Records a store to RAM; returns whether it wrote to `tohost`.
     pub(crate) fn noticed(&mut self, pa: u64, size: u64) -> bool {
-        let touches = pa < self.tohost + 8 && pa + size > self.tohost;
+        let touches = self.is_command(pa, size);
         if touches {
             // The high half comes last.
             self.written = Some(pa + size >= self.tohost + 8);

@@ -15,6 +15,11 @@ impl Machine {
         self.bus.console.type_in(bytes)
     }
 
+    /// Whether the guest waits at its serial port for something to be [typed](Self::type_in).
+    pub fn listens(&self) -> bool {
+        self.bus.uart.listens() && !self.bus.console.has_input()
+    }
+
     /// Opens the standard input of a program on Spike's machine, after it was loaded: a read of it stops the machine
     /// ([`Stop::Input`]) until something is [typed](Self::type_in) or the input [ends](Self::end_input). Otherwise it is empty.
     pub fn open_input(&mut self) {

@@ -45,6 +45,11 @@ impl Machine {
         }
     }
 
+    /// Whether a program on Spike's machine can reach the host: it has a symbol `tohost` in RAM.
+    pub fn has_htif(&self) -> bool {
+        self.bus.htif.is_some()
+    }
+
     /// The privilege mode.
     pub fn privilege(&self) -> Privilege {
         self.hart.privilege

@@ -26,7 +26,7 @@
 //! The modules: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
 //! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
 //! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
-//! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `snapshot` saves and restores a machine; `fp` is IEEE 754;
+//! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops, `snapshot` saves and restores a machine; `fp` is IEEE 754;
 //! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed, [`aside`](aside()) on a thread of its own; `input` what is typed;
 //! [`timing`] how many cycles everything takes.
 //!
@@ -78,7 +78,9 @@ mod observer;
 mod pmp;
 mod privilege;
 mod proxy;
+mod repeat;
 mod sbi;
+mod semihosting;
 mod snapshot;
 mod table;
 pub mod tier;
@@ -98,7 +100,7 @@ pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, text};
 pub use elf::{Elf, LoadError, Segment, Symbol};
 pub use exception::{AccessType, Cause, Trap, TrapReturn};
 pub use format::{Format, Operands, RegClass};
-pub use host::{Errno, HostCalls, MemoryFiles, NoFiles, Stat};
+pub use host::{Errno, HostCalls, MemoryFiles, NoFiles, Refused, Stat};
 pub use hpm::EventCounts;
 pub use insn::{Class, INSTRUCTIONS, Insn, Op, Row, Width};
 pub use isa::{Extension, Isa, IsaError, Xlen};
@@ -106,5 +108,7 @@ pub use machine::{Machine, MemoryError, Step, Stop};
 pub use map::ram_below;
 pub use observer::{Access, AccessKind, BlockInsn, LoudTouch, Observer, Pass, Retired, Several, Touch, Walk};
 pub use privilege::Privilege;
+pub use repeat::Repeat;
+pub use semihosting::semihosting_name;
 pub use snapshot::SnapshotError;
 pub use trap::TRAP_PHASES;

@@ -47,6 +47,11 @@ pub enum Stop {
     Reboot,
     /// A program reads its standard input, which is [open](Machine::open_input) and has nothing.
     Input,
+    /// A program makes a [semihosting](Machine::semihost) call that is not answered.
+    Semihosting {
+        /// Its number.
+        call: u64,
+    },
 }
 
 /// What one [`Machine::step`] did.
@@ -120,6 +125,8 @@ pub struct Machine {
     /// An `ecall` for which there is no handler can end the program.
     pub(crate) exits_by_ecall: bool,
     pub(crate) exits_behind: Option<Vec<u64>>,
+    /// Semihosting calls are answered.
+    pub(crate) semihosting: bool,
 }
 
 /// What the clock of [`Rtc`] shows at reset: 2026-01-01.
@@ -133,8 +140,7 @@ pub(crate) const NETWORK_SLOT: usize = 3;
 fn virt_devices() -> Box<Virt> {
     let mut slots: [Slot; crate::map::VIRTIO_SLOTS] = std::array::from_fn(|_| Slot::new(None));
     slots[ENTROPY_SLOT] = Slot::new(Some(Device::Entropy(Entropy(0))));
-    let (uart, finisher) = (Uart::default(), Finisher::default());
-    Box::new(Virt { uart, finisher, rtc: Rtc::new(RTC_START), plic: Plic::new(), slots })
+    Box::new(Virt { finisher: Finisher::default(), rtc: Rtc::new(RTC_START), slots })
 }
 
 impl Machine {
@@ -151,6 +157,8 @@ impl Machine {
             ram_base: config.ram_base,
             rom,
             clint: Clint::new(),
+            uart: Uart::default(),
+            plic: Plic::new(),
             virt,
             htif: None,
             device_written: true,
@@ -178,6 +186,7 @@ impl Machine {
             sbi: false,
             exits_by_ecall: false,
             exits_behind: None,
+            semihosting: false,
             config,
         };
         machine.reset_harts(machine.bus.ram_base, ROM_BASE);
@@ -249,6 +258,10 @@ impl Machine {
         }
         if !elf.segments.iter().any(|s| elf.entry >= s.address && elf.entry - s.address < s.memory_size) {
             return Err(LoadError::Entry(elf.entry));
+        }
+        let mask = self.hart.target_mask();
+        if elf.entry & mask != 0 {
+            return Err(LoadError::Misaligned { entry: elf.entry, alignment: mask + 1 });
         }
         for s in &elf.segments {
             if let Some(place) = self.bus.ram_slice_mut(s.address, s.memory_size) {
@@ -601,9 +614,8 @@ impl Machine {
 
     /// Raises and lowers the external interrupts as the platform's controller says.
     fn pass_external_interrupts(&mut self) {
-        let Some(virt) = &self.bus.virt else { return };
         let raised = |mode: usize, bit: u64| {
-            if virt.plic.raised(2 * self.turns.current + mode) { bit } else { 0 }
+            if self.bus.plic.raised(2 * self.turns.current + mode) { bit } else { 0 }
         };
         let lines = raised(0, interrupt::MEI) | raised(1, interrupt::SEI);
         self.hart.mip = self.hart.mip & !(self.lines & !lines) | lines;

@@ -14,9 +14,13 @@ pub(crate) const CLINT_BASE: u64 = 0x200_0000;
 pub(crate) const CLINT_SIZE: u64 = 0x10000;
 pub(crate) const PLIC_BASE: u64 = 0xc00_0000;
 pub(crate) const PLIC_SIZE: u64 = 0x60_0000;
+/// The same on Spike's machine (riscv/platform.h).
+pub(crate) const PLIC_SIZE_OF_SPIKE: u64 = 0x100_0000;
 pub(crate) const UART_BASE: u64 = 0x1000_0000;
 pub(crate) const UART_SIZE: u64 = 0x100;
 pub(crate) const UART_SOURCE: u32 = 10;
+/// The same on Spike's machine (`NS16550_INTERRUPT_ID`).
+pub(crate) const UART_SOURCE_OF_SPIKE: u32 = 1;
 pub(crate) const VIRTIO_BASE: u64 = 0x1000_1000;
 /// The distance from one virtio slot to the next.
 pub(crate) const VIRTIO_STRIDE: u64 = 0x1000;

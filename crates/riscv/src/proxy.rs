@@ -6,6 +6,9 @@ use crate::host::{Errno, HostCalls, Stat};
 use crate::htif::Htif;
 use crate::map::from_le;
 
+/// The standard streams are character devices.
+const STANDARD_STREAM: Stat = Stat { mode: 0o020_620, size: 0 };
+
 impl Bus {
     /// Executes the command in `tohost`. Call it when `due`. Returns whether the host may have written anywhere.
     pub(crate) fn serve_htif(&mut self, host: &mut dyn HostCalls) -> bool {
@@ -69,6 +72,12 @@ impl Bus {
         match number {
             // getcwd: the guest sees a root of its own.
             17 => self.put(a[0], a[1], b"/\0"),
+            // mkdirat, unlinkat, renameat
+            34 => host.make_directory(&self.path(a[1], a[2])?, a[3]).map(|()| 0),
+            35 => host.unlink(&self.path(a[1], a[2])?, a[3]).map(|()| 0),
+            38 => host.rename(&self.path(a[1], a[2])?, &self.path(a[4], a[5])?).map(|()| 0),
+            // ftruncate
+            46 => host.truncate(a[0], a[1]).map(|()| 0),
             // faccessat
             48 => host.stat_path(&self.path(a[1], a[2])?).map(|_| 0),
             // openat
@@ -100,14 +109,18 @@ impl Bus {
                 }
                 host.write(a[0], (number == 68).then_some(a[3]), bytes)
             }
-            // fstatat, fstat, lstat
+            // fstatat, fstat, lstat. An empty path asks about an open file (AT_EMPTY_PATH).
             79 => {
-                let stat = host.stat_path(&self.path(a[1], a[2])?)?;
+                let path = self.path(a[1], a[2])?;
+                let stat = match &path[..] {
+                    "" if a[0] <= 2 => STANDARD_STREAM,
+                    "" => host.stat(a[0])?,
+                    path => host.stat_path(path)?,
+                };
                 self.put_stat(a[3], stat)
             }
             80 => {
-                // The standard streams are character devices.
-                let stat = if a[0] <= 2 { Stat { mode: 0o020_620, size: 0 } } else { host.stat(a[0])? };
+                let stat = if a[0] <= 2 { STANDARD_STREAM } else { host.stat(a[0])? };
                 self.put_stat(a[1], stat)
             }
             1039 => {

@@ -26,8 +26,10 @@ const HEADER: usize = MAGIC.len() + 4 + 8 + HASH;
 const PAGE: usize = 4096;
 /// What follows the last page.
 const NO_PAGE: u64 = u64::MAX;
-/// The longest configuration or state that is read.
+/// The longest configuration and state that are read, and the most output that a machine keeps.
+const MOST_HEAD: u64 = 1 << 20;
 const MOST_STATE: u64 = 1 << 30;
+const MOST_CONSOLE: usize = 16 << 20;
 
 /// Why a machine cannot be saved, or a snapshot not be restored.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +60,8 @@ pub enum SnapshotError {
     DriveFile(io::Error),
     #[error("this computer does not have {0} bytes to spare for the snapshot's machine")]
     NoMemory(u64),
+    #[error("the snapshot's machine has {} MiB of RAM, and at most {} are allowed", .has >> 20, .most >> 20)]
+    TooLarge { has: u64, most: u64 },
 }
 
 /// How a drive's file is recognized.
@@ -86,7 +90,7 @@ macro_rules! state {
 
 state! {
     hart, turns, waiting, lines, idle, next_event, stopped, sbi,
-    bus.rom, bus.clint, bus.virt, bus.device_written, bus.console,
+    bus.rom, bus.clint, bus.uart, bus.plic, bus.virt, bus.device_written, bus.console,
 }
 
 /// Reads one field, and yields the rest.
@@ -151,10 +155,30 @@ impl Machine {
     /// # Errors
     /// What is not a whole snapshot of this format, and a drive that it did not have.
     pub fn restore(file: &[u8], drive: Option<Box<dyn Storage>>) -> Result<Self, SnapshotError> {
+        Self::restore_within(u64::MAX, file, drive)
+    }
+
+    /// The same for a file that somebody else may have made: its machine may have so much RAM, because the file decides that.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore), and more RAM.
+    pub fn restore_within(
+        most_ram: u64,
+        file: &[u8],
+        drive: Option<Box<dyn Storage>>,
+    ) -> Result<Self, SnapshotError> {
+        // What a guest wrote to its drive is in the state, too.
+        let most_state = most_ram.saturating_add(MOST_CONSOLE as u64 * 4).min(MOST_STATE);
         let mut body = FrameDecoder::new(check(file)?);
-        let head = part(&mut body)?;
+        let head = part(&mut body, MOST_HEAD)?;
         let (config, expected): (Config, Option<DriveFile>) = postcard::from_bytes(&head)
             .map_err(|_| SnapshotError::Damaged("its configuration has another form"))?;
+        if config.ram_bytes > most_ram {
+            return Err(SnapshotError::TooLarge { has: config.ram_bytes, most: most_ram });
+        }
+        if config.console_bytes > MOST_CONSOLE {
+            return Err(SnapshotError::Damaged("its console keeps more than any machine's"));
+        }
         let room = usize::try_from(config.ram_bytes).ok().filter(|&size| size < isize::MAX as usize);
         if room.is_some_and(|size| Vec::<u8>::new().try_reserve_exact(size).is_err()) {
             return Err(SnapshotError::NoMemory(config.ram_bytes));
@@ -164,7 +188,8 @@ impl Machine {
         }
         let mut machine = Machine::new(config)?;
         let harts = machine.turns.parked.len();
-        read_state(&mut machine, &part(&mut body)?)?;
+        read_state(&mut machine, &part(&mut body, most_state)?)?;
+        machine.bus.console.limit = machine.config.console_bytes;
         machine.after_reading(harts)?;
 
         match (expected, drive, machine.drive()) {
@@ -276,10 +301,10 @@ fn number(body: &mut impl Read) -> Result<u64, SnapshotError> {
 }
 
 /// Reads what has its length in front.
-fn part(body: &mut impl Read) -> Result<Vec<u8>, SnapshotError> {
+fn part(body: &mut impl Read, most: u64) -> Result<Vec<u8>, SnapshotError> {
     let len = number(body)?;
     let mut bytes = Vec::new();
-    let read = body.take(len.min(MOST_STATE)).read_to_end(&mut bytes);
+    let read = body.take(len.min(most)).read_to_end(&mut bytes);
     match read {
         Ok(found) if found as u64 == len => Ok(bytes),
         _ => Err(SnapshotError::Damaged("it ends early")),

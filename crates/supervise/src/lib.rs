@@ -15,8 +15,10 @@ mod descendants;
 mod guard;
 mod interrupt;
 mod patience;
+mod stop;
 mod tree;
 
 pub use interrupt::Interrupt;
 pub use patience::Patience;
+pub use stop::Stop;
 pub use tree::{Ended, Prepare, Tree, end_first, end_with_parent};

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use tollgate_lab::plan::one_of;
+use tollgate_lab::status;
 use tollgate_measure::{host, other};
 use tollgate_record::Run;
 use tollgate_toll::{Counted, Extras, Limits, Pricing, StartError, Wanted, When, bill, turns};
@@ -55,10 +56,11 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// The exit status of a wrong command line: `exec` has that of `env`.
-pub(crate) fn usage_status(status: i32) -> i32 {
-    let is_exec = std::env::args_os().nth(1).is_some_and(|word| word == "exec");
-    if is_exec && status == 2 { 125 } else { status }
+/// The exit status of a wrong command line: commands that have the status of what they run have that of `env`.
+pub(crate) fn usage_status(code: i32) -> i32 {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let is_own = words.first().is_some_and(|word| word == "exec") || status::is_of_guest(&words);
+    if is_own && code == 2 { 125 } else { code }
 }
 
 /// What to type after a wrong command line of `exec`, where clap does not know.

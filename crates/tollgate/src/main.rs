@@ -75,11 +75,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the command line and does what it says.
+/// Parses the command line and does what it says. Never a part of `main`, whose frame must fit into any stack.
+#[inline(never)]
 fn run_command() -> ExitCode {
     let cli = Cli::try_parse_from(lat_ctx::called_as(std::env::args_os())).unwrap_or_else(|error| {
         let error = cli::improved(error);
-        let _ = error.print();
+        output::print_usage(&error);
         std::process::exit(exec::usage_status(error.exit_code()));
     });
     // A limit on the size of files (`ulimit -f`) is then an error with a message, here and in child processes.

@@ -8,12 +8,23 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tollgate_record::{Run, Store, document, file};
+use tollgate_record::{Run, Store, document, file, text};
 use tollgate_report::{Place, Style, view};
 
-/// Prints a line on standard error. A closed standard error is not an error.
-pub(crate) fn say(line: impl Display) {
-    let _ = writeln!(io::stderr(), "{line}");
+/// Prints lines on standard error, whatever names and texts of others are in them. A closed standard error is not an error.
+pub(crate) fn say(lines: impl Display) {
+    let _ = writeln!(io::stderr(), "{}", text::inert(&lines.to_string()));
+}
+
+/// Prints the error of a wrong command line, or a help that was asked for: in color, unless foreign text is in it.
+pub(crate) fn print_usage(error: &clap::Error) {
+    let text = error.render().to_string();
+    if text::inert(&text) == text { drop(error.print()) } else { say(text.trim_end()) }
+}
+
+/// Text for people, in which nothing but our own colors steers a terminal.
+fn inert(text: String) -> String {
+    text::inert(&text).into_owned()
 }
 
 /// Where a command's result goes: standard output or a file. Checked before anything is measured.
@@ -84,7 +95,7 @@ impl Sink {
 
     /// Delivers a run: its view, or its record if JSON was asked for.
     pub(crate) fn deliver_run(&self, run: &Run) -> anyhow::Result<ExitCode> {
-        self.deliver(&if self.json { document::to_json(run)? } else { view(run, &self.style()) })
+        self.deliver(&if self.json { document::to_json(run)? } else { inert(view(run, &self.style())) })
     }
 
     /// Delivers a result as text, or as JSON if that was asked for.
@@ -93,7 +104,7 @@ impl Sink {
         result: &impl Serialize,
         text: impl FnOnce(&Style) -> String,
     ) -> anyhow::Result<ExitCode> {
-        self.deliver(&if self.json { document::pretty(result)? } else { text(&self.style()) })
+        self.deliver(&if self.json { document::pretty(result)? } else { inert(text(&self.style())) })
     }
 
     /// Delivers the result, whole or not at all.

@@ -12,6 +12,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use tollgate_lab::plan::PlanError;
+use tollgate_lab::status::FAILED;
+
+use crate::output::say;
 
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
@@ -42,16 +46,25 @@ enum RiscvCommand {
     Validate(validate::ValidateArgs),
 }
 
+/// The end of a command that has the guest's status: errors are its own.
+fn as_guest(done: Result<ExitCode>) -> Result<ExitCode> {
+    done.or_else(|error| {
+        say(format!("tollgate: {error:#}"));
+        let status = error.root_cause().downcast_ref::<PlanError>().map_or(FAILED, PlanError::exit_status);
+        Ok(ExitCode::from(status))
+    })
+}
+
 /// Runs `tollgate riscv`.
 pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
     match &args.command {
         RiscvCommand::Trap(args) => trap::run(args),
         RiscvCommand::Pipeline(args) => pipeline::run(args),
         RiscvCommand::Icache(args) => icache::run(args),
-        RiscvCommand::Run(args) => run::run(args),
-        RiscvCommand::Boot(args) => boot::run(args),
+        RiscvCommand::Run(args) => as_guest(run::run(args)),
+        RiscvCommand::Boot(args) => as_guest(boot::run(args)),
         RiscvCommand::Bill(args) => bill::run(args),
-        RiscvCommand::Profile(args) => run::profile(args),
+        RiscvCommand::Profile(args) => as_guest(run::profile(args)),
         RiscvCommand::Validate(args) => validate::run(args),
     }
 }

@@ -17,9 +17,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
+use tollgate_measure::host;
 use tollgate_progress::Progress;
 use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, store, text, warning};
-use tollgate_supervise::Interrupt;
+use tollgate_supervise::{Interrupt, Stop};
 
 /// A command's run, from the first check to the exit status.
 pub(crate) struct Session {
@@ -48,6 +49,16 @@ impl Session {
         let run = new_record(host, seed);
         let (failures, progress) = (Vec::new(), Progress::new());
         Ok(Self { run, keeper, sink, failures, quiet: false, progress, interrupt })
+    }
+
+    /// The session of a guest that is profiled; others have none.
+    pub(crate) fn of_profile(is_profile: bool, destination: &Destination) -> anyhow::Result<Option<Self>> {
+        let why = "--json, --out, --store and --no-save belong to a profile: add --profile or --core";
+        match is_profile {
+            true => Self::open(destination, host::here(), 0).map(Some),
+            false if destination.is_given() => Err(Usage::error(why)),
+            false => Ok(None),
+        }
     }
 
     /// From here on the result goes to standard error, because standard output belongs to the program that is run.
@@ -101,6 +112,13 @@ impl Session {
     /// Output that cannot be written.
     pub(crate) fn finish(self) -> anyhow::Result<ExitCode> {
         self.finish_with(|run, sink| sink.deliver_run(run))
+    }
+
+    /// [`Session::finish`] for a command that a signal may have stopped: the run is then incomplete, and the status its own.
+    pub(crate) fn finish_unless(mut self, stop: &Stop) -> anyhow::Result<ExitCode> {
+        self.run.complete = !stop.is_set();
+        let status = self.finish()?;
+        Ok(if stop.is_set() { ExitCode::from(stop.status(0)) } else { status })
     }
 
     /// [`Session::finish`] for a command that prints something other than the view of its run.

@@ -15,6 +15,8 @@ use crate::emit;
 
 /// Regions that wait for the thread. More would be translated long after they became hot.
 const WAITING: usize = 16;
+/// Stack of the thread that compiles, whose recursion is as deep as a region is.
+const STACK: usize = 8 << 20;
 
 /// The code of one function.
 pub(crate) struct Compiled {
@@ -85,7 +87,7 @@ impl Beside {
                 }
             }
         };
-        thread::Builder::new().name("translator".to_owned()).spawn(work).ok()?;
+        thread::Builder::new().name("translator".to_owned()).stack_size(STACK).spawn(work).ok()?;
         Some(Beside { requests, finished, open: 0 })
     }
 

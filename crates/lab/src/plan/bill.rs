@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use tollgate_record::Measurement;
 use tollgate_riscv::timing::Core;
 
-use super::boot::{ISA, regular, save};
-use super::options::{PlanError, core, isa, trusted, within};
+use super::boot::{ISA, check_writable, regular, save};
+use super::options::{PlanError, core, isa, program, trusted, within};
 use crate::boot::KernelError;
 use crate::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, crossing};
 
@@ -72,17 +72,22 @@ impl BillPlan {
         let harts = request.harts as usize;
         let image = match (&request.from, &request.kernel) {
             (Some(path), _) => trusted(path)?,
-            (None, Some(path)) => regular(path)?,
+            (None, Some(path)) => program(path)?,
             (None, None) => return Err(PlanError::conflict("give --kernel or --from")),
         };
+        request.save.as_deref().map(check_writable).transpose()?;
         Ok(Self { request: request.clone(), core, kernel: Kernel { image, map, drive, rules, harts } })
     }
 
-    /// Boots the kernel, or continues, and bills its crossings.
+    /// Boots the kernel, or continues, and bills its crossings; a machine that cannot be saved is reported to `unsaved`.
     ///
     /// # Errors
     /// The file that is wrong, or what the kernel did.
-    pub fn measure(self) -> Result<Vec<Measurement>, PlanError> {
+    pub fn measure(
+        self,
+        interrupted: &dyn Fn() -> bool,
+        unsaved: &mut dyn FnMut(PlanError),
+    ) -> Result<Vec<Measurement>, PlanError> {
         let Self { request, core, kernel } = self;
         let explain = |error: BillError| match (&error, &request.symbols) {
             (BillError::NoEntry(_) | BillError::NotAMap, Some(map)) => PlanError::file(map, error),
@@ -104,14 +109,20 @@ impl BillPlan {
         };
         let mut ready = match &request.from {
             Some(_) => Ready::restore(&kernel.image, kernel.map.as_deref(), kernel.rules),
-            None => Ready::boot(kernel, isa(ISA)?),
+            None => match Ready::boot(kernel, isa(ISA)?, interrupted) {
+                // There is nothing to save or to measure.
+                Err(BillError::Interrupted) => return Ok(Vec::new()),
+                ready => ready,
+            },
         }
         .map_err(explain)?;
         let crossings = chosen(&request.calls, ready.crossings(), ready.harts()).map_err(explain)?;
         if let Some(path) = &request.save {
-            save(path, &ready.save().map_err(explain)?)?;
+            if let Err(error) = save(path, &ready.save().map_err(explain)?) {
+                unsaved(error);
+            }
         }
-        ready.measure(&KernelJob { crossings, core }).map_err(explain)
+        ready.measure(&KernelJob { crossings, core }, interrupted).map_err(explain)
     }
 }
 

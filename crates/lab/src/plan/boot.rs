@@ -1,7 +1,7 @@
 //! How a kernel is booted.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,13 @@ use std::sync::mpsc;
 use std::thread;
 
 use tollgate_record::family::ProgramAsked;
+use tollgate_record::file;
 use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Privilege, SnapshotError, Storage};
 
-use super::options::{PlanError, check_budget, core, isa, one_of, trusted, within};
+use super::options::{PlanError, check_budget, core, isa, one_of, program, trusted, within};
 use super::program::{MODES, number};
 use crate::boot::{self, BootEnding, BootJob, BootOutcome, Input, KernelError, Until};
+use crate::status::FAILED;
 use crate::system::{self, Program, Watch};
 use crate::tier::Tier;
 use crate::trace::{Filter, Trace, Tracer};
@@ -28,7 +30,7 @@ pub struct BootRequest {
     #[arg(
         long,
         value_name = "SNAPSHOT",
-        conflicts_with_all = ["kernel", "initrd", "bios", "append", "isa", "harts", "memory"]
+        conflicts_with_all = ["kernel", "initrd", "bios", "append", "isa", "harts"]
     )]
     pub from: Option<PathBuf>,
     /// Save the machine and stop: at a time (1500ms), after a number of instructions, at an address (0x80200000), at a symbol
@@ -56,9 +58,9 @@ pub struct BootRequest {
     /// How many harts, 1 to 8; they take turns of 10,000 instructions
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub harts: u64,
-    /// RAM in MiB
-    #[arg(long, default_value_t = 512, value_name = "MIB")]
-    pub memory: u64,
+    /// RAM in MiB [default: 512]; with --from the most RAM that the saved machine may have [default: 2048]
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u64>,
     /// Print and save a profile afterwards: where the instructions of the whole system went, by function
     #[arg(long)]
     pub profile: bool,
@@ -98,6 +100,10 @@ pub struct BootRequest {
 /// The instructions of QEMU's `virt`, as far as they are here.
 pub(super) const ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt";
 
+/// RAM in MiB of a machine that is booted, and the most that a snapshot may take without being allowed to.
+const MEMORY: u64 = 512;
+const MOST_MEMORY: u64 = 2048;
+
 /// The largest kernel, firmware or initial RAM disk that is read.
 const LARGEST: u64 = 1 << 30;
 
@@ -116,13 +122,15 @@ impl BootRequest {
     fn machine(&self) -> Result<Machine, PlanError> {
         check_budget(self.max_instructions)?;
         within("--harts", self.harts, "a number", 1..=8)?;
-        within("--memory", self.memory, "MiB", 1..=65536)?;
+        let memory = self.memory();
+        within("--memory", memory, "MiB", 1..=65536)?;
         let drive = self.drive.as_deref().map(open_drive).transpose()?;
         let kernel = match (&self.from, &self.kernel) {
             (Some(path), _) => {
-                return Machine::restore(&trusted(path)?, drive).map_err(|error| self.explain(&error.into()));
+                let restored = Machine::restore_within(memory << 20, &trusted(path)?, drive);
+                return restored.map_err(|error| self.explain(&error.into()));
             }
-            (None, Some(path)) => regular(path)?,
+            (None, Some(path)) => program(path)?,
             (None, None) => return Err(PlanError::conflict("give --kernel or --from")),
         };
         let firmware = match self.bios.as_deref() {
@@ -134,7 +142,7 @@ impl BootRequest {
         let job = BootJob {
             isa: isa(&self.isa)?,
             harts: self.harts as usize,
-            ram_bytes: self.memory << 20,
+            ram_bytes: memory << 20,
             kernel,
             firmware,
             initrd: self.initrd.as_deref().map(regular).transpose()?,
@@ -143,6 +151,11 @@ impl BootRequest {
             max_instructions: self.max_instructions,
         };
         boot::prepare(&job, drive).map_err(|error| self.explain(&error))
+    }
+
+    /// RAM in MiB, or the most of it.
+    fn memory(&self) -> u64 {
+        self.memory.unwrap_or(if self.from.is_some() { MOST_MEMORY } else { MEMORY })
     }
 
     /// What to watch.
@@ -192,7 +205,8 @@ impl BootRequest {
     pub fn save_timeline(&self, watch: &Watch) -> Result<Option<String>, PlanError> {
         let (Some(path), Watch::Events(events)) = (&self.timeline, watch) else { return Ok(None) };
         let text = events.json();
-        std::fs::write(path, text).map_err(|error| PlanError::file(path, error))?;
+        file::replace(path, text.as_bytes())
+            .map_err(|error| PlanError::file(path, lost("the timeline", &error)))?;
         let dropped = events.dropped();
         Ok((dropped > 0).then(|| format!("{}: {dropped} events more are not in it", path.display())))
     }
@@ -216,33 +230,22 @@ impl BootRequest {
     /// The point is empty, or the kernel cannot be read.
     pub fn until(&self) -> Result<Option<Until>, PlanError> {
         let [point, file] = &self.save_at[..] else { return Ok(None) };
-        let path = Path::new(file);
-        if path.is_dir() || !folder(path).is_dir() {
-            return Err(PlanError::file(
-                path,
-                "a snapshot cannot be written there; give a file in a directory",
-            ));
-        }
+        check_writable(Path::new(file))?;
         let kernel = self.kernel.as_deref().map(regular).transpose()?;
         let until = Until::parse(point, kernel.as_deref());
         until.map(Some).ok_or_else(|| PlanError::option("--save-at", "give a time, a symbol or a text"))
     }
 
-    /// Saves the machine if it came to where it was to be saved; yields a sentence about it.
-    ///
-    /// # Errors
-    /// The file cannot be written; what was there before is then still there.
-    pub fn save(&self, machine: &mut Machine, outcome: &BootOutcome) -> Result<Option<String>, PlanError> {
-        let [point, file] = &self.save_at[..] else { return Ok(None) };
-        if outcome.ending != BootEnding::Reached {
-            let why = format!("the kernel did not come there, so nothing is saved; {}", outcome.verdict());
-            return Err(PlanError::value("--save-at", format_args!("'{point}'"), why));
-        }
-        let path = Path::new(file);
+    /// What is done where the machine is to be saved.
+    pub fn saving(&self) -> Saving<'_> {
+        Saving { request: self, saved: None }
+    }
+
+    fn save(&self, machine: &mut Machine) -> Result<String, PlanError> {
+        let [_, file] = &self.save_at[..] else { return Ok(String::new()) };
         let bytes = machine.save().map_err(|error| self.explain(&error.into()))?;
-        self::save(path, &bytes)?;
-        let (size, verdict) = (tollgate_record::number::bytes(bytes.len() as f64), outcome.verdict());
-        Ok(Some(format!("{verdict}; saved to {file}, {size}")))
+        save(Path::new(file), &bytes)?;
+        Ok(format!("saved to {file}, {}", tollgate_record::number::bytes(bytes.len() as f64)))
     }
 
     /// The option or file that caused an error, and what to do.
@@ -252,7 +255,10 @@ impl BootRequest {
         match error {
             KernelError::Boot(BootError::Initrd { .. }) => {
                 let path = self.initrd.as_deref().unwrap_or(given);
-                PlanError::file(path, format!("{error}; --memory {} gives it room", self.memory * 2))
+                PlanError::file(path, format!("{error}; --memory {} gives it room", self.memory() * 2))
+            }
+            KernelError::Snapshot(SnapshotError::TooLarge { has, .. }) => {
+                PlanError::file(given, format!("{error}; --memory {} allows it", has.div_ceil(1 << 20)))
             }
             KernelError::Boot(BootError::Drive(_))
             | KernelError::Snapshot(
@@ -264,9 +270,49 @@ impl BootRequest {
                 PlanError::option("--append", error)
             }
             KernelError::Machine(_) | KernelError::NoMemory(_) => {
-                PlanError::value("--memory", self.memory, error)
+                PlanError::value("--memory", self.memory(), error)
             }
             _ => file(&None),
+        }
+    }
+}
+
+/// Saves a machine once, where that was asked for.
+pub struct Saving<'a> {
+    request: &'a BootRequest,
+    /// A sentence about the file, or nothing if it could not be written.
+    saved: Option<Result<String, ()>>,
+}
+
+impl Saving<'_> {
+    /// Saves the machine; whether it stops there. If the file cannot be written, that is reported to `unsaved`, and what was
+    /// computed until here is not lost: the machine runs on.
+    pub fn save(&mut self, machine: &mut Machine, unsaved: impl FnOnce(String)) -> bool {
+        let done = self.request.save(machine);
+        self.saved.insert(done.map_err(|error| unsaved(format!("{error}; the kernel runs on")))).is_ok()
+    }
+
+    /// How the machine ended, and where it was saved.
+    ///
+    /// # Errors
+    /// It ended before it came to where it was to be saved.
+    pub fn verdict(&self, outcome: &BootOutcome) -> Result<String, PlanError> {
+        let verdict = outcome.verdict();
+        match (&self.saved, &self.request.save_at[..]) {
+            (Some(Ok(saved)), _) => Ok(format!("{verdict}; {saved}")),
+            (None, [point, _]) if outcome.ending != BootEnding::Interrupted => {
+                let why = format!("the kernel did not come there, so nothing is saved; {verdict}");
+                Err(PlanError::value("--save-at", format_args!("'{point}'"), why))
+            }
+            _ => Ok(verdict),
+        }
+    }
+
+    /// The exit status: the kernel's, unless that is 0 and nothing was saved.
+    pub fn exit_status(&self, outcome: &BootOutcome) -> u8 {
+        match outcome.exit_status() {
+            0 if self.saved == Some(Err(())) => FAILED,
+            status => status,
         }
     }
 }
@@ -276,7 +322,7 @@ fn programs(paths: &[PathBuf]) -> Result<Vec<Program>, PlanError> {
     let mut programs = Vec::new();
     for path in paths {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let program = Program::new(&name, &regular(path)?).map_err(|error| PlanError::file(path, error))?;
+        let program = Program::new(&name, &program(path)?).map_err(|error| PlanError::file(path, error))?;
         program.beside(&programs).map_err(|error| PlanError::file(path, error))?;
         programs.push(program);
     }
@@ -285,16 +331,25 @@ fn programs(paths: &[PathBuf]) -> Result<Vec<Program>, PlanError> {
 
 /// Writes a snapshot; what was there before stays until it is whole.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), PlanError> {
-    let refused = |error: io::Error| PlanError::file(path, error);
-    let mut temporary = tempfile::NamedTempFile::new_in(folder(path)).map_err(refused)?;
-    temporary.write_all(bytes).map_err(refused)?;
-    temporary.persist(path).map_err(|error| refused(error.error))?;
-    Ok(())
+    file::replace(path, bytes).map_err(|error| PlanError::file(path, lost("the machine", &error)))
 }
 
-/// The directory of a file.
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+/// What a file that cannot be written costs.
+fn lost(what: &str, error: &io::Error) -> String {
+    format!("{what} is not saved: {error}")
+}
+
+/// Refuses a file that cannot be written, before the time for its contents is spent.
+pub(super) fn check_writable(path: &Path) -> Result<(), PlanError> {
+    if path.is_dir() {
+        return Err(PlanError::file(path, "is a directory; add a file name"));
+    }
+    file::check_replaceable(path).map_err(|error| {
+        PlanError::file(
+            path,
+            format!("cannot be written: {error}; give a file in a directory that is there and writable"),
+        )
+    })
 }
 
 /// The bytes of a regular file that is not too large. (A device could have no end, a pipe no beginning.)

@@ -8,42 +8,62 @@ use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tollgate_record::number::bytes;
+use tollgate_record::text::quoted;
 use tollgate_record::trust;
 use tollgate_riscv::Isa;
 use tollgate_riscv::timing::{Core, CoreError};
 
 use crate::icache::IcacheError;
+use crate::status::FAILED;
 
 /// Why a request cannot be measured: the option or file, what is wrong, and what works.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct PlanError(String);
+#[error("{text}")]
+pub struct PlanError {
+    text: String,
+    status: u8,
+}
+
+/// Exit statuses of commands that have that of the program otherwise: those of `env`.
+const NOT_A_PROGRAM: u8 = 126;
+const NOT_FOUND: u8 = 127;
 
 impl PlanError {
     /// Options that do not work together.
     pub(super) fn conflict(why: impl Into<String>) -> Self {
-        Self(why.into())
+        Self { text: why.into(), status: FAILED }
     }
 
     /// A value that does not work.
     pub(super) fn value(option: &str, given: impl Display, why: impl Display) -> Self {
-        Self(format!("{option} {given}: {why}"))
+        Self::conflict(format!("{option} {given}: {why}"))
     }
 
     /// A value whose explanation repeats it.
     pub(super) fn option(option: &str, why: impl Display) -> Self {
-        Self(format!("{option}: {why}"))
+        Self::conflict(format!("{option}: {why}"))
     }
 
-    /// A file that cannot be read or run.
+    /// A file that cannot be read or written.
     pub(super) fn file(path: &Path, why: impl Display) -> Self {
-        Self(format!("{}: {why}", path.display()))
+        Self::conflict(format!("{}: {why}", path.display()))
+    }
+
+    /// A file that is not a program which can be run.
+    pub(super) fn not_a_program(path: &Path, why: impl Display) -> Self {
+        Self { status: NOT_A_PROGRAM, ..Self::file(path, why) }
+    }
+
+    /// The exit status of a command that has that of the program otherwise, as `env` has it: 127 if the program was not
+    /// found, 126 if it cannot be executed, 125 for everything else.
+    pub fn exit_status(&self) -> u8 {
+        self.status
     }
 }
 
 impl From<IcacheError> for PlanError {
     fn from(error: IcacheError) -> Self {
-        Self(error.to_string())
+        Self::conflict(error.to_string())
     }
 }
 
@@ -128,6 +148,38 @@ fn check_length(path: &Path, kind: &fs::Metadata) -> Result<(), PlanError> {
         return Err(PlanError::file(path, why));
     }
     Ok(())
+}
+
+/// The bytes of a program that was built.
+///
+/// # Errors
+/// As [`read`]; and for source code how to build it.
+pub(super) fn program(path: &Path) -> Result<Vec<u8>, PlanError> {
+    let bytes = match read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if path.exists() => return Err(PlanError { status: NOT_A_PROGRAM, ..error }),
+        Err(error) => return Err(PlanError { status: NOT_FOUND, ..error }),
+    };
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    let (what, how) = match end {
+        _ if bytes.starts_with(b"\x7fELF") => return Ok(bytes),
+        "s" | "S" | "asm" => {
+            ("assembly source: assemble and link it first", "riscv64-linux-gnu-gcc -nostdlib -static")
+        }
+        "c" => ("C source: compile and link it first", "riscv64-linux-gnu-gcc -O2 -static"),
+        "cc" | "cpp" | "cxx" | "C" => {
+            ("C++ source: compile and link it first", "riscv64-linux-gnu-g++ -O2 -static")
+        }
+        "rs" => (
+            "Rust source: compile and link it first",
+            "rustc --target riscv64gc-unknown-linux-gnu -C target-feature=+crt-static",
+        ),
+        _ => return Ok(bytes),
+    };
+    let word = |path: &Path| quoted(&path.to_string_lossy());
+    let (name, out) = (path.display(), word(&path.with_extension("")));
+    let why = format!("'{name}' is {what}: {how} -o {out} {}", word(path));
+    Err(PlanError { status: NOT_A_PROGRAM, ..PlanError::conflict(why) })
 }
 
 /// The core that `--core` names: a preset, or a file. The suffix `+fault` adds a core's known fault.

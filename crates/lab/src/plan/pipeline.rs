@@ -6,7 +6,7 @@ use tollgate_record::Measurement;
 use tollgate_riscv::timing::Core;
 use tollgate_riscv::{ConfigError, Elf, MachineKind};
 
-use super::options::{self, PlanError, check_budget, isa, one_of, read, within};
+use super::options::{self, PlanError, check_budget, isa, one_of, within};
 use crate::bill::Experiment;
 use crate::call::Crossing;
 use crate::design::DESIGNS;
@@ -170,7 +170,7 @@ fn job(request: &PipelineRequest, around: &Around) -> Result<Job, PlanError> {
     check_budget(request.max_instructions)?;
     let isa = isa(&request.isa)?;
     let (program, name) = match &request.elf {
-        Some(path) => (read(path)?, path.to_string_lossy().into_owned()),
+        Some(path) => (options::program(path)?, path.to_string_lossy().into_owned()),
         None if matches!(around, Around::Interrupt | Around::Branch) => return Ok(latency::job(0)),
         None => {
             let iterations = request.nth.unwrap_or(WARM).saturating_add(10).min(100_000);
@@ -185,7 +185,7 @@ fn job(request: &PipelineRequest, around: &Around) -> Result<Job, PlanError> {
         machine: machine.map_err(|error: ConfigError| PlanError::option("--machine", error))?,
         ram_bytes: 128 << 20,
         program,
-        proxy_kernel: request.pk.as_deref().map(read).transpose()?,
+        proxy_kernel: request.pk.as_deref().map(options::program).transpose()?,
         arguments: vec![name],
         max_instructions: request.max_instructions,
         ..Job::default()

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use tollgate_record::family::ProgramAsked;
+use tollgate_record::file;
 use tollgate_riscv::cache::Geometry;
 use tollgate_riscv::{ConfigError, Extension, LoadError, Privilege};
 
-use super::options::{PlanError, check_budget, core, isa, one_of, read};
+use super::options::{PlanError, check_budget, core, isa, one_of, program, read};
 use crate::program::{GuestTime, Job, Outcome, ProgramError, Shapes, Watch};
 use crate::tier::Tier;
 use crate::trace::{Filter, Trace};
@@ -47,6 +48,14 @@ pub struct ProgramRequest {
     /// A file that the program may read, by this path; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub allow: Vec<PathBuf>,
+
+    /// A directory in which the program on the proxy kernel may read, create and write files; its working directory is this one
+    #[arg(long, value_name = "DIR", requires = "pk")]
+    pub allow_write: Option<PathBuf>,
+
+    /// Answer semihosting calls: SYS_WRITE0, SYS_WRITEC, SYS_WRITE, SYS_EXIT, SYS_EXIT_EXTENDED
+    #[arg(long)]
+    pub semihosting: bool,
 
     /// Stop a program that has not ended after so many instructions
     #[arg(long, default_value_t = 10_000_000_000, value_name = "N")]
@@ -210,8 +219,15 @@ impl<'a> ProgramPlan<'a> {
             let why = "a bare program takes no arguments; add --pk PK to run it on a proxy kernel, which passes them";
             return Err(PlanError::conflict(why));
         }
-        let allowed = request.allow.iter().map(|path| Ok((path.to_string_lossy().into_owned(), read(path)?)));
-        let files = allowed.collect::<Result<_, PlanError>>()?;
+        let allowed = |path: &PathBuf| match read(path) {
+            Ok(bytes) => Ok((path.to_string_lossy().into_owned(), bytes)),
+            Err(error) if path.exists() => Err(PlanError::option("--allow", error)),
+            Err(error) => {
+                let why = format!("{error}; files that the program creates need --allow-write DIR");
+                Err(PlanError::option("--allow", why))
+            }
+        };
+        let files = request.allow.iter().map(allowed).collect::<Result<_, _>>()?;
         let name = request.elf.to_string_lossy().into_owned();
         let job = Job {
             isa: match isa(&request.isa)? {
@@ -221,10 +237,12 @@ impl<'a> ProgramPlan<'a> {
             machine: request.machine.parse().map_err(|error| PlanError::option("--machine", error))?,
             ram_bytes: request.memory.saturating_mul(1 << 20),
             bootargs: request.bootargs.clone(),
-            program: read(&request.elf)?,
-            proxy_kernel: request.pk.as_deref().map(read).transpose()?,
+            program: program(&request.elf)?,
+            proxy_kernel: request.pk.as_deref().map(program).transpose()?,
             arguments: std::iter::once(name).chain(request.args.iter().cloned()).collect(),
             files,
+            writable: request.allow_write.clone(),
+            semihosting: request.semihosting,
             max_instructions: request.max_instructions,
             tier: request.tier,
             signature: watch.signature.as_ref().map(|_| watch.signature_granularity as usize),
@@ -242,7 +260,7 @@ impl<'a> ProgramPlan<'a> {
     /// The file cannot be written.
     pub fn save(&self, outcome: &Outcome) -> Result<(), PlanError> {
         let (Some(path), Some(text)) = (self.signature, &outcome.signature) else { return Ok(()) };
-        std::fs::write(path, text).map_err(|error| PlanError::file(path, error))
+        file::replace(path, text.as_bytes()).map_err(|error| PlanError::file(path, error))
     }
 
     /// What the record says of the request; `top` is how many functions are shown.
@@ -271,8 +289,13 @@ impl<'a> ProgramPlan<'a> {
             }
             ProgramError::Program(LoadError::OutsideRam { ram_base, address, .. }) if address < ram_base => {
                 let why = format!("{error}; a static Linux program needs a proxy kernel: --pk PK");
-                PlanError::file(elf, why)
+                PlanError::not_a_program(elf, why)
             }
+            ProgramError::Directory(_) => {
+                let path = self.request.allow_write.as_deref().unwrap_or(Path::new(""));
+                PlanError::value("--allow-write", path.display(), error)
+            }
+            ProgramError::Program(_) | ProgramError::BelowRam(_) => PlanError::not_a_program(elf, error),
             _ => PlanError::file(elf, error),
         }
     }

@@ -99,7 +99,7 @@ impl TrapPlan {
     }
 
     /// Measures everything; `progress` receives the finished share and the name of the next design.
-    pub fn measure(&self, progress: impl Fn(f64, &str)) -> Vec<Measurement> {
+    pub fn measure(&self, progress: impl Fn(f64, &str) -> bool) -> Vec<Measurement> {
         let mut results = Vec::new();
         let designs = self.experiments.len() as f64;
         match &self.counter {
@@ -107,7 +107,9 @@ impl TrapPlan {
                 let all = engines.len() as f64 * designs;
                 for engine in engines {
                     for experiment in &self.experiments {
-                        progress(results.len() as f64 / all, experiment.design.name);
+                        if !progress(results.len() as f64 / all, experiment.design.name) {
+                            return results;
+                        }
                         results.push(match engine.measure(experiment) {
                             Ok(bill) => record::measured(&bill),
                             Err(why) => record::not_measured(experiment, engine.name(), &why),
@@ -120,7 +122,9 @@ impl TrapPlan {
                 let each = cores.iter().flat_map(|core| self.experiments.iter().map(move |it| (core, it)));
                 for (done, (core, experiment)) in each.enumerate() {
                     let name = format!("{} on {}", experiment.design.name, core.name);
-                    progress(done as f64 / all, &name);
+                    if !progress(done as f64 / all, &name) {
+                        return results;
+                    }
                     match Embedded.measure_cycles(experiment, core) {
                         Ok(bill) => results.extend(record::measured_cycles(&bill)),
                         Err(why) => results.push(record::not_measured(experiment, "embedded", &why)),

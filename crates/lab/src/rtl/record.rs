@@ -9,13 +9,13 @@ use super::replay::Cycles;
 use super::score::{Compared, Score};
 use super::subject::{SUBJECTS, Subject};
 
-/// An entry for each program of a core, or of all; `done` receives the core and the part that comes next.
+/// An entry for each program of a core, or of all; `next` receives the core and the part that comes, and says whether to go on.
 ///
 /// # Errors
 /// No core of that name, or a damaged golden file.
 pub fn validation(
     core: Option<&str>,
-    mut next: impl FnMut(f64, String),
+    mut next: impl FnMut(f64, String) -> bool,
 ) -> Result<Vec<Measurement>, RtlError> {
     if let Some(name) = core.filter(|name| Subject::find(name).is_none()) {
         let names: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
@@ -26,7 +26,9 @@ pub fn validation(
         subjects.flat_map(|subject| subject.golden.iter().map(move |(part, _)| (subject, *part))).collect();
     let mut entries = Vec::new();
     for (at, (subject, part)) in work.iter().enumerate() {
-        next(at as f64 / work.len() as f64, format!("{}, {}", subject.name, part.name()));
+        if !next(at as f64 / work.len() as f64, format!("{}, {}", subject.name, part.name())) {
+            break;
+        }
         entries.extend(subject.validate_part(*part)?.into_iter().map(|compared| entry(subject, compared)));
     }
     Ok(entries)

@@ -42,8 +42,12 @@ impl Uart {
         if self.modem_control & LOOP != 0 {
             return self.looped.is_some();
         }
-        let listens = self.interrupt_enable & RECEIVED != 0 || self.polls >= POLLING;
-        listens && console.has_input()
+        self.listens() && console.has_input()
+    }
+
+    /// Whether software waits for input: by interrupt, or by reading the line status again and again.
+    pub(crate) fn listens(&self) -> bool {
+        self.interrupt_enable & RECEIVED != 0 || self.polls >= POLLING
     }
 
     /// The pending interrupt of the highest priority, as the identification register shows it (table 8-5).

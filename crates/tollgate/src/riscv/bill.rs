@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use tollgate_lab::plan::{BillPlan, BillRequest};
 use tollgate_measure::host;
+use tollgate_supervise::Stop;
 
 use crate::args::{Destination, Usage};
 use crate::session::Session;
@@ -28,9 +29,14 @@ pub(super) struct BillArgs {
 /// Boots the kernel or continues, and bills the crossings.
 pub(super) fn run(args: &BillArgs) -> Result<ExitCode> {
     let plan = BillPlan::new(&args.request).map_err(Usage::error)?;
+    let stop = Stop::on_signal()?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.progress.wait("booting the kernel");
-    session.run.results = plan.measure().map_err(Usage::error)?;
-    session.run.complete = true;
-    session.finish()
+    let mut unsaved = None;
+    let results = plan.measure(&|| stop.is_set(), &mut |error| unsaved = Some(error));
+    session.run.results = results.map_err(Usage::error)?;
+    if let Some(error) = unsaved {
+        session.fail(error.to_string());
+    }
+    session.finish_unless(&stop)
 }

@@ -2,30 +2,28 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use clap::Args;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tollgate_lab::boot::Terminal;
 use tollgate_lab::plan::{self, BootRequest};
-use tollgate_measure::host;
+use tollgate_lab::status::EXIT_STATUS;
 use tollgate_progress::Console;
+use tollgate_supervise::Stop;
 
-use crate::args::{Destination, Usage};
+use crate::args::Destination;
 use crate::output::say;
 use crate::session::Session;
 
 /// `tollgate riscv boot`.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tollgate riscv boot --kernel Image --initrd initrd.cpio --append console=ttyS0\n  \
+    after_help = format!("{EXIT_STATUS}\n\nExamples:\n  tollgate riscv boot --kernel Image --initrd initrd.cpio --append console=ttyS0\n  \
                         tollgate riscv boot --kernel xv6/kernel/kernel --drive xv6/fs.img --memory 128\n  \
                         tollgate riscv boot --kernel Image --initrd initrd.cpio --append console=ttyS0 --save-at '# ' shell.snap\n  \
                         tollgate riscv boot --from shell.snap\n  \
                         tollgate riscv boot --from shell.snap --core rocket --symbols System.map --max-instructions 10000000\n  \
-                        tollgate riscv boot --from shell.snap --timeline trace.json --max-instructions 10000000"
+                        tollgate riscv boot --from shell.snap --timeline trace.json --max-instructions 10000000")
 )]
 pub(super) struct BootArgs {
     #[command(flatten)]
@@ -38,39 +36,29 @@ pub(super) struct BootArgs {
 /// Boots the kernel; the terminal is its console.
 pub(super) fn run(args: &BootArgs) -> Result<ExitCode> {
     let (request, output) = (&args.request, &args.destination.output);
-    let mut machine = request.prepare().map_err(Usage::error)?;
-    let mut watch = request.watch(&machine).map_err(Usage::error)?;
-    let session =
-        watch.is_profile().then(|| Session::open(&args.destination, host::here(), 0)).transpose()?;
-    if session.is_none() && args.destination.is_given() {
-        return Err(Usage::error(
-            "--json, --out, --store and --no-save belong to a profile: add --profile or --core",
-        ));
-    }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let mut machine = request.prepare()?;
+    let mut watch = request.watch(&machine)?;
+    let session = Session::of_profile(watch.is_profile(), &args.destination)?;
+    let (until, most) = (request.until()?, request.max_instructions);
+    let stop = Stop::on_signal()?;
     let terminal = Terminal::take()?;
     let input = plan::input(io::stdin())?;
-    let stopped = || stop.load(Ordering::Relaxed);
-    let (until, most) = (args.request.until().map_err(Usage::error)?, args.request.max_instructions);
     // With --json the record is all that standard output has.
     let console: Box<dyn Write> = if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
     let mut console = Console::new(console, "the kernel runs", output.json || io::stdout().is_terminal());
-    let outcome = watch.run(&mut machine, (most, until.as_ref()), &input, &mut console, &stopped);
+    let mut saving = request.saving();
+    let mut reached = |machine: &mut _| saving.save(machine, |text| say(format!("tollgate: {text}")));
+    let limits = (most, until.as_ref(), &mut reached as &mut dyn FnMut(&mut _) -> bool);
+    let outcome = watch.run(&mut machine, limits, &input, &mut console, &|| stop.is_set());
     drop((terminal, console));
     let outcome = outcome?;
     if let Some(mut session) = session {
         session.run.results.extend(watch.result(request.asked()));
-        session.run.complete = true;
-        session.finish()?;
+        session.finish_unless(&stop)?;
     }
-    request.save_timeline(&watch).map_err(Usage::error)?.into_iter().for_each(say);
-    if let Some(saved) = args.request.save(&mut machine, &outcome)? {
-        say(saved);
-        return Ok(ExitCode::SUCCESS);
-    }
-    say(outcome.verdict());
-    Ok(if outcome.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let timeline = request.save_timeline(&watch);
+    timeline.iter().flatten().for_each(say);
+    say(saving.verdict(&outcome)?);
+    timeline?;
+    Ok(ExitCode::from(stop.status(saving.exit_status(&outcome))))
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use tollgate_lab::icache::{self, IcacheError};
 use tollgate_lab::plan::{IcachePlan, IcacheRequest};
 use tollgate_measure::host;
+use tollgate_supervise::Stop;
 
 use crate::args::{Destination, Usage};
 use crate::session::Session;
@@ -30,7 +31,11 @@ pub(super) struct IcacheArgs {
 pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
     let IcachePlan { builds, settings } = IcachePlan::new(&args.request).map_err(Usage::error)?;
     let mut session = Session::open(&args.destination, host::here(), args.request.seed)?;
+    let stop = Stop::on_signal()?;
     for (done, build) in builds.iter().enumerate() {
+        if stop.is_set() {
+            break;
+        }
         session.progress.show(done as f64 / builds.len() as f64, &build.name);
         let report = icache::run(build, &settings).map_err(|error| match error {
             IcacheError::Trapped { .. } | IcacheError::Waits { .. } => error.into(),
@@ -38,6 +43,5 @@ pub(super) fn run(args: &IcacheArgs) -> Result<ExitCode> {
         })?;
         session.run.results.extend(icache::record::measured(&report));
     }
-    session.run.complete = true;
-    session.finish()
+    session.finish_unless(&stop)
 }

@@ -8,20 +8,21 @@ use clap::Args;
 use tollgate_lab::plan::{ProgramPlan, ProgramRequest, WatchRequest};
 use tollgate_lab::program::{self, ProgramError};
 use tollgate_lab::record;
-use tollgate_measure::host;
+use tollgate_lab::status::EXIT_STATUS;
 use tollgate_progress::Console;
+use tollgate_supervise::Stop;
 
-use crate::args::{Destination, Usage};
+use crate::args::Destination;
 use crate::output::say;
 use crate::session::Session;
 
 /// `tollgate riscv run`.
 #[derive(Args)]
 #[command(
-    after_help = "A static Linux program runs on the proxy kernel: --pk names it, and the program comes before its own \
-                        arguments.\n\nExamples:\n  tollgate riscv run program.elf\n  tollgate riscv run program.elf --profile\n  \
+    after_help = format!("A static Linux program runs on the proxy kernel: --pk names it, and the program comes before its own \
+                        arguments.\n\n{EXIT_STATUS}\n\nExamples:\n  tollgate riscv run program.elf\n  tollgate riscv run program.elf --profile\n  \
                         tollgate riscv run program.elf --core rocket\n  \
-                        tollgate riscv run program.elf --trace commit 2> trace.txt"
+                        tollgate riscv run program.elf --trace commit 2> trace.txt")
 )]
 pub(super) struct RunArgs {
     #[command(flatten)]
@@ -37,9 +38,9 @@ pub(super) struct RunArgs {
 /// `tollgate riscv profile`: `run --core` for whoever wants the profile.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tollgate riscv profile program.elf\n  tollgate riscv profile program.elf --core cva6 --top 5\n  \
+    after_help = format!("{EXIT_STATUS}\n\nExamples:\n  tollgate riscv profile program.elf\n  tollgate riscv profile program.elf --core cva6 --top 5\n  \
                         tollgate riscv profile program.elf --json --out profile.json && \
-                        tollgate export profile.json --format folded --out program.folded"
+                        tollgate export profile.json --format folded --out program.folded")
 )]
 pub(super) struct ProfileArgs {
     #[command(flatten)]
@@ -60,7 +61,7 @@ pub(super) struct ProfileArgs {
 /// Runs the program, watched as its options say.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
     let (mut program, mut watch) = (args.program.clone(), args.watch.clone());
-    watch.take_words(&mut program).map_err(Usage::error)?;
+    watch.take_words(&mut program)?;
     start(&program, &watch, &args.destination, None)
 }
 
@@ -77,39 +78,37 @@ fn start(
     destination: &Destination,
     top: Option<u64>,
 ) -> Result<ExitCode> {
-    let watch = request.watch(asked).map_err(Usage::error)?;
-    let plan = ProgramPlan::new(request, asked).map_err(Usage::error)?;
+    let watch = request.watch(asked)?;
+    let plan = ProgramPlan::new(request, asked)?;
     let profiled = watch.is_profile();
-    let output = &destination.output;
-    let session = profiled.then(|| Session::open(destination, host::here(), 0)).transpose()?;
-    if session.is_none() && destination.is_given() {
-        return Err(Usage::error(
-            "--json, --out, --store and --no-save belong to a profile: add --profile or --core",
-        ));
-    }
+    let session = Session::of_profile(profiled, destination)?;
     // With --json the record is all that standard output has.
-    let console: Box<dyn Write> = if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-    let mut console = Console::new(console, "the program runs", output.json || io::stdout().is_terminal());
-    let outcome = match program::run(&plan.job, watch, &mut io::stdin(), &mut console, &mut io::stderr()) {
+    let json = destination.output.json;
+    let console: Box<dyn Write> = if json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
+    let mut console = Console::new(console, "the program runs", json || io::stdout().is_terminal());
+    let stop = Stop::on_signal()?;
+    let stopped = || stop.is_set();
+    let mut input = program::Input { interrupted: &stopped };
+    let done = program::run(&plan.job, watch, &mut input, &mut console, &mut io::stderr(), &stopped);
+    let outcome = match done {
         Ok(outcome) => outcome,
         // Whoever read the output has seen enough.
         Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(ExitCode::SUCCESS);
         }
         Err(error @ ProgramError::Output(_)) => return Err(error.into()),
-        Err(error) => return Err(Usage::error(plan.explain(&error))),
+        Err(error) => return Err(plan.explain(&error).into()),
     };
     drop(console);
     if let Some(mut session) = session {
         session.run.results.extend(record::program(&outcome, plan.asked(top)));
-        session.run.complete = true;
-        session.finish()?;
+        session.finish_unless(&stop)?;
     }
-    plan.save(&outcome).map_err(Usage::error)?;
+    plan.save(&outcome)?;
     outcome.remarks().for_each(say);
     // A person wants to know; a script wants the program's own output and nothing else.
     if !outcome.is_success() || io::stderr().is_terminal() || profiled {
         say(outcome.verdict());
     }
-    Ok(if outcome.is_success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(ExitCode::from(stop.status(outcome.exit_status())))
 }

@@ -8,6 +8,7 @@ use tollgate_lab::plan::{TrapPlan, TrapRequest, WorkloadPlan};
 use tollgate_lab::{DESIGNS, record, workload};
 use tollgate_measure::host;
 use tollgate_record::number;
+use tollgate_supervise::Stop;
 
 use crate::args::{Destination, Usage};
 use crate::output::Sink;
@@ -40,26 +41,32 @@ pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     }
     let plan = TrapPlan::new(&args.request).map_err(Usage::error)?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
-    let results = plan.measure(|share, design| session.progress.show(share, design));
+    let stop = Stop::on_signal()?;
+    let results = plan.measure(|share, design| {
+        session.progress.show(share, design);
+        !stop.is_set()
+    });
     if let Some(why) = plan.failure(&results) {
         session.fail(why);
     }
     session.run.results = results;
-    session.run.complete = true;
-    session.finish()
+    session.finish_unless(&stop)
 }
 
 /// Measures every point of the sweep.
 fn sweep(plan: &WorkloadPlan, destination: &Destination) -> Result<ExitCode> {
     let points = plan.points();
     let mut session = Session::open(destination, host::here(), 0)?;
+    let stop = Stop::on_signal()?;
     for (done, point) in points.iter().enumerate() {
+        if stop.is_set() {
+            break;
+        }
         let [set, touch] = [point.set, point.touch].map(|bytes| number::bytes(bytes as f64));
         let what = format!("{} of {set}, the kernel reads {touch}", plan.workload.name);
         session.progress.show(done as f64 / points.len() as f64, what);
         let seen = workload::measure(point, &plan.core)?;
         session.push(record::slowdown(&seen, &plan.core.name));
     }
-    session.run.complete = true;
-    session.finish()
+    session.finish_unless(&stop)
 }

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use tollgate_lab::rtl;
 use tollgate_measure::host;
+use tollgate_supervise::Stop;
 
 use crate::args::{Destination, Usage};
 use crate::session::Session;
@@ -25,8 +26,11 @@ pub(super) struct ValidateArgs {
 /// Runs the programs on the timed cores and compares.
 pub(super) fn run(args: &ValidateArgs) -> Result<ExitCode> {
     let mut session = Session::open(&args.destination, host::here(), 0)?;
-    let results = rtl::validation(args.core.as_deref(), |share, what| session.progress.show(share, what));
+    let stop = Stop::on_signal()?;
+    let results = rtl::validation(args.core.as_deref(), |share, what| {
+        session.progress.show(share, what);
+        !stop.is_set()
+    });
     session.run.results = results.map_err(Usage::error)?;
-    session.run.complete = true;
-    session.finish()
+    session.finish_unless(&stop)
 }

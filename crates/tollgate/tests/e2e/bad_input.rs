@@ -41,36 +41,42 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a kernel that does not exist",
         args: "riscv boot --kernel {dir}/none",
+        exit: 127,
         says: &["none: No such file"],
         ..BAD
     },
     Case {
         name: "a device as a kernel",
         args: "riscv boot --kernel /dev/zero",
-        says: &["/dev/zero: not a regular file"],
+        exit: 126,
+        says: &["/dev/zero: is a device or a pipe"],
         ..BAD
     },
     Case {
         name: "a kernel for another machine",
         args: "riscv boot --kernel /proc/self/exe",
+        exit: 125,
         says: &["as the kernel: an ELF file for another machine"],
         ..BAD
     },
     Case {
         name: "a snapshot that is something else",
         args: "riscv boot --from /proc/self/exe",
+        exit: 125,
         says: &["not a snapshot of a machine"],
         ..BAD
     },
     Case {
         name: "more harts than there can be",
         args: "riscv boot --kernel Image --harts 9",
+        exit: 125,
         says: &["--harts 9: give a number from 1 to 8"],
         ..BAD
     },
     Case {
         name: "a machine without memory",
         args: "riscv boot --kernel Image --memory 0",
+        exit: 125,
         says: &["--memory 0: give MiB from 1 to 65536"],
         ..BAD
     },

@@ -6,6 +6,7 @@ mod case;
 mod comparing;
 mod crossing;
 mod exchange;
+mod guests;
 mod happy;
 mod help;
 mod json;
@@ -28,6 +29,7 @@ fn tables() -> Vec<(&'static str, &'static [Case])> {
         ("comparing", comparing::CASES),
         ("crossing", crossing::CASES),
         ("exchange", exchange::CASES),
+        ("guests", guests::CASES),
         ("output", output::CASES),
         ("killed", sandboxes::killed::CASES),
         ("places", places::CASES),

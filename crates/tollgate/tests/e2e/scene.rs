@@ -369,6 +369,11 @@ impl Outcome {
         for bad in ["panicked", "RUST_BACKTRACE", "stack backtrace", "Os {", "Err("] {
             assert!(!self.stderr.contains(bad), "stderr has {bad:?}");
         }
+        // Whatever names and texts of others are in it.
+        for text in [&self.stdout, &self.stderr] {
+            let shown: String = text.chars().filter(|c| *c != '\t').collect();
+            assert_eq!(tollgate_record::text::inert(&shown), shown, "it steers a terminal");
+        }
         if self.heard && self.exit.is_some_and(|exit| exit != 0) {
             assert!(!self.stderr.trim().is_empty(), "a failure without a word");
         }

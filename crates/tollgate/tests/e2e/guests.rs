@@ -1,0 +1,296 @@
+//! Guests on the embedded machine: their exit status, signals, full disks, little stack, hostile names.
+
+use crate::case::{CASE, Case, go_through};
+use crate::places::{limited, small_disk};
+use crate::scene::{Running, Scene};
+use std::fs;
+
+#[test]
+fn guests() {
+    go_through("e2e::guests::guests", CASES);
+}
+
+/// A kernel with traps, which prints and switches the machine virt off.
+macro_rules! full {
+    ($before:literal, $behind:literal) => {
+        concat!($before, env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/full.elf", $behind)
+    };
+}
+
+/// `li a0, STATUS; li a7, 93; ecall`.
+const fn exits(status: u32) -> [u32; 3] {
+    [status << 20 | 0x513, 0x05d0_0893, 0x73]
+}
+
+/// `addi t0, t0, 1; j -4`: no endless loop that can be recognized as one.
+const COUNTS: &[u32] = &[0x0012_8293, 0xffdf_f06f];
+/// Writes `5 << 16 | 0x3333` to the test finisher.
+const FINISHES: &[u32] = &[0x0010_02b7, 0x0005_3337, 0x3333_0313, 0x0062_a023, 0x6f];
+/// `ebreak` without a trap handler.
+const BREAKS: &[u32] = &[0x0010_0073];
+
+/// Puts a bare program at 0x80000000 into the scene.
+fn program(scene: &Scene, code: &[u32]) -> Result<(), String> {
+    let code: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let (base, len) = (0x8000_0000_u64, code.len() as u64);
+    let mut out = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\x01\0\0\0".to_vec();
+    out.extend([base, 64, 0].iter().flat_map(|n| n.to_le_bytes()));
+    out.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 0, 0, 0, 0]);
+    out.extend([1_u32, 7].iter().flat_map(|n| n.to_le_bytes()));
+    out.extend([64 + 56, base, base, len, len, 4].iter().flat_map(|n| n.to_le_bytes()));
+    out.extend(code);
+    fs::write(scene.path("a.elf"), out).map_err(|error| error.to_string())
+}
+
+/// Waits until the program has its handler of SIGINT, and a moment more, then sends the signal.
+fn interrupt(running: &mut Running) {
+    let status = format!("/proc/{}/status", running.id());
+    let caught = || {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        (mask >> (libc::SIGINT - 1) & 1 != 0).then_some(())
+    };
+    crate::processes::until("a handler of SIGINT", caught);
+    running.signal(libc::SIGINT);
+}
+
+const INTERRUPTED: Case = Case {
+    exit: 130,
+    says: &["interrupted after"],
+    scene: |scene| program(scene, COUNTS),
+    during: interrupt,
+    ..CASE
+};
+
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "the status of a bare program",
+        args: "riscv run {dir}/a.elf",
+        exit: 5,
+        says: &["the program ended with status 5 after 2 instructions"],
+        scene: |scene| program(scene, &exits(5)),
+        ..CASE
+    },
+    Case {
+        name: "the status of a program, of which a shell sees eight bits",
+        args: "riscv run {dir}/a.elf",
+        exit: 2,
+        says: &["the program ended with status 258"],
+        scene: |scene| program(scene, &exits(258)),
+        ..CASE
+    },
+    Case {
+        name: "the status of a program that is profiled",
+        args: "riscv profile {dir}/a.elf --no-save",
+        exit: 7,
+        scene: |scene| program(scene, &exits(7)),
+        ..CASE
+    },
+    Case {
+        name: "the status of a program on virt",
+        args: "riscv run --machine virt {dir}/a.elf",
+        exit: 5,
+        scene: |scene| program(scene, FINISHES),
+        ..CASE
+    },
+    Case {
+        name: "the status of a kernel",
+        args: "riscv boot --kernel {dir}/a.elf",
+        exit: 5,
+        says: &["the kernel ended with status 5"],
+        scene: |scene| program(scene, FINISHES),
+        ..CASE
+    },
+    Case {
+        name: "instructions that are used up",
+        args: "riscv run {dir}/a.elf --max-instructions 100000",
+        exit: 124,
+        says: &["has not ended after 100,000 instructions; --max-instructions gives it more"],
+        scene: |scene| program(scene, COUNTS),
+        ..CASE
+    },
+    Case {
+        name: "traps for ever, below the limit",
+        args: "riscv run {dir}/a.elf --max-instructions 1000000",
+        exit: 125,
+        says: &["breakpoint at 0x80000000", "does nothing but trap again"],
+        scene: |scene| program(scene, BREAKS),
+        ..CASE
+    },
+    Case {
+        name: "an endless loop of a program without tohost",
+        args: "riscv run {dir}/a.elf",
+        exit: 125,
+        says: &["jumps to itself, and no interrupt can come", "no symbol tohost"],
+        scene: |scene| program(scene, &[0x6f]),
+        ..CASE
+    },
+    Case {
+        name: "a program that starts at an odd address",
+        args: "riscv run {dir}/a.elf",
+        exit: 126,
+        says: &["the entry point 0x80000001 is not a multiple of 2"],
+        scene: |scene| {
+            program(scene, &exits(5))?;
+            let mut bytes = fs::read(scene.path("a.elf")).map_err(|error| error.to_string())?;
+            bytes[24] = 1;
+            fs::write(scene.path("a.elf"), bytes).map_err(|error| error.to_string())
+        },
+        ..CASE
+    },
+    Case {
+        name: "assembly in place of a program",
+        args: "riscv profile {dir}/hello.s",
+        exit: 126,
+        says: &[
+            "hello.s' is assembly source: assemble and link it first: riscv64-linux-gnu-gcc -nostdlib -static -o {dir}/hello {dir}/hello.s",
+        ],
+        scene: |scene| {
+            scene.file("hello.s", "_start: j _start\n");
+            Ok(())
+        },
+        ..CASE
+    },
+    Case {
+        name: "C in place of a program, for the diagram",
+        args: "riscv pipeline {dir}/sum.c",
+        exit: 2,
+        says: &["sum.c' is C source: compile and link it first: riscv64-linux-gnu-gcc -O2 -static -o"],
+        scene: |scene| {
+            scene.file("sum.c", "int main() { return 0; }\n");
+            Ok(())
+        },
+        ..CASE
+    },
+    Case { name: "SIGINT of a program", args: "riscv run {dir}/a.elf", ..INTERRUPTED },
+    Case {
+        name: "SIGINT of a program that is profiled",
+        args: "riscv profile {dir}/a.elf --store {dir}/store",
+        prints: &["total"],
+        then: |outcome| {
+            let run = outcome.saved();
+            assert_eq!(run["complete"], false);
+            assert_eq!(run["results"].as_array().unwrap().len(), 1);
+        },
+        ..INTERRUPTED
+    },
+    Case { name: "SIGINT of a kernel", args: "riscv boot --kernel {dir}/a.elf", ..INTERRUPTED },
+    Case {
+        name: "SIGINT of a kernel with a timeline",
+        args: "riscv boot --kernel {dir}/a.elf --timeline {dir}/timeline.json",
+        then: |outcome| assert!(outcome.path("timeline.json").exists()),
+        ..INTERRUPTED
+    },
+    Case {
+        name: "a timeline onto a full disk",
+        args: full!("riscv boot --kernel ", " --timeline {dir}/small/timeline.json"),
+        exit: 125,
+        says: &["the timeline is not saved: No space left on device", "powered off after"],
+        prints: &["toll call number 255"],
+        scene: |scene| small_disk(scene, c"nr_inodes=2,size=4k,mode=777"),
+        then: |outcome| {
+            assert!(!outcome.stderr.contains("/small/."), "{}", outcome.stderr);
+        },
+        ..CASE
+    },
+    Case {
+        name: "a snapshot onto a full disk",
+        args: full!("riscv boot --kernel ", " --save-at 500000 {dir}/small/snapshot"),
+        exit: 125,
+        says: &[
+            "the machine is not saved: No space left on device",
+            "the kernel runs on",
+            "powered off after",
+        ],
+        prints: &["toll call number 255"],
+        scene: |scene| small_disk(scene, c"nr_inodes=2,size=4k,mode=777"),
+        then: |outcome| assert!(!outcome.stderr.contains("/small/."), "{}", outcome.stderr),
+        ..CASE
+    },
+    Case {
+        name: "a snapshot where nothing can be written",
+        args: full!("riscv boot --kernel ", " --save-at 500000 {dir}/none/snapshot"),
+        exit: 125,
+        says: &["{dir}/none/snapshot: cannot be written: No such file or directory"],
+        ..CASE
+    },
+    Case {
+        name: "a signature onto a full disk",
+        args: full!("riscv run ", " --machine virt --signature {dir}/none/signature"),
+        exit: 125,
+        ..CASE
+    },
+    Case {
+        name: "a stack of 64 KiB, for a kernel",
+        args: full!("riscv boot --kernel ", ""),
+        says: &["powered off after"],
+        prints: &["toll call number 255"],
+        scene: |scene| limited(scene, libc::RLIMIT_STACK, 64 << 10),
+        ..CASE
+    },
+    Case {
+        name: "a stack of 64 KiB, for a profile",
+        args: full!("riscv profile ", " --core cva6 --no-save"),
+        prints: &["total"],
+        says: &["ended after"],
+        scene: |scene| limited(scene, libc::RLIMIT_STACK, 64 << 10),
+        ..CASE
+    },
+    Case {
+        name: "a program with a hostile name",
+        args: "riscv run {dir}/\u{202e}\u{1b}[2J\u{9b}x",
+        exit: 127,
+        says: &["??[2J?x: No such file"],
+        ..CASE
+    },
+    Case {
+        name: "a command with a hostile name",
+        args: "\u{202e}\u{1b}]0;x\u{7}run",
+        exit: 2,
+        says: &["unrecognized subcommand"],
+        ..CASE
+    },
+    Case {
+        name: "an option with a hostile value",
+        args: "riscv run --isa \u{202e}\u{1b}[31mrv64 {dir}/a.elf",
+        exit: 125,
+        says: &["--isa"],
+        scene: |scene| program(scene, &exits(0)),
+        ..CASE
+    },
+    Case {
+        name: "a record with a hostile name",
+        args: "show {dir}/\u{202e}\u{1b}[2J.json",
+        exit: 2,
+        says: &["No such file"],
+        ..CASE
+    },
+    Case {
+        name: "an import with a hostile name and line",
+        args: "import --from lmbench {dir}/\u{202e}\u{1b}[2Jx",
+        exit: crate::case::ANY,
+        scene: |scene| {
+            scene.file("\u{202e}\u{1b}[2Jx", "\u{202e}\u{1b}[2J what is that\n");
+            Ok(())
+        },
+        ..CASE
+    },
+];
+
+/// A file decides how much memory its machine takes only as far as it is allowed to.
+#[test]
+fn a_snapshot_takes_no_more_memory_than_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let snapshot = dir.path().join("snapshot");
+    let snapshot = snapshot.to_str().unwrap();
+    let booted = full!("riscv boot --memory 2049 --kernel ", "");
+    crate::scene::call(&format!("{booted} --save-at 1000 {snapshot}"), 0);
+    let from = format!("riscv boot --from {snapshot} --max-instructions 1000");
+    let refused = crate::scene::call(&from, 125);
+    let why =
+        "the snapshot's machine has 2049 MiB of RAM, and at most 2048 are allowed; --memory 2049 allows it";
+    assert!(refused.says(why), "{}", refused.stderr);
+    crate::scene::call(&format!("{from} --memory 2049"), 124);
+    assert!(crate::scene::call(&format!("{from} --memory 512"), 125).says("at most 512 are allowed"));
+}
