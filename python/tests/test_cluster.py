@@ -475,6 +475,27 @@ def test_the_lock_of_a_host_ends_with_its_holder() -> None:
         stack.enter_context(_host.alone("test/lock", 10))
 
 
+def test_who_waits_for_a_host_tells_the_client(
+    cluster: tuple[distributed.Client, Start], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, start = cluster
+    start(TOLLGATE_HOST="busy")
+    fleet = tollgate.fleet(client)
+    told: list[str] = []
+    monkeypatch.setattr("warnings.warn", lambda text, *_, **__: told.append(str(text)))
+    monkeypatch.setenv("TOLLGATE_HOST", "busy")
+    with contextlib.ExitStack() as held:
+        held.enter_context(_host.alone("busy/busy", 1))
+
+        def shown(_: float, what: str) -> None:
+            if any("waiting up to 3600 s for process" in it for it in told):
+                held.close()
+
+        (run,) = fleet.run("syscall/getppid", quick=True, progress=shown).runs
+    assert run.rows()
+    assert str(os.getpid()) in " ".join(told)
+
+
 def test_facts_name_the_program() -> None:
     found = _host.facts()
     assert found["reason"] is None

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -56,8 +56,11 @@ TELL_S = 3.0
 
 
 @contextlib.contextmanager
-def alone(host: str, patience: float) -> Iterator[int]:
-    """Holds this host's lock, and gives its descriptor. It ends with the last process that has it open."""
+def alone(host: str, patience: float, tell: Callable[[str], None] | None = None) -> Iterator[int]:
+    """Holds this host's lock, and gives its descriptor. It ends with the last process that has it open.
+
+    `tell` receives who holds it, once it is waited for; by default standard error does.
+    """
     # The folder itself is locked. No file is opened whose name another user could take first.
     descriptor = _folder("".join(it if it.isalnum() else "-" for it in host))
     try:
@@ -72,11 +75,15 @@ def alone(host: str, patience: float) -> Iterator[int]:
                 raise TimeoutError(f"another measurement ran on this host for {patience:g} s: {holder(descriptor)}")
             if waited > TELL_S and not told:
                 told = True
-                print(f"tollgate: waiting up to {patience:g} s for {holder(descriptor)}", file=sys.stderr, flush=True)
+                (tell or _say)(f"tollgate: waiting up to {patience:g} s for {holder(descriptor)}")
             time.sleep(0.02)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _folder(name: str) -> int:

@@ -314,13 +314,20 @@ def _host_of(identity: str, workers: list[tuple[str, dict[str, Any]]]) -> Host:
     return Host(identity, str(first["name"]), able, tool, first["reason"])
 
 
+def _warn(text: str) -> None:
+    """Tells the client of a worker, too, that it waits."""
+    import distributed
+
+    distributed.warn(text)
+
+
 def _measure(
     call: Callable[..., Run], patterns: tuple[str, ...], options: dict[str, Any], host: str, timeout: float, owner: str
 ) -> dict[str, Any]:
     """Runs on a worker: measures alone on its host."""
     begun = ended = 0.0
     try:
-        with _host.alone(host, PATIENCE_S) as descriptor:
+        with _host.alone(host, PATIENCE_S, _warn) as descriptor:
             _program.LIMITS.set(_program.Limits(timeout, (descriptor,), owner=owner))
             begun = time.time()
             try:

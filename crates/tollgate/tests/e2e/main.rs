@@ -13,6 +13,7 @@ mod json;
 mod output;
 mod places;
 mod processes;
+mod progress;
 mod refused;
 mod report;
 mod sandboxes;
