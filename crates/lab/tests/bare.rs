@@ -1,4 +1,4 @@
-//! Bare programs: their devices, how they end, and what is said of those that do not.
+//! Bare programs: their devices, how they end, and the reports of those that do not.
 
 mod common;
 

@@ -2,7 +2,7 @@
 
 use crate::{SILENCE, remaining, target};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -46,6 +46,16 @@ impl<W: Write> Console<W> {
             alive = Some(sender);
         }
         Self { output, quiet, _alive: alive }
+    }
+}
+
+impl Console<Box<dyn Write>> {
+    /// Where a guest prints: on standard output, or on standard error if `json` is all that standard output has.
+    pub fn of_guest(doing: &str, json: bool) -> Self {
+        match json {
+            true => Self::new(Box::new(io::stderr()), doing, true),
+            false => Self::new(Box::new(io::stdout()), doing, io::stdout().is_terminal()),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tollgate riscv boot`: a real kernel on the embedded machine.
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -35,7 +35,7 @@ pub(super) struct BootArgs {
 
 /// Boots the kernel; the terminal is its console.
 pub(super) fn run(args: &BootArgs) -> Result<ExitCode> {
-    let (request, output) = (&args.request, &args.destination.output);
+    let request = &args.request;
     let mut machine = request.prepare()?;
     let mut watch = request.watch(&machine)?;
     let session = Session::of_profile(watch.is_profile(), &args.destination)?;
@@ -43,9 +43,7 @@ pub(super) fn run(args: &BootArgs) -> Result<ExitCode> {
     let stop = Stop::on_signal()?;
     let terminal = Terminal::take()?;
     let input = plan::input(io::stdin())?;
-    // With --json the record is all that standard output has.
-    let console: Box<dyn Write> = if output.json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-    let mut console = Console::new(console, "the kernel runs", output.json || io::stdout().is_terminal());
+    let mut console = Console::of_guest("the kernel runs", args.destination.output.json);
     let mut saving = request.saving();
     let mut reached = |machine: &mut _| saving.save(machine, |text| say(format!("tollgate: {text}")));
     let limits = (most, until.as_ref(), &mut reached as &mut dyn FnMut(&mut _) -> bool);

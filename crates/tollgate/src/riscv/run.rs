@@ -1,6 +1,6 @@
 //! `tollgate riscv run` and `tollgate riscv profile`: a user's program on the embedded machine.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -82,10 +82,7 @@ fn start(
     let plan = ProgramPlan::new(request, asked)?;
     let profiled = watch.is_profile();
     let session = Session::of_profile(profiled, destination)?;
-    // With --json the record is all that standard output has.
-    let json = destination.output.json;
-    let console: Box<dyn Write> = if json { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-    let mut console = Console::new(console, "the program runs", json || io::stdout().is_terminal());
+    let mut console = Console::of_guest("the program runs", destination.output.json);
     let stop = Stop::on_signal()?;
     let stopped = || stop.is_set();
     let mut input = program::Input { interrupted: &stopped };
