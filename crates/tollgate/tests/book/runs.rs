@@ -45,7 +45,7 @@ fn shortened(call: &str) -> String {
         return format!("{call} --iterations 20");
     }
     if call.starts_with("tollgate exec --against ") {
-        return call.replacen(" --against", " --at-most 1s --against", 1);
+        return call.replacen(" --against", " --count none --at-most 1s --against", 1);
     }
     let words = call[at..].trim_start();
     let is_bare = words.is_empty() || words.starts_with(['-', '>', '#', '|']);
