@@ -44,7 +44,7 @@ class Store:
             raise UsageError(f"the store {folder} is not safe: {error}") from error
         except (OSError, sqlite3.OperationalError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            raise UsageError(f"the store {self.folder} cannot be written: {why}; name another one") from error
+            raise UsageError(f"the store {folder} cannot be written: {why}; name another one") from error
         except sqlite3.DatabaseError:
             self._begin_anew()
 
