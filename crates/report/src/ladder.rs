@@ -105,7 +105,7 @@ fn learned(run: &Run, style: &Style) -> Option<String> {
         format!("A system call takes {} ns{}; times that: ", number::figure(call), calls.unwrap_or_default());
     let mut comma = "";
     for other in others {
-        if width(&text) + width(comma) + width(&other) + 1 <= style.prose() || comma.is_empty() {
+        if width(&text) + width(comma) + width(&other) < style.prose() || comma.is_empty() {
             text = format!("{text}{comma}{other}");
             comma = ", ";
         }

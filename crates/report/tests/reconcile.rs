@@ -58,7 +58,9 @@ fn the_printed_change_is_that_of_the_printed_figures() {
     let style = Style { width: 80, ..Style::default() };
     let (mut rows, mut records_with_rows) = (0, 0);
     for run in records() {
-        let Ok(found) = compare(&[run.clone()], &[changed(&run)], &Options::default()) else { continue };
+        let Ok(found) = compare(std::slice::from_ref(&run), &[changed(&run)], &Options::default()) else {
+            continue;
+        };
         records_with_rows += 1;
         for row in found.rows.iter().filter(|row| row.ratio.is_some()) {
             let ratio = row.ratio.unwrap();

@@ -136,7 +136,7 @@ fn check(program: &Program, words: &[&str]) -> Vec<String> {
         };
         let runs = if source.0 == Source::Ptrace { 2 } else { 1 };
         let mut found = differences(counted.counts.as_ref().unwrap(), &program.said(), runs, 1);
-        let contradicted = counted.warnings.iter().filter(|it| it.code.to_string() == "contradicted");
+        let contradicted = counted.warnings.iter().filter(|it| it.code == "contradicted");
         // Children that nobody waits for are in no account of a process.
         found.extend(
             contradicted.map(|it| it.text.clone()).filter(|it| !it.starts_with("user and kernel time")),
@@ -222,7 +222,7 @@ fn a_process_is_counted_from_the_middle_of_its_life() {
         };
         child.wait().unwrap();
         let mut wrong = differences(counted.counts.as_ref().unwrap(), &program.said(), 1, 0);
-        let contradicted = counted.warnings.iter().filter(|it| it.code.to_string() == "contradicted");
+        let contradicted = counted.warnings.iter().filter(|it| it.code == "contradicted");
         wrong.extend(contradicted.map(|it| it.text.clone()));
         assert!(wrong.is_empty(), "{extras:?}: {wrong:#?}");
     }

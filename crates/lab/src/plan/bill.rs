@@ -117,10 +117,10 @@ impl BillPlan {
         }
         .map_err(explain)?;
         let crossings = chosen(&request.calls, ready.crossings(), ready.harts()).map_err(explain)?;
-        if let Some(path) = &request.save {
-            if let Err(error) = save(path, &ready.save().map_err(explain)?) {
-                unsaved(error);
-            }
+        if let Some(path) = &request.save
+            && let Err(error) = save(path, &ready.save().map_err(explain)?)
+        {
+            unsaved(error);
         }
         ready.measure(&KernelJob { crossings, core }, interrupted).map_err(explain)
     }

@@ -663,7 +663,7 @@ impl Program<'_> {
             // (U-mode's roots come first, as their number does.)
             if rv64 {
                 pages[root][0] = page(2) | POINTER;
-                pages[root][1] = image + (1 << 10) | LEAF;
+                pages[root][1] = (image + (1 << 10)) | LEAF;
                 pages[root][2] = image | LEAF | user;
                 pages[root][3] = image | LEAF;
                 pages[root + 4][0] = page(root as u64) | POINTER;

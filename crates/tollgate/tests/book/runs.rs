@@ -11,7 +11,6 @@ use crate::{root, shell_in};
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::time::Instant;
 
 /// A word such as `PROGRAM`, for which the reader types something else.
 fn is_placeholder(word: &str) -> bool {
@@ -105,11 +104,7 @@ fn run(page: &Page, root: &Path, seen: &mut BTreeSet<String>, failed: &mut Vec<S
         symlink(root.canonicalize().unwrap().join(room), clone.join(room)).unwrap();
     }
     for (line, text) in &steps {
-        let start = Instant::now();
         let output = shell_in(&clone, &shortened(text), &home);
-        if std::env::var_os("TOLLGATE_CASE").is_some() {
-            println!("{:6.2} s {}:{line}: {text}", start.elapsed().as_secs_f64(), page.name);
-        }
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
             failed.push(format!("{}:{line}: {text}\n  {}\n{said}", page.name, output.status));
