@@ -22,10 +22,11 @@ pub(crate) use facts::{changed, effort, facts_of};
 pub use machine::Explained;
 pub(crate) use machine::without_machine;
 pub(crate) use pairs::{gather, short};
-pub use result::{Adjustment, ComparedProbe, Comparison, MARGIN, Options, OtherWay, Side, Verdict};
+pub use result::{
+    Adjustment, ComparedProbe, Comparison, Largest, MARGIN, Options, OtherWay, Sees, Side, Summary, Verdict,
+};
 pub(crate) use spread::Class;
 pub use spread::{CONTROLS_ACROSS, FROM_THE_KERNEL};
-pub use summary::{Largest, Sees, Summary};
 
 use crate::stats;
 use std::borrow::Cow;
@@ -83,7 +84,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     let most_epochs =
         pairs.iter().flat_map(|pair| pair.a.iter().chain(&pair.b)).map(|(_, it)| it.epochs.len()).max();
     let machine = machine::Machine::new(&a, &b);
-    let judge = verdict::Judge {
+    let judge = draft::Judge {
         margin,
         machine: &machine,
         sides: [&a, &b],
@@ -125,12 +126,12 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
 
 /// The rows, at one core frequency if that is known to be right and wanted, each with what the other way says.
 fn both_ways(
-    judge: &verdict::Judge<'_>,
+    judge: &draft::Judge<'_>,
     pairs: &[pairs::Pair<'_>],
     one_host: bool,
     by_time: bool,
 ) -> (Vec<ComparedProbe>, verdict::Moved) {
-    let by = |at_one_frequency: bool| verdict::Judge { at_one_frequency, ..*judge }.rows(pairs);
+    let by = |at_one_frequency: bool| draft::Judge { at_one_frequency, ..*judge }.rows(pairs);
     let (mut rows, machine) = by(one_host && !by_time);
     if one_host {
         let (others, _) = by(by_time);
@@ -151,6 +152,17 @@ fn both_ways(
         row.counters = explain::counters(pair);
     }
     (rows, machine)
+}
+
+/// The first of these runs that a run can be compared with: another one that measured a probe of it.
+pub fn comparable(run: &Run, others: impl IntoIterator<Item = Run>) -> Option<Run> {
+    let has =
+        |probe: &str| run.results.iter().any(|row| row.probe == probe && row.status == Status::Measured);
+    let is_comparable = |other: &Run| {
+        let measured = |row: &&tollgate_record::Measurement| row.status == Status::Measured;
+        other.id != run.id && other.results.iter().filter(measured).any(|row| has(&row.probe))
+    };
+    others.into_iter().find(is_comparable)
 }
 
 /// The run without what a comparison does not read: distributions, curves, diagrams and warnings, which are most of a

@@ -357,7 +357,7 @@ fn judged(mut groups: Groups<'_>, left_out: Vec<String>) -> Fleet {
     }
 }
 
-/// The probes of all groups that have enough hosts; the hosts of the others are told why they are not compared.
+/// The probes of all groups that have enough hosts; the hosts of the others receive the reason why they are not compared.
 fn drafts(groups: &mut Groups<'_>) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for (place, (_, members)) in groups.iter_mut().enumerate() {

@@ -11,8 +11,8 @@ mod yardstick;
 
 pub use compare::{
     Adjustment, CONTROLS_ACROSS, CompareError, ComparedProbe, Comparison, Counter, Difference, Explained,
-    FROM_THE_KERNEL, Largest, MARGIN, Options, OtherWay, Part, Sees, Side, Summary, Verdict, Weight, compare,
-    essentials,
+    FROM_THE_KERNEL, Largest, MARGIN, Options, OtherWay, Part, Sees, Side, Summary, Verdict, Weight,
+    comparable, compare, essentials,
 };
 pub use fleet::{
     Alike, AlikeProbe, Companion, Fleet, FleetError, FleetHost, HostDifference, HostFigure, LEAST_ALIKE,

@@ -10,7 +10,7 @@ use tollgate_progress::Progress;
 use tollgate_record::number::count;
 use tollgate_record::parse::share;
 use tollgate_record::text::printable;
-use tollgate_record::{Run, Status, Store, store};
+use tollgate_record::{Run, Store, store};
 
 /// The options of `tollgate compare`.
 #[derive(clap::Args)]
@@ -127,13 +127,8 @@ const LOOKED_AT: usize = 50;
 /// This run and the newest other one of the store that has a probe of it, older run first.
 fn companion(only: &str, store: &Store) -> Option<[String; 2]> {
     let run = store.load(only).ok()?;
-    let has = |other: &Run| {
-        let measured = |it: &&tollgate_record::Measurement| it.status == Status::Measured;
-        other.results.iter().filter(measured).any(|row| run.results.iter().any(|it| it.probe == row.probe))
-    };
     let others = store.paths().ok()?.into_iter().rev().take(LOOKED_AT);
-    let mut others = others.filter_map(|path| store::read(&path).ok());
-    let other = others.find(|other| other.id != run.id && has(other))?;
+    let other = tollgate_judge::comparable(&run, others.filter_map(|path| store::read(&path).ok()))?;
     let name = |run: &Run| printable(&run.id).into_owned();
     match other.started <= run.started {
         true => Some([name(&other), only.to_owned()]),

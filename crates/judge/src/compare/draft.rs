@@ -1,11 +1,10 @@
 //! From a pair to what is judged: which figure is compared, its values by process or run, and what the machine explains of it.
 
-use super::machine::Explained;
+use super::machine::{Explained, Machine};
 use super::pairs::{Pair, instructions};
 use super::spread::Class;
-use super::verdict::Judge;
 use crate::stats::{Column, Shift, Z, median, shift, smallest_chance};
-use tollgate_record::{EpochFigure, Estimate, Measurement, phase};
+use tollgate_record::{EpochFigure, Estimate, Measurement, Run, phase};
 
 /// The quantile of the normal distribution behind the intervals of the record.
 const Z_RECORD: f64 = 1.959_963_984_540_054;
@@ -15,6 +14,24 @@ const REPEATS: f64 = 0.02;
 const RANDOM: f64 = 2.0;
 /// Kinds of crossings that other programs and the scheduler cause, too.
 const SCHEDULED: [&str; 3] = ["switch", "wake-up", "interrupt"];
+
+/// What all pairs have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'a> {
+    /// A change up to this share counts as none.
+    pub(super) margin: f64,
+    pub(super) machine: &'a Machine,
+    pub(super) sides: [&'a [Run]; 2],
+    pub(super) interleaved: bool,
+    /// The margin of `--until`, if the runs stopped by it.
+    pub(super) until: Option<f64>,
+    pub(super) by_runs: bool,
+    pub(super) at_one_frequency: bool,
+    /// Whether crossings cost the same on both sides.
+    pub(super) at_one_price: bool,
+    /// The most processes of any probe in one run, so that each run has its own places.
+    pub(super) most_epochs: usize,
+}
 
 /// A pair on the way to its row.
 pub(super) struct Draft {

@@ -180,7 +180,7 @@ pub(crate) fn effort(run: &Run) -> String {
     if words.is_empty() { "usual".into() } else { words.join(" ") }
 }
 
-/// Why there can be no verdict on a row: the runs that measured it were not all made alike.
+/// Why a row cannot have a verdict: the runs that measured it were not all made alike.
 pub(super) fn spoiler(pair: &Pair<'_>, [a, b]: [&[Run]; 2]) -> Option<String> {
     type Fact = (&'static str, fn(&Run) -> String);
     const FACTS: [Fact; 3] = [

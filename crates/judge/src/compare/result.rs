@@ -3,7 +3,6 @@
 use super::explain::{Counter, Part};
 use super::facts::Difference;
 use super::machine::Explained;
-use super::summary::Summary;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::Per;
@@ -197,6 +196,45 @@ impl ComparedProbe {
     pub fn family(&self) -> &str {
         self.probe.split('/').next().unwrap_or(&self.probe)
     }
+}
+
+/// How many rows moved, which one most and why, and what could have been seen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Rows that are certainly worse.
+    pub worse: usize,
+    /// Rows that are certainly better.
+    pub better: usize,
+    /// Rows that are the same.
+    pub same: usize,
+    /// Rows without a verdict.
+    pub cannot_tell: usize,
+    /// The row that moved most; if none did, the one of which the records cannot say whether it did.
+    pub largest: Option<Largest>,
+    /// What this comparison could have seen; absent if no row has an interval.
+    pub sees: Option<Sees>,
+}
+
+/// The largest change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Largest {
+    /// Its place in the rows.
+    pub row: usize,
+    /// Whether it certainly moved.
+    pub certain: bool,
+    /// The phase that carries at least half of it, where the records have phases.
+    pub cause: Option<Part>,
+}
+
+/// The smallest changes that would have been found 4 times in 5, as shares.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sees {
+    /// In half of the rows.
+    pub half: f64,
+    /// In nine rows of ten.
+    pub most: f64,
+    /// How many rows have one.
+    pub rows: usize,
 }
 
 /// Two sets of runs against each other.

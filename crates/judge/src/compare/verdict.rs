@@ -1,8 +1,7 @@
 //! From drafts to rows: interval, test, verdict.
 
-use super::draft::{Doubt, Draft, Kind, Sampled, estimate, there};
+use super::draft::{Doubt, Draft, Judge, Kind, Sampled, estimate, there};
 use super::facts;
-use super::machine::Machine;
 use super::pairs::{Pair, instructions};
 use super::result::{Adjustment, ComparedProbe, Verdict};
 use super::spread::{
@@ -13,8 +12,8 @@ use crate::stats::{
     CHANCE, Column, FUDGE, LEVEL, POWER, Shift, Signs, Z, center_of_pairs, chance_of, chances, cliff, few,
     median, quantile_of, short_of_level, signs, smallest_chance, smallest_chance_of_signs,
 };
+use tollgate_record::Measurement;
 use tollgate_record::number::percent;
-use tollgate_record::{Measurement, Run};
 
 /// So many runs on either side are the units of the test in place of their processes: then what differs from
 /// run to run shows by itself.
@@ -23,23 +22,6 @@ pub(super) const ENOUGH_RUNS: usize = 4;
 const CHANCE_OF_PAIRS: f64 = 0.002;
 /// A figure that is adjusted by less, as a logarithm, is printed as it was measured.
 const NOT_ADJUSTED: f64 = 5e-4;
-
-#[derive(Clone, Copy)]
-pub(super) struct Judge<'a> {
-    /// A change up to this share counts as none.
-    pub(super) margin: f64,
-    pub(super) machine: &'a Machine,
-    pub(super) sides: [&'a [Run]; 2],
-    pub(super) interleaved: bool,
-    /// The margin of `--until`, if the runs stopped by it.
-    pub(super) until: Option<f64>,
-    pub(super) by_runs: bool,
-    pub(super) at_one_frequency: bool,
-    /// Whether crossings cost the same on both sides.
-    pub(super) at_one_price: bool,
-    /// The most processes of any probe in one run, so that each run has its own places.
-    pub(super) most_epochs: usize,
-}
 
 /// How the machine moved, B over A.
 pub(super) struct Moved {

@@ -13,7 +13,7 @@ const SHOWN: usize = 6;
 /// Rows whose phases are shown unless all are asked for.
 const EXPLAINED: usize = 3;
 
-/// The comparison as text: what is to be known first, then the sides, the rows and what to know of them. What carries the largest
+/// The comparison as text: what is to be known first, then the sides, the rows and their remarks. What carries the largest
 /// changes follows where the records have phases; `explain` adds it for all, and every fact that differs.
 pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
     let mut text = Vec::new();
