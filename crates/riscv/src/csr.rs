@@ -331,6 +331,11 @@ impl Hart {
         .fold(environment::FIOM, |bits, (_, field)| bits | field)
     }
 
+    /// Whether `mcycle` may begin to count from another value when this register is written.
+    pub(crate) fn begins_to_count_cycles(&self, number: u16) -> bool {
+        matches!(number, MCYCLE | MCYCLEH) || number == MCOUNTINHIBIT && self.cycle.is_stopped()
+    }
+
     fn delegable(&self) -> u64 {
         DELEGABLE | u64::from(!self.isa.has(Extension::C))
     }

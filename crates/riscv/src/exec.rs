@@ -226,9 +226,7 @@ impl Machine {
     ) -> Outcome<()> {
         let number = insn.imm as u16;
         let illegal = |_| self.illegal_now();
-        // csrrs and csrrc with x0, or with a zero immediate, do not write (unprivileged specification, 6.1).
-        let swap = matches!(insn.op, Op::Csrrw | Op::Csrrwi);
-        let writes = swap || insn.rs1 != 0;
+        let writes = insn.writes_csr();
         self.hart.csr_check(number, writes).map_err(illegal)?;
         let operand = match insn.op {
             Op::Csrrw | Op::Csrrs | Op::Csrrc => self.hart.x[usize::from(insn.rs1)],

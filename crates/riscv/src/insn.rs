@@ -214,6 +214,12 @@ impl Insn {
         self.op.row()
     }
 
+    /// Whether a CSR instruction writes: `csrrs` and `csrrc` with x0, or with a zero immediate, do not (unprivileged specification,
+    /// 6.1).
+    pub(crate) fn writes_csr(&self) -> bool {
+        matches!(self.op, Op::Csrrw | Op::Csrrwi) || self.rs1 != 0
+    }
+
     /// The 32-bit instruction word with these operands.
     ///
     /// ```

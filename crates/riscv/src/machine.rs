@@ -468,9 +468,11 @@ impl Machine {
             }
         }
         self.taken = false;
+        let mut sets_cycles = false;
         if insn.row().class == Class::Csr {
             let ahead = obs.run_ahead(instret);
             self.hart.cycle.add(ahead);
+            sets_cycles = insn.writes_csr() && self.hart.begins_to_count_cycles(insn.imm as u16);
             if hpm::is_counter(insn.imm as u16) {
                 self.hart.hpm.add(&obs.happened());
             }
@@ -496,6 +498,10 @@ impl Machine {
                     taken: self.taken,
                     instret,
                 });
+                if sets_cycles {
+                    // The cycles of this instruction came before the counter's new value (3.1.10).
+                    obs.run_ahead(self.hart.retired);
+                }
                 Step::Retired
             }
             Err(e) => self.take_exception(e, obs),

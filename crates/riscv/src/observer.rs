@@ -365,7 +365,7 @@ pub trait Observer {
 
     /// How many more cycles than instructions have passed since this was asked last; so many instructions have retired
     /// since reset. The machine asks before each instruction that accesses a control and status register, and lets
-    /// `mcycle` run ahead by that. The default is 0: `mcycle` counts instructions.
+    /// `mcycle` run ahead by that; also behind one that sets `mcycle`, whose own cycles do not count. The default is 0: `mcycle` counts instructions.
     #[inline(always)]
     fn run_ahead(&mut self, _retired: u64) -> i64 {
         0

@@ -125,7 +125,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a machine that another user saved",
         args: "riscv boot --from {dir}/theirs/machine",
-        exit: 2,
+        exit: 125,
         says: &["theirs' belongs to user", "(65534), who could change it"],
         scene: |scene| theirs(scene, "theirs/machine"),
         ..CASE
