@@ -7,6 +7,8 @@
 
 use crate::bench::{Bench, Lost, Reply, Request};
 use crate::clock::monotonic_raw_ns;
+use crate::samples::ProbeState;
+use crate::{Meta, Site};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
@@ -40,6 +42,45 @@ impl<F: FnMut() -> Command> Remote<F> {
     pub fn new(command: F, patience_ms: i32) -> Self {
         let patience = Duration::from_millis(patience_ms.max(0) as u64);
         Self { command, worker: None, patience }
+    }
+
+    /// [`Remote::new`] with a worker that has answered.
+    ///
+    /// # Errors
+    /// [`Lost`] when it cannot be used at all, which it says to the first question.
+    pub fn started(command: F, patience_ms: i32) -> Result<Self, Lost> {
+        let mut remote = Self::new(command, patience_ms);
+        remote.restart()?;
+        remote.ask(&Request::Moment)?;
+        Ok(remote)
+    }
+
+    /// Why a probe cannot be opened at this place, and what would enable it. One that ends its process costs a worker.
+    ///
+    /// # Errors
+    /// [`Lost`] when no other worker can be started.
+    pub fn obstacle(
+        &mut self,
+        probe: usize,
+        meta: &Meta,
+        site: Site,
+    ) -> Result<Option<(String, Option<String>)>, Lost> {
+        if let ProbeState::Skipped { reason, enable } = ProbeState::new(meta, true, site) {
+            return Ok(Some((reason, Some(enable))));
+        }
+        let answer = match self.ask(&Request::Open { probe }) {
+            Ok(Reply::Opened { .. }) => self.ask(&Request::Close { probe }),
+            answer => answer,
+        };
+        Ok(match answer {
+            Ok(Reply::Skipped { reason, enable }) => Some((reason, Some(enable))),
+            Ok(Reply::Failed { reason }) => Some((reason, None)),
+            Ok(_) => None,
+            Err(Lost(reason)) => {
+                self.restart()?;
+                Some((reason, None))
+            }
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tollgate_measure::summary::Units;
-use tollgate_record::{Measurement, Status};
+use tollgate_record::{Measurement, Per, Status};
 
 const MODULES: &str = "/sys/module";
 /// Virtual machines under KVM; each is an epoch.
@@ -34,6 +34,19 @@ const BUDGET: Duration = Duration::from_secs(3);
 const QEMU_BUDGET: Duration = Duration::from_secs(1);
 /// How many guests may hang, each in another phase, which later guests leave out.
 const HANGS: usize = 3;
+
+/// Every row, by its name.
+pub fn rows() -> impl Iterator<Item = (&'static str, Per)> {
+    HARDWARE_ROWS.iter().map(|row| (row.probe, row.per))
+}
+
+/// Why no row can be measured on this hardware, and what would enable it.
+pub fn missing() -> Option<(String, String)> {
+    match kvm::check(Path::new(kvm::DEVICE)) {
+        Err(RunError::NotHere { reason, enable }) => Some((reason, enable)),
+        _ => None,
+    }
+}
 
 /// Where to look and how to count.
 pub struct Hardware<'a> {

@@ -71,6 +71,11 @@ pub fn run(device: &Path, params: &Params, patience: Duration) -> Result<Visit, 
 /// What [`Machine::live`] returns after the time limit; the caller replaces it with [`RunError::Hung`].
 const LATE: &str = "was stopped";
 
+/// Whether there is a KVM device that may be opened.
+pub(crate) fn check(device: &Path) -> Result<(), RunError> {
+    open(device).map(drop)
+}
+
 fn open(device: &Path) -> Result<Kvm, RunError> {
     let name = device.display();
     let path = CString::new(device.as_os_str().as_bytes())

@@ -4,9 +4,11 @@
 //! second. Only what is silent for longer than [`SILENCE`] is drawn by a thread that waits.
 
 mod console;
+mod reader;
 mod remaining;
 
 pub use console::Console;
+pub use reader::ReaderGone;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use remaining::Remaining;

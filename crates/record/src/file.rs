@@ -1,11 +1,66 @@
-//! Files that are replaced whole or not at all.
+//! Files that a user names: read within bounds, and replaced whole or not at all.
 
+use crate::number::bytes as bytes_of;
 use crate::trust;
-use std::fs::{self, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
+
+/// The bytes of a file that is read whole: a regular one of at most `most` bytes, or the pipe of a shell's `<(...)`.
+///
+/// # Errors
+/// Whatever the system reports; also devices and named pipes, whose end may never come, and larger files
+/// ([`io::ErrorKind::FileTooLarge`]). Each reads as a clause after the file's name.
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let there = fs::metadata(path)?;
+    let kind = there.file_type();
+    // A shell's pipe has a path (`/dev/fd/63`) that leads out of the file system.
+    if !(kind.is_fifo() && fs::canonicalize(path).is_err()) {
+        check_end(&there, most)?;
+    }
+    // A file of the kernel may wait for events instead of ending.
+    let flags = if kind.is_file() { libc::O_NONBLOCK } else { 0 };
+    read_from(File::options().read(true).custom_flags(flags).open(path)?, most)
+}
+
+/// The same of a regular file that no other user can change.
+///
+/// # Errors
+/// As [`read`] and [`trust::open`].
+pub fn read_trusted(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = trust::open(path)?;
+    check_end(&file.metadata()?, most)?;
+    read_from(file, most)
+}
+
+/// Refuses what may never end, or not begin, and what is too large.
+fn check_end(there: &Metadata, most: u64) -> io::Result<()> {
+    if there.is_file() && there.len() > most {
+        return Err(too_large(most));
+    }
+    if there.is_file() || there.is_dir() {
+        return Ok(());
+    }
+    let why = "is a device or a pipe; copy its contents to a file, and give that";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+/// All bytes of a reader, which are at most `most`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_large(most)) } else { Ok(bytes) }
+}
+
+fn too_large(most: u64) -> io::Error {
+    let why = format!("has more than the {} that are read", bytes_of(most as f64));
+    io::Error::new(io::ErrorKind::FileTooLarge, why)
+}
 
 /// Replaces the file at `path`, or what the symbolic link there points to, by `content`. What is not a regular file (a
 /// device, a pipe) is written to.
@@ -76,6 +131,30 @@ fn target(path: &Path) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
     use std::os::unix::fs::{MetadataExt, chown, lchown};
+
+    #[test]
+    fn what_may_have_no_end_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let [file, fifo] = ["file", "fifo"].map(|name| dir.path().join(name));
+        fs::write(&file, "12345").unwrap();
+        assert_eq!(read(&file, 5).unwrap(), b"12345");
+        assert_eq!(read(&file, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        // Files of procfs have no length beforehand.
+        assert!(!read(Path::new("/proc/self/stat"), 10_000).unwrap().is_empty());
+        assert_eq!(read(Path::new("/proc/self/stat"), 10).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(read(dir.path(), 10).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(read(&dir.path().join("gone"), 10).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        for endless in [fifo.as_path(), Path::new("/dev/zero"), Path::new("/dev/tty")] {
+            let error = read(endless, 10).unwrap_err();
+            assert!(error.to_string().starts_with("is a device or a pipe"), "{error}");
+        }
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"piped").unwrap();
+        drop(writer);
+        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+        assert_eq!(read(Path::new(&path), 5).unwrap(), b"piped");
+    }
 
     #[test]
     fn a_file_is_replaced_through_its_link_and_keeps_its_permissions() {

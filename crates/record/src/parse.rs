@@ -61,9 +61,27 @@ pub fn count(text: &str, range: RangeInclusive<u64>, what: &str, example: u64) -
     })
 }
 
+/// A day, `YYYY-MM-DD`.
+///
+/// # Errors
+/// What is not of that form.
+pub fn day(text: &str) -> Result<String, String> {
+    let is = |(at, c): (usize, char)| if matches!(at, 4 | 7) { c == '-' } else { c.is_ascii_digit() };
+    let is_day = text.len() == 10 && text.char_indices().all(is);
+    is_day.then(|| text.to_owned()).ok_or_else(|| "a day is YYYY-MM-DD, for example 2026-11-28".into())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{bytes, count, share};
+    use super::{bytes, count, day, share};
+
+    #[test]
+    fn days_have_ten_places() {
+        assert_eq!(day("2026-11-28").as_deref(), Ok("2026-11-28"));
+        for wrong in ["", "2026", "2026-11-2", "28-11-2026", "2026-11-28T00", "2026/11/28", "yesterday!"] {
+            assert!(day(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn each_suffix_has_its_meaning() {

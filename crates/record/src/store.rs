@@ -13,7 +13,7 @@ use crate::document;
 use crate::{Run, Status, file, text, trust};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -81,6 +81,47 @@ impl Summary {
     }
 }
 
+impl Entry {
+    /// What a listing shows of it, for scripts.
+    pub fn document(&self) -> serde_json::Value {
+        match &self.content {
+            Ok(summary) => serde_json::json!({
+                "id": self.id, "started": summary.started, "command": summary.command, "host": summary.host,
+                "measured": summary.measured, "skipped": summary.skipped, "failed": summary.failed,
+                "complete": summary.complete,
+            }),
+            Err(error) => serde_json::json!({ "id": self.id, "error": error.to_string() }),
+        }
+    }
+}
+
+/// Which runs of a store are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Text that the command contains.
+    pub command: Option<String>,
+    /// Text that the host's name contains.
+    pub host: Option<String>,
+    /// The first day, `YYYY-MM-DD` in UTC.
+    pub since: Option<String>,
+    /// The last day.
+    pub until: Option<String>,
+}
+
+impl Filter {
+    /// Whether an entry is wanted. A file that cannot be read is of any command, host and day.
+    pub fn wants(&self, entry: &Entry) -> bool {
+        let Ok(run) = &entry.content else { return true };
+        let has =
+            |text: &Option<String>, of: &str| text.as_ref().is_none_or(|text| of.contains(text.as_str()));
+        let day = run.started.get(..10).unwrap_or_default();
+        has(&self.command, &run.command.join(" "))
+            && has(&self.host, &run.host)
+            && self.since.as_ref().is_none_or(|since| day >= since.as_str())
+            && self.until.as_ref().is_none_or(|until| day <= until.as_str())
+    }
+}
+
 impl Store {
     /// The store in `dir`, which need not exist before the first save. Files that a killed process
     /// left half-written are removed.
@@ -129,6 +170,35 @@ impl Store {
         self.temporary().and_then(|mut file| file.write_all(&TRIAL)).map_err(|cause| self.unwritable(cause))
     }
 
+    /// Removes the run of that id, or of the only id that begins so, and returns its file.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being found or removed.
+    pub fn remove(&self, wanted: &str) -> Result<PathBuf, StoreError> {
+        let ids = self.ids()?;
+        let unknown = || StoreError::UnknownId(wanted.into(), self.dir.clone(), None);
+        let path = self.named(wanted, &ids)?.ok_or_else(unknown)?;
+        fs::remove_file(path).map_err(|cause| self.unwritable(cause))?;
+        Ok(path.clone())
+    }
+
+    /// The file of that id, or of the only id that begins so.
+    fn named<'i>(&self, id: &str, ids: &'i [(String, PathBuf)]) -> Result<Option<&'i PathBuf>, StoreError> {
+        if let Some((_, path)) = ids.iter().find(|(known, _)| known == id) {
+            return Ok(Some(path));
+        }
+        let matching: Vec<_> = ids.iter().filter(|(known, _)| id::begins(known, id)).collect();
+        match matching.as_slice() {
+            _ if id.is_empty() => Ok(None),
+            [] => Ok(None),
+            [(_, path)] => Ok(Some(path)),
+            several => {
+                let ids = several.iter().map(|(id, _)| id.clone()).collect();
+                Err(StoreError::Ambiguous(id.into(), ids))
+            }
+        }
+    }
+
     /// The run of that id, of the only id that begins so, the newest (`latest`), or the one in the
     /// file of that path.
     ///
@@ -147,18 +217,8 @@ impl Store {
             return read(&newest.1);
         }
         let wanted_id = wanted.strip_suffix(".json").unwrap_or(wanted);
-        if let Some((_, path)) = ids.iter().find(|(id, _)| id == wanted_id) {
+        if let Some(path) = self.named(wanted_id, &ids)? {
             return read(path);
-        }
-        let matching: Vec<_> = ids.iter().filter(|(id, _)| id::begins(id, wanted_id)).collect();
-        match matching.as_slice() {
-            _ if wanted_id.is_empty() => {}
-            [(_, path)] => return read(path),
-            [] => {}
-            several => {
-                let ids = several.iter().map(|(id, _)| id.clone()).collect();
-                return Err(StoreError::Ambiguous(wanted.into(), ids));
-            }
         }
         if path.is_file() {
             return read(path);
@@ -184,8 +244,7 @@ impl Store {
         let mut paths = self.files()?;
         paths.sort_by(|a, b| b.0.cmp(&a.0));
         let open = |(_, path): (String, PathBuf)| {
-            let file = trust::open(&path).ok()?;
-            read_open(file, &path, MOST_BYTES).ok()
+            parsed(&path, MOST_BYTES, file::read_trusted(&path, MOST_BYTES)).ok()
         };
         Ok(paths.into_iter().take(most).filter_map(open).collect())
     }
@@ -310,21 +369,14 @@ pub fn read(path: &Path) -> Result<Run, StoreError> {
 }
 
 fn read_at_most(path: &Path, most: u64) -> Result<Run, StoreError> {
-    let file = File::open(path).map_err(|cause| StoreError::Unreadable(path.into(), cause))?;
-    read_open(file, path, most)
+    parsed(path, most, file::read(path, most))
 }
 
-fn read_open(file: File, path: &Path, most: u64) -> Result<Run, StoreError> {
-    let unreadable = |cause| StoreError::Unreadable(path.into(), cause);
-    let metadata = file.metadata().map_err(unreadable)?;
-    let mut text = Vec::new();
-    // The size is not known beforehand of a pipe or a device; reading stops at the limit all the same.
-    if metadata.len() <= most {
-        file.take(most + 1).read_to_end(&mut text).map_err(unreadable)?;
-    }
-    if metadata.len() > most || text.len() as u64 > most {
-        return Err(StoreError::TooLarge(path.into(), most));
-    }
+fn parsed(path: &Path, most: u64, text: io::Result<Vec<u8>>) -> Result<Run, StoreError> {
+    let text = text.map_err(|cause| match cause.kind() {
+        io::ErrorKind::FileTooLarge => StoreError::TooLarge(path.into(), most),
+        _ => StoreError::Unreadable(path.into(), cause),
+    })?;
     document::from_json(&text).map_err(|cause| StoreError::Document(path.into(), cause))
 }
 

@@ -151,6 +151,14 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// An error and its causes in one line, without the words that a cause repeats.
+pub fn sentence(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.map(ToString::to_string).fold(error.to_string(), |said, cause| {
+        if said.contains(&cause) { said } else { format!("{said}: {cause}") }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -68,6 +68,7 @@ names! {
     CONTRADICTED = "contradicted", "A part of the bill contradicts the kernel's own accounts of the program, or what was measured beside it; the sentence names the part.";
     CORE_CLOCK_DOUBTFUL = "core-clock-doubtful", "The two chains of dependent arithmetic disagree about the core's frequency, so cycles may be wrong.";
     CORE_FREQUENCY = "core-frequency", "The core's frequency changed between the beginning and the end of the run.";
+    CORES_BY_PLACE = "cores-by-place", "Cores are numbered by their place in another program's table, which may not be the number of the CPU.";
     COUNTERS_ABSENT = "counters-absent", "Events that were to be counted could not be counted here.";
     CROSSINGS_DIFFER = "crossings-differ", "The simulated crossings do not all take the same instructions; the phases are means.";
     CUT_SHORT = "cut-short", "A probe took more than its share of the time of a busy machine, so it was sampled less than planned.";
@@ -99,6 +100,7 @@ names! {
     PREEMPTED = "preempted", "Another task took the CPU during many visits.";
     PROOF_DISAGREES = "proof-disagrees", "What was counted disagrees with what the probe claims.";
     REFILL_INDISTINCT = "refill-indistinct", "The refill cannot be distinguished from zero.";
+    RUNS_FAILED = "runs-failed", "Runs of the command failed or were killed, and their times are in the figure.";
     SOME_FAILED = "some-failed", "Some virtual machines did not give this row.";
     STEAL = "steal", "The hypervisor ran something else on a measured CPU.";
     STOPPED = "stopped", "The program was stopped at its limit of instructions.";

@@ -9,7 +9,11 @@ mod core_to_core;
 mod figures;
 mod hyperfine;
 mod lmbench;
+mod number;
 mod perf_bench;
+
+use std::path::Path;
+use tollgate_record::document::{self, DocumentError};
 
 pub use figures::{ImportError, Imported, Importer, Told};
 
@@ -24,6 +28,45 @@ impl Importer {
     /// The importer of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         IMPORTERS.iter().find(|importer| importer.name == name)
+    }
+}
+
+/// A fact that the user gives, `KEY=VALUE`.
+///
+/// # Errors
+/// What is not a fact that an importer looks for.
+pub fn told(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key @ ("loops" | "bench" | "cpus"), value)) if !value.is_empty() => {
+            Ok((key.into(), value.into()))
+        }
+        _ => Err("it is loops=N, bench=NAME or cpus=LIST, for example loops=1000000 or cpus=0,2-5".into()),
+    }
+}
+
+/// Refuses a run of ours, which needs no import.
+///
+/// # Errors
+/// A sentence that names the file.
+pub fn check_foreign(file: &Path, bytes: &[u8]) -> Result<(), String> {
+    let name = file.display();
+    match document::from_json(bytes) {
+        Ok(_) => {
+            let file = if file.as_os_str() == "-" { Path::new("FILE") } else { file };
+            let place = if file.components().count() > 1 { "" } else { "./" };
+            let file = file.display();
+            Err(format!(
+                "{name} is a tollgate run already and needs no import; to print it: tollgate show {place}{file}"
+            ))
+        }
+        // Cut JSON may be of another tool.
+        Err(
+            DocumentError::Empty
+            | DocumentError::NotJson(..)
+            | DocumentError::NotARecord
+            | DocumentError::Truncated(_),
+        ) => Ok(()),
+        Err(error) => Err(format!("cannot import {name}: {error}")),
     }
 }
 

@@ -4,12 +4,14 @@ mod row;
 
 use crate::bar;
 use crate::head::head;
+use crate::namesakes::Namesakes;
 use crate::notes::ending;
 use crate::style::{Paint, Style};
 use crate::switch::versions;
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, list, width, wrap};
 use crate::words;
+use indexmap::IndexMap;
 use row::{EXTRAS, Rung};
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::{Measurement, Per, Run, Status, number};
@@ -161,15 +163,11 @@ fn nothing(run: &Run, style: &Style) -> Vec<String> {
         let why = "Nothing was measured: no probe was chosen, or none came to its end.";
         return wrap(why, style.prose(), "");
     }
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
     for row in &run.results {
         let said = row.reason.iter().chain(&row.enable).map(|text| clean(text, style));
         let why = said.collect::<Vec<_>>().join("; ");
-        let at = reasons.iter().position(|(known, _)| *known == why).unwrap_or_else(|| {
-            reasons.push((why, Vec::new()));
-            reasons.len() - 1
-        });
-        reasons[at].1.push(clean(&row.probe, style));
+        reasons.entry(why).or_default().push(clean(&row.probe, style));
     }
     let reasons = reasons.iter().map(|(why, probes)| format!("{}: {why}", list(probes, REASONED)));
     let mut text = wrap("Nothing was measured: every probe was skipped.", style.prose(), "");
@@ -235,16 +233,19 @@ fn family(name: &str, results: &[&Measurement], common: &BTreeSet<&str>, style: 
     if known.is_none_or(|(_, usual)| usual != per) {
         title = format!("{title}, per {}", per.word());
     }
+    let namesakes = Namesakes::of(results.iter().copied(), |result| result.probe.clone());
     let mut rows: Vec<Rung> =
-        results.iter().map(|result| Rung::new(result, results, per, common, style)).collect();
+        results.iter().map(|result| Rung::new(result, &namesakes, per, common, style)).collect();
     rows.sort_by(|a, b| a.order.total_cmp(&b.order));
     Family { title, rows }
 }
 
 /// What most figures of the family stand for; the family's usual unit when that is as frequent.
 fn common_per(results: &[&Measurement], usual: Option<Per>) -> Per {
-    let count = |per: Per| {
-        results.iter().filter(|result| result.per == per).count() * 2 + usize::from(Some(per) == usual)
-    };
-    results.iter().map(|result| result.per).max_by_key(|per| count(*per)).or(usual).unwrap_or(Per::Call)
+    let mut counts: IndexMap<&str, (usize, Per)> = IndexMap::new();
+    for per in results.iter().map(|result| result.per) {
+        counts.entry(per.word()).or_insert((usize::from(Some(per) == usual), per)).0 += 2;
+    }
+    let most = counts.into_values().max_by_key(|(count, _)| *count);
+    most.map(|(_, per)| per).or(usual).unwrap_or(Per::Call)
 }

@@ -18,6 +18,7 @@ mod html;
 pub mod import;
 mod ladder;
 mod markup;
+mod namesakes;
 mod notes;
 mod plot;
 mod probes;

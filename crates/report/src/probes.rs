@@ -2,8 +2,9 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
-use crate::text::{clean, lines, wrap};
+use crate::text::{clean, lines, painted, wrap};
 use crate::words;
+use indexmap::IndexMap;
 use serde::Serialize;
 use tollgate_record::Per;
 use tollgate_record::number::count;
@@ -18,6 +19,8 @@ pub struct ProbeRow {
     pub what: String,
     /// What one figure stands for.
     pub per: Per,
+    /// The command that measures it, if it is not in the ladder.
+    pub command: String,
     /// Whether it is measured when no probe is named.
     pub in_ladder: bool,
     /// Why it cannot run here, a clause without a full stop; `None` when it can.
@@ -32,8 +35,36 @@ impl ProbeRow {
     }
 }
 
-/// The list by family; with `why`, below each probe that cannot run here, the reason and what enables it.
+/// The list by family; with `why`, each reason that keeps probes from running here, with what enables it and the probes.
 pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
+    let mut text = if why { reasons(rows, style) } else { table(rows, style) };
+    if !text.is_empty() {
+        text.push(String::new());
+    }
+    text.extend(wrap(&summary(rows, why), style.columns(), ""));
+    lines(text)
+}
+
+fn reasons(rows: &[ProbeRow], style: &Style) -> Vec<String> {
+    let mut reasons: IndexMap<(&str, &str), Vec<String>> = IndexMap::new();
+    for row in rows {
+        let Some(reason) = &row.reason else { continue };
+        let enable = row.enable.as_deref().unwrap_or_default();
+        reasons.entry((reason, enable)).or_default().push(clean(&row.id, style));
+    }
+    let mut text = Vec::new();
+    for ((reason, enable), probes) in reasons {
+        let reason = Some(clean(reason, style)).filter(|reason| !reason.is_empty());
+        text.extend(painted(Paint::Warn, &reason.unwrap_or("no reason given".into()), style));
+        if !enable.is_empty() {
+            text.extend(wrap(&clean(enable, style), style.columns().min(120), "  enable: "));
+        }
+        text.extend(wrap(&probes.join(", "), style.prose(), "  rows:   "));
+    }
+    text
+}
+
+fn table(rows: &[ProbeRow], style: &Style) -> Vec<String> {
     let mut table = TextTable::new([
         Column::left("probe").most(28).least(13),
         Column::left("per"),
@@ -41,7 +72,7 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
         Column::left("what").reserved(16),
     ]);
     for (at, row) in rows.iter().enumerate() {
-        if at == 0 || rows[at - 1].family() != row.family() {
+        if at == 0 || heading(&rows[at - 1], style) != heading(row, style) {
             table.heading(heading(row, style), Paint::Bold);
         }
         let here = if row.reason.is_none() { "yes" } else { "no" };
@@ -51,28 +82,15 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
         let cells =
             [&clean(&row.id, style), row.per.word(), here].map(|cell| TextCell::from(cell).paint(paint));
         table.prose(cells, what, paint);
-        if let Some(reason) = row.reason.as_ref().filter(|_| why) {
-            // Far to the left, so that a command stays in one line.
-            table.text("    why:    ", or(clean(reason, style), "no reason given"), Paint::Warn);
-            let enable = clean(row.enable.as_deref().unwrap_or_default(), style);
-            if !enable.is_empty() {
-                table.text("    enable: ", enable, Paint::Plain);
-            }
-        }
     }
-    let mut text = table.lines(style);
-    if !rows.is_empty() {
-        text.push(String::new());
-    }
-    text.extend(wrap(&summary(rows, why), style.columns(), ""));
-    lines(text)
+    table.lines(style)
 }
 
 /// What a family crosses, and how it is measured if the ladder does not contain it.
 fn heading(row: &ProbeRow, style: &Style) -> String {
     let name = clean(row.family(), style);
     let title = words::family(row.family()).map_or_else(|| name.clone(), |(title, _)| title.to_owned());
-    if row.in_ladder { title } else { format!("{title} (tollgate run {name})") }
+    if row.in_ladder { title } else { format!("{title} ({})", clean(&row.command, style)) }
 }
 
 fn summary(rows: &[ProbeRow], why: bool) -> String {

@@ -10,6 +10,7 @@ use crate::table::{Column, TextTable};
 use crate::text::{clean, cut, lines, painted, wrap};
 use crate::words::reason;
 use cell::{footprint, procs, switch};
+use indexmap::IndexSet;
 use std::collections::BTreeSet;
 use tollgate_record::host::Cache;
 use tollgate_record::number::{fit, half_width, percent, size};
@@ -116,17 +117,15 @@ const SIGNED: usize = 8;
 
 /// A switch and its refill over the footprint, with the caches marked.
 fn plot(cells: &[&Measurement], caches: &[Cache], style: &Style) -> Vec<String> {
-    let mut known: Vec<f64> = Vec::new();
+    // By their bits, because numbers of tasks are whole.
+    let mut known: IndexSet<u64> = IndexSet::new();
     let mut dots = Vec::new();
     for cell in cells {
         let (x, Some(y)) = (footprint(cell), switch(cell)) else { continue };
         if !has_place(x, y) {
             continue;
         }
-        let at = known.iter().position(|there| *there == procs(cell)).unwrap_or_else(|| {
-            known.push(procs(cell));
-            known.len() - 1
-        });
+        let (at, _) = known.insert_full(procs(cell).to_bits());
         dots.push((x, y, SIGNS[at % SIGNED]));
     }
     let marks = caches.iter().filter(|cache| cache.kind != "Instruction");
@@ -135,7 +134,7 @@ fn plot(cells: &[&Measurement], caches: &[Cache], style: &Style) -> Vec<String> 
         .iter()
         .zip(SIGNS)
         .take(SIGNED)
-        .map(|(procs, sign)| format!("{sign} {}", size(*procs)))
+        .map(|(procs, sign)| format!("{sign} {}", size(f64::from_bits(*procs))))
         .collect();
     let plot = Plot {
         title: "Switch and refill (total less hot work), ns, over the footprint N x S",

@@ -40,11 +40,12 @@ pub(crate) fn switch(run: &Run, style: &Style) -> String {
 /// What was skipped, each with its reason and what would change that.
 fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
     let mut said: IndexMap<String, IndexSet<String>> = IndexMap::new();
+    let mut limited: IndexSet<String> = IndexSet::new();
     for result in results.iter().filter(|result| result.status == Status::Skipped) {
         let (mut why, name) = (reason(result, style), short(result, style));
         // A limit of this row, which says itself what to do; the larger numbers of tasks meet it too.
         if why.starts_with(&name) {
-            if said.keys().any(|known| known.starts_with(&name)) {
+            if !limited.insert(name.clone()) {
                 continue;
             }
         } else if let Some(enable) = &result.enable {

@@ -1,6 +1,7 @@
 //! Files of other tools, written as these write them, and what becomes of each figure.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use tollgate_record::{Measurement, Per, Status, warning};
 use tollgate_report::import::{IMPORTERS, ImportError, Imported, Importer, Told, import};
 
@@ -102,7 +103,7 @@ fn raw_results_of_lmbench() {
     assert_eq!(all.host.kernel.release, "2.6.32-5");
     assert_eq!(all.host.arch, "x86_64");
     assert_eq!(all.host.cpu.model, "", "what is not told is absent");
-    assert!(all.ignored.contains(&"UDP latency using localhost".into()), "{:?}", all.ignored);
+    assert!(all.left_out.contains("UDP latency using localhost"), "{:?}", all.left_out);
 }
 
 #[test]
@@ -138,9 +139,9 @@ fn the_summary_of_lmbench() {
     assert_eq!(all.results.len(), 10 + 8 + 7 + 6 + 2 + 3);
     assert_eq!(all.host.name, "", "there are two hosts");
     assert!(
-        all.ignored.iter().any(|title| title.starts_with("Basic integer operations")),
+        all.left_out.iter().any(|title| title.starts_with("Basic integer operations")),
         "{:?}",
-        all.ignored
+        all.left_out
     );
 }
 
@@ -250,4 +251,225 @@ fn what_is_not_finite_is_a_row_that_failed() {
     assert_eq!(all.results[0].status, Status::Failed);
     let (_, all) = import(b"Simple syscall: nan microseconds\n", None, &Told::new()).unwrap();
     assert_eq!(all.results[0].status, Status::Failed);
+}
+
+/// What `perf bench` 6.1 printed under each locale.
+const PERF_BY_LOCALE: [(&str, &str); 5] = [
+    ("C", include_str!("imports/perf-bench.C.txt")),
+    ("de_DE", include_str!("imports/perf-bench.de_DE.txt")),
+    ("fr_FR", include_str!("imports/perf-bench.fr_FR.txt")),
+    ("en_IN", include_str!("imports/perf-bench.en_IN.txt")),
+    ("tr_TR", include_str!("imports/perf-bench.tr_TR.txt")),
+];
+
+/// The operations a second that perf itself prints for each benchmark with operations, without their marks.
+fn operations_a_second(text: &str) -> Vec<f64> {
+    let lines = text.lines().filter_map(|line| line.strip_suffix("ops/sec"));
+    let digits = |line: &str| line.chars().filter(char::is_ascii_digit).collect::<String>();
+    lines.map(|line| digits(line).parse().unwrap()).collect()
+}
+
+/// That the time of an operation is what the operations a second say, and a total what it is.
+fn agrees_with_operations_a_second(text: &str, locale: &str) {
+    let (_, all) =
+        import(text.as_bytes(), None, &Told::new()).unwrap_or_else(|why| panic!("{locale}: {why}"));
+    let times = all.results.iter().filter(|row| !row.probe.contains("messaging"));
+    let seconds = times.map(|row| ns(row) / 1e9 * if row.has_warning(warning::HALVED) { 2.0 } else { 1.0 });
+    let (seconds, rates) = (Vec::from_iter(seconds), operations_a_second(text));
+    assert_eq!(seconds.len(), rates.len(), "{locale}");
+    for (seconds, rate) in seconds.iter().zip(rates) {
+        // Both are printed to more than five digits.
+        assert!((seconds * rate - 1.0).abs() < 1e-4, "{locale}: {seconds} s each, {rate} a second");
+    }
+}
+
+#[test]
+fn perf_bench_of_five_locales() {
+    for (locale, text) in PERF_BY_LOCALE {
+        agrees_with_operations_a_second(text, locale);
+        let all = read(text, "perf-bench");
+        row(&all, "process/perf-pipe", &[]);
+        row(&all, "thread/perf-pipe", &[]);
+        let messaging = ns(row(&all, "process/perf-messaging", &[]));
+        assert!((1e7..2e8).contains(&messaging), "{locale}: {messaging}");
+        assert_eq!(Vec::from_iter(&all.left_out), ["mem/memcpy", "futex/wake", "internals/kallsyms-parse"]);
+        // Without the time of an operation, the total and the number of operations give it.
+        let shorter: Vec<&str> = text.lines().filter(|line| !line.contains("usecs/op")).collect();
+        let basic = ns(row(&read(&shorter.join("\n"), "perf-bench"), "syscall/perf-basic", &[]));
+        assert!((basic / ns(row(&all, "syscall/perf-basic", &[])) - 1.0).abs() < 0.01, "{locale}: {basic}");
+    }
+}
+
+/// A folder for `LOCPATH` with the locales of [`PERF_BY_LOCALE`].
+fn locales() -> Result<tempfile::TempDir, String> {
+    let localedef =
+        tollgate_testkit::program("localedef").ok_or("localedef is missing: apt-get install libc-bin")?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    for (locale, _) in &PERF_BY_LOCALE[1..] {
+        let made = Command::new(&localedef)
+            .args(["-i", locale, "-f", "UTF-8", "--no-archive"])
+            .arg(folder.path().join(format!("{locale}.UTF-8")))
+            .output();
+        if !made.is_ok_and(|made| made.status.success()) {
+            return Err(format!("there is no source of the locale {locale}: apt-get install locales"));
+        }
+    }
+    Ok(folder)
+}
+
+#[test]
+fn the_installed_perf_in_five_locales() {
+    let Some(perf) = tollgate_testkit::program("perf") else {
+        return tollgate_testkit::skip!("perf is missing: apt-get install linux-perf");
+    };
+    let folder = match locales() {
+        Ok(folder) => folder,
+        Err(why) => return tollgate_testkit::skip!("{why}"),
+    };
+    for (locale, _) in PERF_BY_LOCALE {
+        let mut text = String::new();
+        for bench in [["syscall", "basic", "1100000"], ["sched", "pipe", "3000"]] {
+            let mut command = Command::new(&perf);
+            let [collection, name, loops] = bench;
+            command.args(["bench", collection, name, "-l", loops]).env("LOCPATH", folder.path());
+            let output = command.env("LC_ALL", format!("{locale}.UTF-8")).output().unwrap();
+            text += std::str::from_utf8(&output.stdout).unwrap();
+        }
+        if !text.contains("usecs/op") {
+            return tollgate_testkit::skip!("this perf does not run its benchmarks here");
+        }
+        agrees_with_operations_a_second(&text, locale);
+    }
+}
+
+#[test]
+fn the_installed_hyperfine_in_five_locales() {
+    let Some(hyperfine) = tollgate_testkit::program("hyperfine") else {
+        return tollgate_testkit::skip!("hyperfine is missing: apt-get install hyperfine");
+    };
+    let folder = match locales() {
+        Ok(folder) => folder,
+        Err(why) => return tollgate_testkit::skip!("{why}"),
+    };
+    for (locale, _) in PERF_BY_LOCALE {
+        let file = folder.path().join("times.json");
+        let mut command = Command::new(&hyperfine);
+        command.args(["--runs", "6", "--ignore-failure", "--export-json"]).arg(&file).arg("exit 3");
+        command.env("LOCPATH", folder.path()).env("LC_ALL", format!("{locale}.UTF-8"));
+        assert!(command.output().unwrap().status.success());
+        let written = std::fs::read_to_string(&file).unwrap();
+        let all = read(&written, "hyperfine");
+        let document: serde_json::Value = serde_json::from_str(&written).unwrap();
+        let row = row(&all, "spawn/hyperfine", &[]);
+        close(ns(row), document["results"][0]["median"].as_f64().unwrap() * 1e9);
+        let failed = row.warnings.iter().find(|it| it.code == warning::RUNS_FAILED).unwrap();
+        assert!(
+            failed.text.starts_with("6 of 6 runs of the command failed (0 of them killed"),
+            "{}",
+            failed.text
+        );
+    }
+}
+
+#[test]
+fn lmbench_with_decimal_commas() {
+    // As a program that calls setlocale would print the recorded results.
+    let comma = |text: &str| {
+        let words = text.split_inclusive([' ', '\n']).map(|word| {
+            let figure = word.trim().trim_start_matches("ovr=").trim_end_matches('K');
+            if figure.parse::<f64>().is_ok() { word.replace('.', ",") } else { word.into() }
+        });
+        words.collect::<String>()
+    };
+    for text in [RAW, SUMMARY] {
+        let (point, comma) = (read(text, "lmbench"), read(&comma(text), "lmbench"));
+        assert_eq!(point.results, comma.results);
+    }
+}
+
+#[test]
+fn a_figure_that_may_be_two_is_refused_with_its_line() {
+    for (text, says) in [
+        ("Simple read: 1,234 microseconds\n", "line 1, `Simple read: 1,234 microseconds`: `1,234` may be"),
+        ("\n\"size=0k ovr=0.52\n2 1,234\n", "line 3, `2 1,234`"),
+        ("\"size=0k ovr=O.52\n2 0.94\n", "line 1"),
+        ("\"size=xk ovr=0.52\n2 0.94\n", "kilobytes"),
+        ("Simple read: 0.10.1 microseconds\n", "`0.10.1` is not a number"),
+        (
+            "# Running 'syscall/basic' benchmark:\n  5,803 usecs/op\n",
+            "line 2, `5,803 usecs/op`: `5,803` may be",
+        ),
+        ("# Running 'syscall/basic' benchmark:\n  5.803080 usecs/op\n 6.0 usecs/op\n", "line 3"),
+        ("# Running 'sched/messaging' benchmark:\n Total time: 1,160 [sec]\n", "line 2"),
+    ] {
+        let error = import(text.as_bytes(), None, &Told::new()).err().unwrap().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    // Two numbers of which no line says what they are.
+    let told = told(&[("bench", "sched/pipe"), ("loops", "10")]);
+    let error = import(b"0.100\n0.027\n", Importer::named("perf-bench"), &told).err().unwrap().to_string();
+    assert!(error.contains("line 2"), "{error}");
+}
+
+#[test]
+fn what_has_no_place_is_named() {
+    let left_out =
+        |text: &str| Vec::from_iter(import(text.as_bytes(), None, &Told::new()).unwrap().1.left_out);
+    assert_eq!(left_out(PERF), ["mem/memcpy"]);
+    let cut = "# Running 'sched/pipe' benchmark:\n# Executed 5 pipe operations\n# Running 'syscall/basic' benchmark:\n 0.5 usecs/op\n";
+    assert_eq!(left_out(cut), ["sched/pipe (without a figure)"]);
+    let raw = left_out(RAW);
+    for name in ["integer bit", "integer add", "integer add", "mappings", "UDP latency using localhost"] {
+        assert!(raw.iter().any(|it| it == name), "{name}: {raw:?}");
+    }
+    assert_eq!(raw.len(), 5);
+    let summary = left_out(SUMMARY);
+    for name in ["UDP", "TCP", "TCP conn", "0K File Create", "10K File Delete", "Mmap Latency"] {
+        assert!(summary.iter().any(|it| it == name), "{name}: {summary:?}");
+    }
+}
+
+#[test]
+fn units_of_lmbench() {
+    let text = "Simple syscall: 104 nanoseconds\nProcess fork+exit: 2 milliseconds\nSimple read: median=0.5 [mean=0.6] microseconds\n";
+    let all = read(text, "lmbench");
+    close(ns(row(&all, "syscall/lmbench-null", &[])), 104.0);
+    close(ns(row(&all, "spawn/lmbench-fork", &[])), 2e6);
+    close(ns(row(&all, "syscall/lmbench-read", &[])), 500.0);
+}
+
+#[test]
+fn runs_that_failed_are_counted() {
+    let times = r#"{"results":[{"command":"x","times":[0.1,0.2,0.3],"exit_codes":[0,1,null]}]}"#;
+    let all = read(times, "hyperfine");
+    let failed = all.results[0].warnings.iter().find(|it| it.code == warning::RUNS_FAILED).unwrap();
+    assert!(
+        failed.text.starts_with("2 of 3 runs of the command failed (1 of them killed"),
+        "{}",
+        failed.text
+    );
+    assert!(!read(HYPERFINE, "hyperfine").results.iter().any(|row| row.has_warning(warning::RUNS_FAILED)));
+    let words = r#"{"results":[{"command":"x","times":[0.1,"0,2"]}]}"#;
+    let error = import(words.as_bytes(), None, &Told::new()).err().unwrap().to_string();
+    assert!(error.contains("result 0 has a time that is not a number"), "{error}");
+}
+
+#[test]
+fn the_cores_of_a_matrix_are_places_unless_the_user_names_them() {
+    let all = read(MATRIX, "core-to-core");
+    assert_eq!(all.warnings.len(), 1);
+    assert_eq!(all.warnings[0].code, warning::CORES_BY_PLACE);
+    let named = |cpus: &str| import(MATRIX.as_bytes(), None, &told(&[("cpus", cpus)])).map(|(_, all)| all);
+    let all = named("1,4-6").unwrap();
+    assert!(all.warnings.is_empty());
+    let cores = all.results.iter().map(|row| (facts(row)["core_a"].as_u64(), facts(row)["core_b"].as_u64()));
+    assert_eq!(Vec::from_iter(cores)[..2], [(Some(4), Some(1)), (Some(5), Some(1))]);
+    for (wrong, says) in [
+        ("0-2", "it has 4 cores, and --tell cpus names 3 CPUs"),
+        ("3-1", "0,2-5"),
+        ("a", "0,2-5"),
+        ("0-99999999", "0,2-5"),
+    ] {
+        assert!(named(wrong).unwrap_err().to_string().contains(says), "{wrong}");
+    }
 }

@@ -1,8 +1,11 @@
 //! The files of `runtimes/`: embedded in the binary, or in a folder.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io, io::Read};
-use tollgate_record::trust;
+use std::{fs, io};
+use tollgate_record::file;
+
+/// The largest file of a runtime that is read.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Every file of `runtimes/` with its path below it.
 static EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
@@ -29,7 +32,10 @@ impl Sources {
     /// A folder without it.
     pub fn table(&self) -> io::Result<String> {
         match self {
-            Self::Folder(folder) => io::read_to_string(trust::open(&folder.join("runtimes.toml"))?),
+            Self::Folder(folder) => {
+                let bytes = file::read_trusted(&folder.join("runtimes.toml"), MOST_BYTES)?;
+                String::from_utf8(bytes).map_err(io::Error::other)
+            }
             Self::Embedded => {
                 let file = EMBEDDED.iter().find(|(name, _)| *name == "runtimes.toml");
                 let bytes = file.map(|(_, bytes)| bytes.to_vec()).unwrap_or_default();
@@ -77,9 +83,7 @@ fn walk(folder: &Path, below: &Path, files: &mut Vec<File>) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             walk(&entry.path(), &below.join(&name), files)?;
         } else {
-            let mut bytes = Vec::new();
-            trust::open(&entry.path())?.read_to_end(&mut bytes)?;
-            files.push((below.join(&name), bytes));
+            files.push((below.join(&name), file::read_trusted(&entry.path(), MOST_BYTES)?));
         }
     }
     Ok(())

@@ -277,7 +277,10 @@ impl Table {
         let means = |name: &str, (runtime, mechanism): (usize, usize)| {
             let runtime = &self.runtimes[runtime];
             let mechanism = &runtime.mechanisms[mechanism];
-            name == runtime.id
+            // `java` means `java-virtual` and `java-thread`.
+            let is_of =
+                runtime.id.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+            is_of
                 || mechanism.kind.unwrap_or(runtime.kind).name() == name
                 || name.split_once('/').is_some_and(|(id, way)| id == runtime.id && way == mechanism.id)
         };
@@ -340,6 +343,8 @@ mod tests {
         };
         assert_eq!(ids(&["tokio"]), ["tokio/yield", "tokio/channel"]);
         assert_eq!(ids(&["tokio/channel", "own/ret"]), ["own/ret", "tokio/channel"]);
+        assert_eq!(ids(&["java"])[..1], ["java-virtual/yield"]);
+        assert!(ids(&["java"]).contains(&"java-thread/park".to_owned()));
         assert!(ids(&["thread"]).contains(&"rust-thread/park".to_owned()));
         assert!(ids(&[]).len() > 5);
     }

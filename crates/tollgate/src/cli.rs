@@ -14,7 +14,8 @@ use tollgate_record::text::nearest;
                   switch, a system call, a fault, a signal, a thread or process switch, a wake-up on \
                   another core, a VM exit.\n\nWithout a command it measures every boundary of this machine \
                   and prints one table.",
-    after_help = "Exit status: 0 done; 1 something that was asked for failed, or the run could not be saved; \
+    after_help = "Exit status: 0 done; 1 something that was asked for failed, or the run could not be saved in its store (without a home \
+                  directory it is printed and not saved, which is not a failure); \
                   2 the command line or an input file is wrong, or nothing can be saved in --store DIR.\n\nExamples:\n  tollgate --quick\n  tollgate run 'thread/*' --cpu 0\n  \
                   tollgate --json --quick > run.json",
     args_conflicts_with_subcommands = true
@@ -82,6 +83,9 @@ pub(crate) enum Command {
 
 /// The error of a wrong command line, with the name that was most likely meant and a tip where clap has none.
 pub(crate) fn improved(mut error: clap::Error) -> clap::Error {
+    if let Some(usage) = crate::lat_ctx::usage() {
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage.into()));
+    }
     if let Some(tip) = crate::exec::tip(&error) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }
@@ -98,8 +102,11 @@ pub(crate) fn improved(mut error: clap::Error) -> clap::Error {
     if error.kind() == ErrorKind::InvalidSubcommand {
         let known = siblings(std::env::args().take_while(|word| *word != name));
         let meant = nearest(&name, known.iter().map(String::as_str));
-        let meant = meant.map_or(ContextValue::None, |meant| ContextValue::Strings(vec![meant.into()]));
-        error.insert(ContextKind::SuggestedSubcommand, meant);
+        // Nothing in its place would be an empty tip.
+        error.remove(ContextKind::SuggestedSubcommand);
+        if let Some(meant) = meant {
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![meant.into()]));
+        }
     }
     if let Some(tip) = tip {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -119,13 +126,7 @@ fn siblings(words: impl Iterator<Item = String>) -> Vec<String> {
     known.map(|command| command.get_name().to_owned()).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_holds_together() {
-        Cli::command().debug_assert();
-    }
+#[test]
+fn the_command_line_holds_together() {
+    Cli::command().debug_assert();
 }

@@ -83,7 +83,7 @@ pub(crate) fn exec(args: &Args) -> ExitCode {
     match bill_of(args) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            output::say(format!("tollgate: {error:#}"));
+            output::say(format!("tollgate: {}", tollgate_record::text::sentence(error.as_ref())));
             ExitCode::from(error.downcast_ref().map_or(125, StartError::exit_status))
         }
     }

@@ -17,6 +17,8 @@ use tollgate_record::{Run, Status};
 
 #[derive(clap::Args)]
 #[command(
+    // As in lmbench, the last of an option that comes twice counts.
+    args_override_self = true,
     mut_arg("quick", |quick| quick.help("A rougher answer, in about a third of a second for each point")),
     after_help = "Prints on standard error what lmbench prints: an empty line, the size and the overhead (one process \
                   passing the token to itself and adding up its array), then processes and microseconds for a \
@@ -31,27 +33,40 @@ pub(crate) struct Args {
     #[arg(short = 'W', value_name = "warmups", value_parser = |text: &str| count(text, 0..=60_000_000, "microseconds of warm-up", 1_000), default_value = "0", allow_hyphen_values = true)]
     warmup: u64,
     /// Repetitions, each with new processes [default: 6]
-    #[arg(short = 'N', value_name = "repetitions", value_parser = |text: &str| count(text, 1..=1_000, "repetitions", 6), allow_hyphen_values = true)]
+    #[arg(short = 'N', value_name = "repetitions", value_parser = |text: &str| count(text, 1..=i32::MAX as u64, "repetitions", 6), allow_hyphen_values = true)]
     repetitions: Option<u64>,
     /// Size of each process's array: kilobytes (of 1,024 bytes, as lmbench's), or with a suffix: B, K, M, G, kB, MB, GB
-    #[arg(short = 's', value_name = "size_in_kbytes", value_parser = |text: &str| bytes(text, 1024), default_value = "0", allow_hyphen_values = true)]
+    #[arg(short = 's', value_name = "size_in_kbytes", value_parser = |text: &str| bytes(text.trim_start().trim_start_matches('+'), 1024), default_value = "0", allow_hyphen_values = true)]
     size: u64,
     /// Numbers of processes
-    #[arg(required = true, value_name = "procs", value_parser = tollgate_boundary::ring::procs, allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "procs", value_parser = tollgate_boundary::ring::procs, allow_negative_numbers = true)]
     procs: Vec<u32>,
     #[command(flatten)]
     sampling: Sampling,
 }
+
+const NAME: &str = "lat_ctx";
 
 /// The arguments, with the command inserted if the program was called by the name `lat_ctx`.
 pub(crate) fn called_as(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut args: Vec<OsString> = args.collect();
     let name = args.first().map(Path::new).and_then(Path::file_name);
     // A worker is this program, too, under whatever name.
-    if name.is_some_and(|name| name == "lat_ctx") && args.get(1).is_none_or(|first| first != "worker") {
-        args.insert(1, "lat_ctx".into());
+    if name.is_some_and(|name| name == NAME) && args.get(1).is_none_or(|first| first != "worker") {
+        args.splice(..1, ["tollgate".into(), NAME.into()]);
     }
     args
+}
+
+/// lmbench's usage line, if the command line is that of `lat_ctx`.
+pub(crate) fn usage() -> Option<String> {
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let called = called_as(given.iter().cloned());
+    let name = if called.len() > given.len() { NAME } else { "tollgate lat_ctx" };
+    let usage = format!(
+        "Usage: {name} [-P <parallelism>] [-W <warmup>] [-N <repetitions>] [-s kbytes] processes [processes ...]"
+    );
+    (called.get(1)? == NAME).then_some(usage)
 }
 
 pub(crate) fn lat_ctx(args: &Args) -> anyhow::Result<ExitCode> {
@@ -130,36 +145,5 @@ fn middle(points: &[MeasuredCell], of: impl Fn(&MeasuredCell) -> Option<f64>) ->
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_is_the_command() {
-        let called = |args: &[&str]| called_as(args.iter().map(OsString::from));
-        assert_eq!(called(&["/x/lat_ctx", "-s", "0", "2"])[1], "lat_ctx");
-        assert_eq!(called(&["lat_ctx", "worker", "--cpu", "1"])[1], "worker");
-        assert_eq!(called(&["tollgate", "lat_ctx", "2"]).len(), 3);
-        assert_eq!(called(&["lat_ctx"]).len(), 2);
-        assert!(called(&[]).is_empty());
-    }
-
-    #[test]
-    fn numbers_as_lmbench_takes_them_and_refused_where_it_does_not_notice() {
-        let parsed = |option: &str, value: &str| {
-            let command = <Args as clap::Args>::augment_args(clap::Command::new("lat_ctx"));
-            let matches = command.try_get_matches_from(["lat_ctx", option, value, "2"]).ok()?;
-            <Args as clap::FromArgMatches>::from_arg_matches(&matches).ok()
-        };
-        let size = |text| parsed("-s", text).map(|args| args.size);
-        assert_eq!(size("64"), Some(65_536));
-        assert_eq!(size("64k"), Some(65_536));
-        assert_eq!(size("1M"), Some(1 << 20));
-        for wrong in ["abc", "-1", "18446744073709551615", ""] {
-            assert!(size(wrong).is_none(), "{wrong}");
-        }
-        for (option, wrong) in [("-P", "0"), ("-N", "-1"), ("-W", "x")] {
-            assert!(parsed(option, wrong).is_none(), "{option} {wrong}");
-        }
-        assert_eq!(parsed("-W", "0").map(|args| args.warmup), Some(0));
-    }
-}
+#[path = "../tests/unit/lat_ctx.rs"]
+mod tests;

@@ -32,6 +32,7 @@ mod worker;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Command};
 use std::process::ExitCode;
+use tollgate_progress::ReaderGone;
 
 /// Stack that the program needs, with a margin.
 const STACK: usize = 4 << 20;
@@ -114,8 +115,10 @@ fn run_command() -> ExitCode {
     };
     match done {
         Ok(code) => code,
+        // Everything that needs it was dropped: children have ended.
+        Err(error) if error.is::<ReaderGone>() => ReaderGone::end_process(),
         Err(error) => {
-            output::say(format!("tollgate: {error:#}"));
+            output::say(format!("tollgate: {}", tollgate_record::text::sentence(error.as_ref())));
             if error.is::<args::Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }

@@ -8,8 +8,15 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use tollgate_progress::ReaderGone;
 use tollgate_record::{Run, Store, document, file, text};
 use tollgate_report::{Place, Style, view};
+
+/// The error of what writes to standard output: [`ReaderGone`] if that is why.
+pub(crate) fn reader_gone(error: impl Into<anyhow::Error>) -> anyhow::Error {
+    let error = error.into();
+    if ReaderGone::is_cause_of(error.as_ref()) { ReaderGone.into() } else { error }
+}
 
 /// Prints lines on standard error, whatever names and texts of others are in them. A closed standard error is not an error.
 pub(crate) fn say(lines: impl Display) {
@@ -19,7 +26,10 @@ pub(crate) fn say(lines: impl Display) {
 /// Prints the error of a wrong command line, or a help that was asked for: in color, unless foreign text is in it.
 pub(crate) fn print_usage(error: &clap::Error) {
     let text = error.render().to_string();
-    if text::inert(&text) == text { drop(error.print()) } else { say(text.trim_end()) }
+    let printed = if text::inert(&text) == text { error.print() } else { Ok(say(text.trim_end())) };
+    if printed.is_err_and(|error| ReaderGone::is_cause_of(&error)) && !error.use_stderr() {
+        ReaderGone::end_process();
+    }
 }
 
 /// Text for people, in which nothing but our own colors steers a terminal.
@@ -127,8 +137,7 @@ impl Sink {
         }
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-            // A reader that closes early (`| head`) is not a failure.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Err(ReaderGone.into()),
             done => done.context("standard output cannot be written (--out FILE writes to a file)")?,
         }
         Ok(ExitCode::SUCCESS)

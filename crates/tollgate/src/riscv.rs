@@ -14,6 +14,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use tollgate_lab::plan::PlanError;
 use tollgate_lab::status::FAILED;
+use tollgate_progress::ReaderGone;
+use tollgate_record::text;
 
 use crate::output::say;
 
@@ -49,7 +51,10 @@ enum RiscvCommand {
 /// The end of a command that has the guest's status: errors are its own.
 fn as_guest(done: Result<ExitCode>) -> Result<ExitCode> {
     done.or_else(|error| {
-        say(format!("tollgate: {error:#}"));
+        if error.is::<ReaderGone>() {
+            return Err(error);
+        }
+        say(format!("tollgate: {}", text::sentence(error.as_ref())));
         let status = error.root_cause().downcast_ref::<PlanError>().map_or(FAILED, PlanError::exit_status);
         Ok(ExitCode::from(status))
     })

@@ -2,6 +2,7 @@
 
 use crate::args::{Sampling, Usage};
 use crate::compare::Judging;
+use crate::list;
 use crate::sampled::Sampled;
 use crate::switch;
 use crate::worker::List;
@@ -57,7 +58,12 @@ pub(crate) fn run(args: &Sampling, patterns: &[String]) -> anyhow::Result<ExitCo
     if let Some(borders) = borders(patterns)? {
         return switch::borders(args, &borders);
     }
-    let wanted = select(patterns).map_err(Usage::error)?;
+    let wanted = select(patterns).map_err(|error| match list::measured_by(&error.pattern) {
+        Some(command) => {
+            Usage::error(format!("'{}' is measured by another command: {command}", error.pattern))
+        }
+        None => Usage::error(error),
+    })?;
     let (mut session, sampled) = Sampled::open(args, List::Ladder, wanted)?;
     sampled.measure(&mut session, &mut |_, _| {})?;
     session.finish()

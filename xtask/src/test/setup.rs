@@ -127,6 +127,21 @@ static NEEDS: &[Need] = &[
     },
     Need { packages: &["strace"], shown_by: "strace", tests: "counts of exec against those of strace" },
     Need { packages: &["sqlite3"], shown_by: "sqlite3", tests: "counts of exec against those of strace" },
+    Need {
+        packages: &["linux-perf"],
+        shown_by: "perf",
+        tests: "importing what perf bench prints in five locales",
+    },
+    Need {
+        packages: &["hyperfine"],
+        shown_by: "hyperfine",
+        tests: "importing what hyperfine writes in five locales",
+    },
+    Need {
+        packages: &["locales"],
+        shown_by: "/usr/share/i18n/locales/de_DE",
+        tests: "importing what perf bench and hyperfine print in five locales",
+    },
     Need { packages: &["dash"], shown_by: "dash", tests: "ten thousand children of one command" },
 ];
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use tollgate_record::Measurement;
 use tollgate_riscv::timing::Core;
 
-use super::boot::{ISA, check_writable, regular, save};
-use super::options::{PlanError, core, isa, program, trusted, within};
+use super::boot::{ISA, check_writable, save};
+use super::options::{PlanError, core, isa, program, read, trusted, within};
 use crate::boot::KernelError;
 use crate::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, crossing};
 
@@ -65,9 +65,9 @@ impl BillPlan {
         }
         within("--harts", request.harts, "a number", 1..=8)?;
         let core = request.core.as_deref().map(core).transpose()?;
-        let map = request.symbols.as_deref().map(regular).transpose()?;
+        let map = request.symbols.as_deref().map(read).transpose()?;
         let map = map.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let drive = request.drive.as_deref().map(regular).transpose()?;
+        let drive = request.drive.as_deref().map(read).transpose()?;
         let rules = request.rules.as_deref().map(rules).transpose()?;
         let harts = request.harts as usize;
         let image = match (&request.from, &request.kernel) {

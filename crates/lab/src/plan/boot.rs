@@ -12,7 +12,7 @@ use tollgate_record::family::ProgramAsked;
 use tollgate_record::file;
 use tollgate_riscv::{BootError, ConfigError, Firmware, Machine, Privilege, SnapshotError, Storage};
 
-use super::options::{PlanError, check_budget, core, isa, one_of, program, trusted, within};
+use super::options::{PlanError, check_budget, core, isa, one_of, program, read, trusted, within};
 use super::program::{MODES, number};
 use crate::boot::{self, BootEnding, BootJob, BootOutcome, Input, KernelError, Until};
 use crate::status::FAILED;
@@ -104,9 +104,6 @@ pub(super) const ISA: &str = "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpb
 const MEMORY: u64 = 512;
 const MOST_MEMORY: u64 = 2048;
 
-/// The largest kernel, firmware or initial RAM disk that is read.
-const LARGEST: u64 = 1 << 30;
-
 impl BootRequest {
     /// Reads the files and prepares the machine.
     ///
@@ -137,7 +134,7 @@ impl BootRequest {
             None => None,
             Some(path) if path == Path::new("sbi") => Some(Firmware::BuiltIn),
             Some(path) if path == Path::new("none") => Some(Firmware::Nothing),
-            Some(path) => Some(Firmware::File(regular(path)?)),
+            Some(path) => Some(Firmware::File(read(path)?)),
         };
         let job = BootJob {
             isa: isa(&self.isa)?,
@@ -145,7 +142,7 @@ impl BootRequest {
             ram_bytes: memory << 20,
             kernel,
             firmware,
-            initrd: self.initrd.as_deref().map(regular).transpose()?,
+            initrd: self.initrd.as_deref().map(read).transpose()?,
             append: self.append.clone(),
             network: self.network,
             max_instructions: self.max_instructions,
@@ -190,7 +187,7 @@ impl BootRequest {
             let why = "a snapshot has no symbols: give the kernel, its ELF or System.map with --symbols";
             return Err(PlanError::conflict(why));
         };
-        let functions = system::functions(&regular(path)?);
+        let functions = system::functions(&read(path)?);
         let none =
             || PlanError::file(path, "no symbols; give a System.map or an ELF that has some with --symbols");
         let programs = programs(&self.user)?;
@@ -231,7 +228,7 @@ impl BootRequest {
     pub fn until(&self) -> Result<Option<Until>, PlanError> {
         let [point, file] = &self.save_at[..] else { return Ok(None) };
         check_writable(Path::new(file))?;
-        let kernel = self.kernel.as_deref().map(regular).transpose()?;
+        let kernel = self.kernel.as_deref().map(read).transpose()?;
         let until = Until::parse(point, kernel.as_deref());
         until.map(Some).ok_or_else(|| PlanError::option("--save-at", "give a time, a symbol or a text"))
     }
@@ -350,17 +347,6 @@ pub(super) fn check_writable(path: &Path) -> Result<(), PlanError> {
             format!("cannot be written: {error}; give a file in a directory that is there and writable"),
         )
     })
-}
-
-/// The bytes of a regular file that is not too large. (A device could have no end, a pipe no beginning.)
-pub(super) fn regular(path: &Path) -> Result<Vec<u8>, PlanError> {
-    let (mut file, len) = open(path)?;
-    if len > LARGEST {
-        return Err(PlanError::file(path, format!("{len} bytes; at most {LARGEST} are read")));
-    }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(|error| PlanError::file(path, error))?;
-    Ok(bytes)
 }
 
 fn open(path: &Path) -> Result<(File, u64), PlanError> {

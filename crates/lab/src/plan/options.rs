@@ -1,15 +1,13 @@
 //! What several plans share: the error, and the options that several commands have.
 
 use std::fmt::Display;
-use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use tollgate_record::number::bytes;
+use tollgate_record::file;
 use tollgate_record::text::quoted;
-use tollgate_record::trust;
 use tollgate_riscv::Isa;
 use tollgate_riscv::timing::{Core, CoreError};
 
@@ -103,20 +101,17 @@ pub(super) fn check_budget(max_instructions: u64) -> Result<(), PlanError> {
 
 /// The longest file that is read: some hundred times a kernel with its debug information.
 const LONGEST: u64 = 4 << 30;
+/// The longest file that describes a core.
+const LONGEST_CORE: u64 = 1 << 20;
 
 /// The ISA that `--isa` names.
 pub(super) fn isa(text: &str) -> Result<Isa, PlanError> {
     text.parse().map_err(|error| PlanError::option("--isa", error))
 }
 
-/// The bytes of a file.
-///
-/// # Errors
-/// Besides files that cannot be read: what has no end or no contents until somebody writes, as devices and pipes, and
-/// what is too long to be a program.
+/// The bytes of a program, an image or a table.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, PlanError> {
-    check_length(path, &fs::metadata(path).map_err(|error| PlanError::file(path, error))?)?;
-    fs::read(path).map_err(|error| PlanError::file(path, error))
+    file::read(path, LONGEST).map_err(|error| PlanError::file(path, error))
 }
 
 /// The same of a file whose contents are believed: a core, rules, a machine. No other user may be able to change it.
@@ -124,30 +119,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, PlanError> {
 /// # Errors
 /// As [`read`], and who could change it.
 pub(super) fn trusted(path: &Path) -> Result<Vec<u8>, PlanError> {
-    let refused = |error: io::Error| PlanError::file(path, error);
-    let mut file = trust::open(path).map_err(refused)?;
-    check_length(path, &file.metadata().map_err(refused)?)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(refused)?;
-    Ok(bytes)
-}
-
-fn check_length(path: &Path, kind: &fs::Metadata) -> Result<(), PlanError> {
-    if !kind.is_file() && !kind.is_dir() {
-        return Err(PlanError::file(
-            path,
-            "is a device or a pipe; copy its contents to a file, and give that",
-        ));
-    }
-    if kind.len() > LONGEST {
-        let why = format!(
-            "has {}, more than the {} that are read",
-            bytes(kind.len() as f64),
-            bytes(LONGEST as f64)
-        );
-        return Err(PlanError::file(path, why));
-    }
-    Ok(())
+    file::read_trusted(path, LONGEST).map_err(|error| PlanError::file(path, error))
 }
 
 /// The bytes of a program that was built.
@@ -187,8 +159,9 @@ pub(super) fn core(name: &str) -> Result<Core, PlanError> {
     let (plain, fault) = name.strip_suffix("+fault").map_or((name, false), |plain| (plain, true));
     let is_file = Path::new(plain).extension().is_some_and(|extension| extension == "toml");
     let core = if is_file {
-        let opened = trust::open(Path::new(plain)).and_then(io::read_to_string);
-        Core::from_toml(&opened.map_err(|error| PlanError::value("--core", plain, error))?)
+        let bytes = file::read_trusted(plain.as_ref(), LONGEST_CORE);
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+        Core::from_toml(&text.map_err(|error| PlanError::value("--core", plain, error))?)
     } else {
         Core::preset(plain)
     };

@@ -427,7 +427,7 @@ mod tests {
         let sparse = folder.path().join("sparse");
         std::fs::File::create(&sparse).unwrap().set_len(5 << 30).unwrap();
         let error = refused(&sparse).to_string();
-        assert!(error.ends_with("has 5 GiB, more than the 4 GiB that are read"), "{error}");
+        assert!(error.ends_with("has more than the 4 GiB that are read"), "{error}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn other_task(view: &View<'_>) -> Look {
     let known = view.watch.span.as_ref().is_some_and(|span| span.measured.other.is_some());
     warned(view, known, "other-task", "no other task was seen for certain on the measured CPUs", |cpu| {
         format!(
-            "end it (ps -eo pid,psr,pcpu,comm --sort=-pcpu | awk '$2=={cpu}'), keep it off (taskset -pc CPUS PID), or measure elsewhere (--cpu)"
+            "end it (those with {cpu} in the column PSR of: ps -eo pid,psr,pcpu,comm --sort=-pcpu), keep it off (taskset -pc CPUS PID), or measure elsewhere (--cpu)"
         )
     })
 }

@@ -61,8 +61,26 @@ fn a_file_over_the_limit_is_not_read() {
     assert!(
         error.to_string().ends_with("big.json is larger than 1 MiB, which no run is; is it the right file?")
     );
-    // A device does not tell its size.
-    assert!(matches!(read_at_most(Path::new("/dev/zero"), 1 << 20), Err(StoreError::TooLarge { .. })));
+    // A device has no end.
+    assert!(matches!(read_at_most(Path::new("/dev/zero"), 1 << 20), Err(StoreError::Unreadable(..))));
+}
+
+#[test]
+fn a_run_is_removed_by_its_id_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("store")).unwrap();
+    std::fs::create_dir(store.dir()).unwrap();
+    for name in ["store/aab.json", "store/aac.json", "store/b.json", "elsewhere.json"] {
+        std::fs::write(dir.path().join(name), "{}").unwrap();
+    }
+    assert!(matches!(store.remove("aa"), Err(StoreError::Ambiguous(..))));
+    for wrong in ["", "x", "latest", "../elsewhere", "../elsewhere.json"] {
+        assert!(matches!(store.remove(wrong), Err(StoreError::UnknownId(..))), "{wrong}");
+    }
+    assert_eq!(store.remove("aab").unwrap(), store.dir().join("aab.json"));
+    store.remove("b").unwrap();
+    assert_eq!(store.paths().unwrap(), [store.dir().join("aac.json")]);
+    assert!(dir.path().join("elsewhere.json").exists());
 }
 
 #[test]

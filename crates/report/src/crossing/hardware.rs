@@ -4,9 +4,9 @@ use crate::style::{Paint, Style};
 use crate::table::{Column, TextTable};
 use crate::text::{clean, cut, title, wrap};
 use crate::words::is_emulated;
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use tollgate_record::number::{FIGURE, fit};
-use tollgate_record::{Measurement, Status, warning};
+use tollgate_record::{Estimate, Measurement, Status, warning};
 
 /// Columns that a terminal of 80 has room for.
 const ENGINES: usize = 3;
@@ -16,8 +16,11 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     let measured = || results.iter().filter(|it| it.status == Status::Measured && it.ns.is_some());
     let engines: IndexSet<&str> = measured().map(|result| result.engine.as_str()).collect();
     let engines: Vec<&str> = engines.into_iter().take(ENGINES).collect();
-    let shown = measured().filter(|result| engines.contains(&result.engine.as_str()));
-    let names: IndexSet<&str> = shown.map(|result| result.probe.as_str()).collect();
+    let mut shown: IndexMap<&str, IndexMap<&str, Option<Estimate>>> = IndexMap::new();
+    for result in measured().filter(|result| engines.contains(&result.engine.as_str())) {
+        let by_engine = shown.entry(&result.probe).or_default();
+        by_engine.entry(&result.engine).or_insert(result.ns);
+    }
     if engines.is_empty() {
         let why = results.first().and_then(|it| it.reason.as_deref());
         let why = why.map_or("No bare guest was run.".into(), |why| clean(why, style));
@@ -35,10 +38,9 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
         let mark = |engine: &str| if emulated(engine) { "emulated" } else { "hardware" }.to_owned();
         table.painted(row("", &mark), Paint::Warn);
     }
-    for probe in names {
+    for (probe, by_engine) in shown {
         let cell = |engine: &str| {
-            let found = measured().find(|it| it.engine == engine && it.probe == probe);
-            found.and_then(|it| it.ns).map_or("-".into(), |ns| fit(ns.estimate, FIGURE))
+            by_engine.get(engine).copied().flatten().map_or("-".into(), |ns| fit(ns.estimate, FIGURE))
         };
         table.row(row(&short(probe, style), &cell));
     }

@@ -1,6 +1,7 @@
 //! What a format is, and the rows of a run as every format needs them: each with a name of its own, and its figures
 //! with units.
 
+use crate::namesakes::Namesakes;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::text::printable;
 use tollgate_record::{EpochFigure, Estimate, Measurement, Phase, Run, Status, warning};
@@ -223,23 +224,9 @@ pub(super) fn shown(value: &serde_json::Value) -> String {
     printable(&text).into_owned()
 }
 
-/// Each parameter with the number of results that have it, and its values.
-type Params = BTreeMap<String, (usize, BTreeSet<String>)>;
-
 /// Every result of the run, in its order.
 pub(super) fn rows(run: &Run) -> Vec<ExportRow<'_>> {
-    let family = |result: &'_ Measurement| (result.probe.clone(), result.engine.clone());
-    // For each probe of an engine how many results it has.
-    let mut namesakes: BTreeMap<_, (usize, Params)> = BTreeMap::new();
-    for result in &run.results {
-        let (count, params) = namesakes.entry(family(result)).or_default();
-        *count += 1;
-        for (key, value) in result.asked.fields() {
-            let (having, values) = params.entry(key).or_default();
-            *having += 1;
-            values.insert(value.to_string());
-        }
-    }
+    let namesakes = Namesakes::of(&run.results, |result| format!("{}@{}", result.probe, result.engine));
     let mut taken = BTreeMap::new();
     let row = |result| {
         let result: &Measurement = result;
@@ -247,12 +234,8 @@ pub(super) fn rows(run: &Run) -> Vec<ExportRow<'_>> {
         if name.is_empty() {
             name = "(no name)".into();
         }
-        let (count, params) = &namesakes[&family(result)];
-        for (key, value) in &result.asked.fields() {
-            let (having, values) = &params[key];
-            if having < count || values.len() > 1 {
-                name = format!("{name}/{}={}", printable(key), shown(value));
-            }
+        for (key, value) in namesakes.telling(result) {
+            name = format!("{name}/{}={}", printable(&key), shown(&value));
         }
         if result.engine != "host" {
             name = format!("{name}@{}", printable(&result.engine));

@@ -35,6 +35,8 @@ struct Group<'a> {
     title: String,
     measure: &'static str,
     rows: Vec<(PageRow<'a>, Vec<(usize, Bill)>)>,
+    /// The parts of all its rows.
+    parts: BTreeSet<String>,
 }
 
 pub(super) fn section(runs: &Runs) -> Markup {
@@ -50,20 +52,18 @@ pub(super) fn section(runs: &Runs) -> Markup {
             title = format!("{title}, {engine}");
         }
         // A color stands for one part: rows whose parts need more colors than there are have a figure of their own.
+        let parts = bills.iter().flat_map(|(_, bill)| &bill.items).map(|item| item.name.clone());
+        let parts: BTreeSet<String> = parts.filter(|name| *name != REST).collect();
         let fits = |group: &&mut Group| {
-            let named = group
-                .rows
-                .iter()
-                .flat_map(|(_, bills)| bills)
-                .chain(&bills)
-                .flat_map(|(_, bill)| &bill.items);
-            let named: BTreeSet<&str> =
-                named.map(|item| item.name.as_str()).filter(|name| *name != REST).collect();
-            group.title == title && group.measure == measure && named.len() <= COLORS
+            let more = parts.difference(&group.parts).count();
+            group.title == title && group.measure == measure && group.parts.len() + more <= COLORS
         };
         match groups.iter_mut().find(fits) {
-            Some(group) => group.rows.push((row, bills)),
-            None => groups.push(Group { title, measure, rows: vec![(row, bills)] }),
+            Some(group) => {
+                group.rows.push((row, bills));
+                group.parts.extend(parts);
+            }
+            None => groups.push(Group { title, measure, rows: vec![(row, bills)], parts }),
         }
     }
     // Several figures of one family are told apart by their rows.
@@ -120,7 +120,12 @@ pub(super) fn programs(runs: &Runs) -> Markup {
             row.results.iter().filter_map(|(n, it)| Some((*n, on_cpu(it)?))).collect();
         (!bills.is_empty()).then_some((row, bills))
     });
-    let group = Group { title: "Where the CPU time went".into(), measure: "ns", rows: rows.collect() };
+    let group = Group {
+        title: "Where the CPU time went".into(),
+        measure: "ns",
+        rows: rows.collect(),
+        parts: BTreeSet::new(),
+    };
     html! { @if !group.rows.is_empty() { (figure(runs, &group)) } }
 }
 

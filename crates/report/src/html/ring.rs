@@ -5,6 +5,7 @@ use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::scale::extent;
 use crate::chart::{Cell, Figure, Scale, Table, Unit};
 use crate::markup::clean;
+use indexmap::IndexMap;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use tollgate_record::number::plural;
@@ -37,19 +38,18 @@ struct Line<'a> {
 }
 
 pub(super) fn section(runs: &Runs) -> Markup {
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: IndexMap<(usize, u32), Line> = IndexMap::new();
     for (run, one) in runs.all.iter().enumerate() {
         let cells = one.run.results.iter().filter(|it| it.family() == "ring" && it.probe != KNEE);
         for cell in cells.filter(|it| it.status == Status::Measured) {
             let Some(ring) = cell.asked.ring() else { continue };
             let (procs, size) = (f64::from(ring.procs), ring.size as f64);
-            let footprint = procs * size;
-            match lines.iter_mut().find(|line| line.run == run && line.procs == procs) {
-                Some(line) => line.cells.push((footprint, cell)),
-                None => lines.push(Line { run, procs, cells: vec![(footprint, cell)] }),
-            }
+            let line =
+                lines.entry((run, ring.procs)).or_insert_with(|| Line { run, procs, cells: Vec::new() });
+            line.cells.push((procs * size, cell));
         }
     }
+    let mut lines: Vec<Line> = lines.into_values().collect();
     for line in &mut lines {
         line.cells.sort_by(|a, b| a.0.total_cmp(&b.0));
     }

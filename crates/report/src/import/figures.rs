@@ -1,7 +1,9 @@
 //! What an importer is, and another tool's figure as a measurement.
 
+use indexmap::IndexSet;
 use std::collections::BTreeMap;
 use tollgate_record::family::ImportedAsked;
+use tollgate_record::text::printable;
 use tollgate_record::{Asked, Estimate, Host, Measurement, Per, Status, Warning, warning};
 
 /// What the user says where the file is silent: `loops` to `1000000`.
@@ -26,29 +28,37 @@ pub struct Imported {
     pub results: Vec<Measurement>,
     /// What the file tells of its host; everything else is absent.
     pub host: Host,
-    /// Results of the file that have no place here (bandwidths, arithmetic), by the tool's own names.
-    pub ignored: Vec<String>,
+    /// Results of the file that have no place here (bandwidths, arithmetic) or no figure, each once by the tool's own name.
+    pub left_out: IndexSet<String>,
+    /// What concerns all of it.
+    pub warnings: Vec<Warning>,
 }
 
 impl Imported {
     /// What a reader of a run made of this must know.
     pub fn warnings(&self, importer: &Importer) -> Vec<Warning> {
-        const SHOWN: usize = 5;
+        const SHOWN: usize = 20;
         let text = format!(
             "imported from a file of {}: the time is that of the import, the seed means nothing, and what the file \
              does not tell of its host is absent",
             importer.name
         );
         let mut warnings = vec![Warning::new(warning::IMPORTED, text)];
-        if !self.ignored.is_empty() {
-            let shown = self.ignored[..self.ignored.len().min(SHOWN)].join(", ");
-            let mut text = format!("these of its results have no place here: {shown}");
-            if self.ignored.len() > SHOWN {
-                text.push_str(&format!(" and {} more", self.ignored.len() - SHOWN));
+        if !self.left_out.is_empty() {
+            let shown: Vec<&str> = self.left_out.iter().take(SHOWN).map(String::as_str).collect();
+            let mut text = format!("these of its results have no place here: {}", shown.join(", "));
+            if self.left_out.len() > SHOWN {
+                text.push_str(&format!(" and {} more", self.left_out.len() - SHOWN));
             }
             warnings.push(Warning::new(warning::NOT_IMPORTED, text));
         }
+        warnings.extend(self.warnings.iter().cloned());
         warnings
+    }
+
+    /// Notes a result that makes no row.
+    pub(super) fn leave_out(&mut self, name: &str) {
+        self.left_out.insert(printable(name).into_owned());
     }
 }
 
@@ -75,6 +85,12 @@ pub enum ImportError {
 /// Nanoseconds in a unit that tools print.
 pub(super) const MICROSECOND: f64 = 1e3;
 pub(super) const SECOND: f64 = 1e9;
+
+/// What is wrong with a line, which is counted from one.
+pub(super) fn in_line(number: usize, line: &str, why: &str) -> String {
+    let line: String = printable(line).chars().take(80).collect();
+    format!("line {number}, `{line}`: {why}")
+}
 
 /// A row for one figure without an interval, in nanoseconds. A number that is not finite makes a row that failed: the
 /// file said something there, and it is not lost.
@@ -181,14 +197,15 @@ mod tests {
     #[test]
     fn results_without_a_place_are_named_as_far_as_they_fit() {
         let importer = &super::super::IMPORTERS[0];
-        let ignored = |count| (1..=count).map(|n| format!("r{n}")).collect();
+        let left_out = |count| (1..=count).map(|n| format!("r{n}")).collect();
         let texts = |count| {
-            let warnings = Imported { ignored: ignored(count), ..Imported::default() }.warnings(importer);
+            let warnings = Imported { left_out: left_out(count), ..Imported::default() }.warnings(importer);
             Vec::from_iter(warnings.into_iter().skip(1).map(|warning| warning.text))
         };
         assert!(texts(0).is_empty());
-        assert!(texts(5)[0].ends_with("here: r1, r2, r3, r4, r5"));
-        assert!(texts(7)[0].ends_with("here: r1, r2, r3, r4, r5 and 2 more"));
+        assert!(texts(3)[0].ends_with("here: r1, r2, r3"));
+        assert!(texts(20)[0].ends_with("r19, r20"));
+        assert!(texts(22)[0].ends_with("r19, r20 and 2 more"));
     }
 
     #[test]

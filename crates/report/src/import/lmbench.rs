@@ -1,7 +1,7 @@
 //! lmbench: what its programs print, the raw results of a whole run, and the tables of its summary.
 
-use super::figures::{Imported, Importer, Told, ask};
-use std::collections::BTreeSet;
+use super::figures::{Imported, Importer, MICROSECOND, Told, ask, in_line};
+use super::number::DecimalMarks;
 use summary::{Latency, of_ring};
 use tollgate_record::family::ImportedFound;
 use tollgate_record::text::printable;
@@ -12,7 +12,7 @@ mod summary;
 pub(super) const IMPORTER: Importer =
     Importer { name: "lmbench", what: "lmbench: lat_ctx and others, raw results, the summary", detect, read };
 
-/// How a line begins, and what it tells in microseconds.
+/// How a line begins, and which latency it has.
 static LINES: &[(&str, Latency)] = &[
     ("Simple syscall", Latency::One("syscall/lmbench-null", Per::Syscall)),
     ("Simple read", Latency::One("syscall/lmbench-read", Per::Syscall)),
@@ -34,34 +34,47 @@ static LINES: &[(&str, Latency)] = &[
 
 fn detect(text: &str) -> bool {
     let marks = ["[lmbench", "L M B E N C H", "Context switching - times in microseconds"];
-    marks.iter().any(|mark| text.contains(mark))
-        || text.lines().any(|line| of_line(line).is_some() || size_line(line).is_some())
+    let is_figure = |line: &str| {
+        let marks = DecimalMarks::default();
+        !matches!(of_line(line, marks), Ok(None)) || !matches!(Ring::begun(line, marks), Ok(None))
+    };
+    marks.iter().any(|mark| text.contains(mark)) || text.lines().map(str::trim).any(is_figure)
 }
 
 fn read(text: &str, _: &Told) -> Result<Imported, String> {
+    let marks = DecimalMarks::of(text);
     let mut imported = Imported::default();
     let mut ring: Option<Ring> = None;
-    let mut ignored = BTreeSet::new();
-    for line in text.lines().map(str::trim) {
-        if let Some(begun) = size_line(line) {
+    let mut title = "";
+    for (place, line) in text.lines().map(str::trim).enumerate() {
+        let wrong = |why: String| in_line(place + 1, line, &why);
+        if let Some(begun) = Ring::begun(line, marks).map_err(wrong)? {
             ring = Some(begun);
             continue;
         }
-        if let Some(cell) = ring.as_ref().and_then(|ring| ring.cell(line)) {
+        let cell = ring.as_ref().map(|ring| ring.cell(line, marks)).transpose().map_err(wrong)?;
+        if let Some(cell) = cell.flatten() {
             imported.results.push(cell);
             continue;
         }
         ring = ring.filter(|_| line.is_empty());
-        if let Some(row) = of_line(line) {
+        if let Some(row) = of_line(line, marks).map_err(wrong)? {
             imported.results.push(row);
-        } else if let Some(rest) = line.strip_prefix('[').and_then(|line| line.split_once(" results for ")) {
-            host(&mut imported, rest.1.trim_end_matches(']'));
+        } else if let Some((_, uname)) =
+            line.strip_prefix('[').and_then(|line| line.split_once(" results for "))
+        {
+            host(&mut imported, uname.trim_end_matches(']'));
         } else if let Some(name) = foreign(line) {
-            ignored.insert(name);
+            imported.leave_out(name);
+        } else if line.starts_with(|c: char| c.is_ascii_digit()) {
+            // Rows of a curve: of memory, files, bandwidths.
+            imported.leave_out(title);
+        } else if !line.is_empty() {
+            title = line.trim_matches(['"', ':']);
         }
     }
-    summary::read(text, &mut imported, &mut ignored);
-    imported.ignored = ignored.into_iter().collect();
+    imported.left_out.shift_remove("");
+    summary::read(text, marks, &mut imported)?;
     Ok(imported)
 }
 
@@ -79,35 +92,40 @@ fn host(imported: &mut Imported, uname: &str) {
     }
 }
 
-/// `Simple syscall: 0.1040 microseconds`. Newer programs print `median=0.104 [mean=...]`.
-fn of_line(line: &str) -> Option<Measurement> {
-    let (what, rest) = line.trim().rsplit_once(": ")?;
-    let figure = rest.trim().strip_suffix("microseconds")?.split_whitespace().next()?;
-    let microseconds: f64 = figure.strip_prefix("median=").unwrap_or(figure).parse().ok()?;
+/// `Simple syscall: 0.1040 microseconds`. Newer programs print `median=0.104 [mean=...]`. `None` is another line.
+fn of_line(line: &str, marks: DecimalMarks) -> Result<Option<Measurement>, String> {
+    let Some((what, rest)) = line.rsplit_once(": ") else { return Ok(None) };
+    let unit = UNITS.iter().find_map(|(unit, ns)| Some((rest.trim_end().strip_suffix(unit)?, ns)));
     // `Process fork+exit` and `Process fork+execve`: the longest beginning is meant.
     let known = LINES.iter().filter(|(begin, _)| what.starts_with(begin));
-    let (begin, latency) = known.max_by_key(|(begin, _)| begin.len())?;
-    let mut row = latency.row(microseconds);
+    let known = known.max_by_key(|(begin, _)| begin.len());
+    let (Some((rest, unit)), Some((begin, latency))) = (unit, known) else { return Ok(None) };
     let more = what[begin.len()..].trim();
+    let descriptors = more.split_whitespace().next().and_then(|number| number.parse().ok());
     match *begin {
-        "Select on" => {
-            let number = more.split_whitespace().next()?.parse().ok()?;
-            let of = if more.contains("tcp") { "tcp" } else { "files" };
-            ask(&mut row, |asked| (asked.descriptors, asked.of) = (Some(number), Some(of.into())));
-        }
-        "Pagefaults on" => {}
-        _ if !more.is_empty() => return None,
+        "Select on" if descriptors.is_none() => return Ok(None),
+        "Select on" | "Pagefaults on" => {}
+        _ if !more.is_empty() => return Ok(None),
         _ => {}
     }
-    Some(row)
+    let figure = rest.split_whitespace().next().unwrap_or_default();
+    let mut row = latency.row(marks.read(figure.strip_prefix("median=").unwrap_or(figure))? * unit);
+    if descriptors.is_some() {
+        let of = if more.contains("tcp") { "tcp" } else { "files" };
+        ask(&mut row, |asked| (asked.descriptors, asked.of) = (descriptors, Some(of.into())));
+    }
+    Ok(Some(row))
 }
 
+/// Units of latencies, and their nanoseconds.
+static UNITS: [(&str, f64); 3] =
+    [("microseconds", MICROSECOND), ("nanoseconds", 1.0), ("milliseconds", MICROSECOND * 1e3)];
+
 /// The name of a result that has no place here: bandwidths, arithmetic, networks.
-fn foreign(line: &str) -> Option<String> {
-    const UNITS: [&str; 5] = ["microseconds", "nanoseconds", "milliseconds", "MB/sec", "KB/sec"];
+fn foreign(line: &str) -> Option<&str> {
     let (name, figure) = line.rsplit_once(':')?;
-    let short = name.len() < 80 && UNITS.iter().any(|unit| figure.ends_with(unit));
-    short.then(|| printable(name).into_owned())
+    let mut units = UNITS.iter().map(|(unit, _)| *unit).chain(["MB/sec", "KB/sec"]);
+    (name.len() < 80 && units.any(|unit| figure.ends_with(unit))).then_some(name)
 }
 
 /// A ring of lat_ctx: its cells follow.
@@ -116,21 +134,27 @@ struct Ring {
     overhead: f64,
 }
 
-/// `"size=64k ovr=3.21`
-fn size_line(line: &str) -> Option<Ring> {
-    let (size, overhead) = line.trim().strip_prefix("\"size=")?.split_once(" ovr=")?;
-    let kib: u64 = size.trim_end_matches(['k', 'K']).parse().ok()?;
-    Some(Ring { bytes: kib.checked_mul(1024)?, overhead: overhead.trim().parse().ok()? })
-}
-
 impl Ring {
-    /// `2 0.94`: processes, microseconds.
-    fn cell(&self, line: &str) -> Option<Measurement> {
-        let (procs, microseconds) = line.split_once(' ')?;
-        let mut row = of_ring(procs.parse().ok()?, self.bytes, microseconds.trim().parse().ok()?);
+    /// `"size=64k ovr=3.21`. `None` is another line.
+    fn begun(line: &str, marks: DecimalMarks) -> Result<Option<Self>, String> {
+        let Some((size, overhead)) = line.strip_prefix("\"size=").and_then(|rest| rest.split_once(" ovr="))
+        else {
+            return Ok(None);
+        };
+        let kib = size.trim_end_matches(['k', 'K']).parse::<u64>().ok();
+        let bytes =
+            kib.and_then(|kib| kib.checked_mul(1024)).ok_or("its size is not a number of kilobytes")?;
+        Ok(Some(Self { bytes, overhead: marks.read(overhead)? }))
+    }
+
+    /// `2 0.94`: processes, microseconds. `None` is another line.
+    fn cell(&self, line: &str, marks: DecimalMarks) -> Result<Option<Measurement>, String> {
+        let cell = line.split_once(' ').and_then(|(procs, rest)| Some((procs.parse().ok()?, rest)));
+        let Some((procs, microseconds)) = cell else { return Ok(None) };
+        let mut row = of_ring(procs, self.bytes, marks.read(microseconds)? * MICROSECOND);
         if self.overhead.is_finite() {
             row.found = Found::Imported(ImportedFound { taken_off_us: Some(self.overhead) });
         }
-        Some(row)
+        Ok(Some(row))
     }
 }

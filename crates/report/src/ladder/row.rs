@@ -1,6 +1,7 @@
 //! One row of the ladder as text, before it is laid out.
 
 use crate::bar::Bar;
+use crate::namesakes::Namesakes;
 use crate::style::Style;
 use crate::text::clean;
 use crate::words;
@@ -85,7 +86,7 @@ impl Rung {
     /// `common` warnings are not worth a mark, because most rows have them.
     pub(crate) fn new(
         result: &Measurement,
-        family: &[&Measurement],
+        family: &Namesakes,
         per: Per,
         common: &BTreeSet<&str>,
         style: &Style,
@@ -138,20 +139,16 @@ pub(crate) fn is_narrow(style: &Style) -> bool {
 }
 
 /// The mechanism, with what tells it from its neighbors: parameters, another engine than this host.
-fn name(result: &Measurement, family: &[&Measurement], style: &Style) -> String {
+fn name(result: &Measurement, family: &Namesakes, style: &Style) -> String {
     let mechanism = result.probe.split_once('/').map_or(result.probe.as_str(), |(_, mechanism)| mechanism);
     let mut name = clean(mechanism, style);
     if name.is_empty() {
         name = "(no name)".into();
     }
-    let namesakes = family.iter().filter(|other| other.probe == result.probe);
-    let others: Vec<_> = namesakes.map(|other| other.asked.fields()).collect();
-    for (key, value) in &result.asked.fields() {
-        if others.iter().any(|other| other.get(key) != Some(value)) {
-            // A string without its quotes.
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            name = format!("{name} {}={}", clean(key, style), clean(&value, style));
-        }
+    for (key, value) in family.telling(result) {
+        // A string without its quotes.
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        name = format!("{name} {}={}", clean(&key, style), clean(&value, style));
     }
     if !matches!(result.engine.as_str(), "host" | "") {
         name = format!("{name} [{}]", clean(&result.engine, style));

@@ -12,7 +12,7 @@ use tollgate_progress::Console;
 use tollgate_supervise::Stop;
 
 use crate::args::Destination;
-use crate::output::say;
+use crate::output::{reader_gone, say};
 use crate::session::Session;
 
 /// `tollgate riscv boot`.
@@ -49,7 +49,7 @@ pub(super) fn run(args: &BootArgs) -> Result<ExitCode> {
     let limits = (most, until.as_ref(), &mut reached as &mut dyn FnMut(&mut _) -> bool);
     let outcome = watch.run(&mut machine, limits, &input, &mut console, &|| stop.is_set());
     drop((terminal, console));
-    let outcome = outcome?;
+    let outcome = outcome.map_err(reader_gone)?;
     if let Some(mut session) = session {
         session.run.results.extend(watch.result(request.asked()));
         session.finish_unless(&stop)?;

@@ -13,7 +13,7 @@ use tollgate_progress::Console;
 use tollgate_supervise::Stop;
 
 use crate::args::Destination;
-use crate::output::say;
+use crate::output::{reader_gone, say};
 use crate::session::Session;
 
 /// `tollgate riscv run`.
@@ -89,11 +89,7 @@ fn start(
     let done = program::run(&plan.job, watch, &mut input, &mut console, &mut io::stderr(), &stopped);
     let outcome = match done {
         Ok(outcome) => outcome,
-        // Whoever read the output has seen enough.
-        Err(ProgramError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
-            return Ok(ExitCode::SUCCESS);
-        }
-        Err(error @ ProgramError::Output(_)) => return Err(error.into()),
+        Err(error @ ProgramError::Output(_)) => return Err(reader_gone(error)),
         Err(error) => return Err(plan.explain(&error).into()),
     };
     drop(console);

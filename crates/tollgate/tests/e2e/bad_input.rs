@@ -39,6 +39,32 @@ pub(crate) const CASES: &[Case] = &[
         ..BAD
     },
     Case {
+        name: "a row of another command",
+        args: "run hardware/pair",
+        says: &["'hardware/pair' is measured by another command: tollgate crossing"],
+        ..BAD
+    },
+    Case {
+        name: "a family of another command",
+        args: "run switch",
+        says: &["'switch' is measured by another command: tollgate switch"],
+        ..BAD
+    },
+    Case {
+        name: "a command like no other",
+        args: "xyzzyx",
+        says: &["unrecognized subcommand 'xyzzyx'", "--help"],
+        then: |outcome| assert!(!outcome.stderr.contains("tip:"), "{}", outcome.stderr),
+        ..BAD
+    },
+    Case { name: "a patternless list", args: "list nosuch", says: &["no probe is called 'nosuch'"], ..BAD },
+    Case {
+        name: "a day that is not one",
+        args: "runs --since yesterday",
+        says: &["a day is YYYY-MM-DD"],
+        ..BAD
+    },
+    Case {
         name: "a kernel that does not exist",
         args: "riscv boot --kernel {dir}/none",
         exit: 127,

@@ -255,6 +255,69 @@ pub(crate) const CASES: &[Case] = &[
         ..REFUSED
     },
     Case {
+        name: "an import of a pipe that nobody writes to",
+        args: "import {dir}/pipe --no-save",
+        says: &["cannot read {dir}/pipe: is a device or a pipe; copy its contents to a file"],
+        scene: fifo,
+        ..REFUSED
+    },
+    Case {
+        name: "an import without an end",
+        args: "import /dev/zero --no-save",
+        says: &["cannot read /dev/zero: is a device or a pipe"],
+        ..REFUSED
+    },
+    Case {
+        name: "an import of too much",
+        args: "import {dir}/large --no-save",
+        says: &["cannot read {dir}/large: has more than the 64 MiB that are read"],
+        scene: |scene| {
+            scene.file("large", "");
+            let large = fs::File::options().write(true).open(scene.path("large"));
+            large.and_then(|file| file.set_len(1 << 40)).map_err(|error| error.to_string())
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "a record that is a pipe",
+        args: "show {dir}/pipe",
+        says: &["{dir}/pipe: is a device or a pipe"],
+        scene: fifo,
+        ..REFUSED
+    },
+    Case {
+        name: "a comparison with a pipe",
+        args: "compare {dir}/pipe {dir}/pipe",
+        says: &["{dir}/pipe: is a device or a pipe"],
+        scene: fifo,
+        ..REFUSED
+    },
+    Case {
+        name: "a page of a pipe",
+        args: "report {dir}/pipe --out {dir}/page.html",
+        says: &["{dir}/pipe: is a device or a pipe"],
+        scene: fifo,
+        ..REFUSED
+    },
+    Case {
+        name: "a core that is a pipe",
+        args: "riscv trap --core {dir}/pipe.toml --no-save",
+        says: &["{dir}/pipe.toml: is a device or a pipe"],
+        scene: |scene| {
+            fifo(scene)?;
+            fs::rename(scene.path("pipe"), scene.path("pipe.toml")).map_err(|error| error.to_string())
+        },
+        ..REFUSED
+    },
+    Case {
+        name: "a guest that is a pipe",
+        args: "riscv run {dir}/pipe",
+        exit: 126,
+        says: &["{dir}/pipe: is a device or a pipe"],
+        scene: fifo,
+        ..REFUSED
+    },
+    Case {
         name: "an import of something else",
         args: "import {dir}/poem.txt --no-save",
         says: &["its format is not known", "hyperfine, lmbench, perf-bench, core-to-core", "--format"],
@@ -287,7 +350,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "an import with invalid facts",
         args: "import {dir}/pipe.txt --no-save --tell speed=9",
-        says: &["loops=N or bench=NAME"],
+        says: &["loops=N, bench=NAME or cpus=LIST"],
         ..REFUSED
     },
     Case {
@@ -355,6 +418,12 @@ pub(crate) const CASES: &[Case] = &[
 
 fn nothing_written(outcome: &Outcome) {
     assert!(outcome.stdout.is_empty(), "{}", outcome.stdout);
+}
+
+/// A pipe in the file system, with nobody at its other end.
+fn fifo(scene: &mut Scene) -> Result<(), String> {
+    let made = std::process::Command::new("mkfifo").arg(scene.path("pipe")).status();
+    made.is_ok_and(|made| made.success()).then_some(()).ok_or_else(|| "mkfifo failed".into())
 }
 
 fn lmbench(scene: &mut Scene) -> Result<(), String> {

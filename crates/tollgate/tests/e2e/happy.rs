@@ -175,19 +175,39 @@ fn the_list_names_every_probe_and_says_why_not() {
     let rows = rows.as_array().unwrap();
     let borders = tollgate_runtime::choice::borders(&tollgate_runtime::Sources::Embedded).unwrap();
     let borders: Vec<String> = borders.iter().map(|(runtime, mechanism, _)| runtime.row(mechanism)).collect();
-    let ids = PROBES.iter().map(|probe| probe.meta().id).chain(borders.iter().map(String::as_str));
-    assert_eq!(rows.len(), ids.clone().count());
-    for (row, id) in rows.iter().zip(ids.clone()) {
-        assert_eq!(row["id"], id);
+    let others = ["hardware/pair", "hardware/irqfd-wake", "switch/go/channel", "ring/futex", "fault/hugetlb"];
+    let ids =
+        PROBES.iter().map(|probe| probe.meta().id).chain(borders.iter().map(String::as_str)).chain(others);
+    let text = call("list", 0).stdout;
+    for id in ids {
+        assert_eq!(rows.iter().filter(|row| row["id"] == id).count(), 1, "{id}");
+        assert!(text.contains(id), "{id}");
+    }
+    for row in rows {
         assert!(row["what"].as_str().unwrap().len() > 10, "{row}");
+        assert!(row["command"].as_str().unwrap().starts_with("tollgate "), "{row}");
         assert_eq!(row["reason"].is_null(), row["enable"].is_null(), "{row}");
     }
-    for args in ["list", "list --why"] {
-        let text = call(args, 0).stdout;
-        for id in ids.clone() {
-            assert!(text.contains(id), "{id} is not in {args}");
-        }
+    // Each reason once, with everything that it concerns.
+    let why = crate::case::squeezed(&call("list --why", 0).stdout);
+    for row in rows.iter().filter(|row| !row["reason"].is_null()) {
+        let [reason, enable, id] =
+            ["reason", "enable", "id"].map(|key| crate::case::squeezed(row[key].as_str().unwrap()));
+        assert_eq!(why.matches(&format!("{reason} enable: {enable}")).count(), 1, "{reason}\n{why}");
+        assert!(why.contains(&id), "{id}");
     }
+}
+
+#[test]
+fn the_list_has_what_a_pattern_names() {
+    let rows = call("list thread */pipe hardware/p* --json", 0).printed();
+    let ids: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    for id in ["thread/futex", "process/pipe", "ring/pipe", "hardware/pair"] {
+        assert!(ids.contains(&id), "{id}: {ids:?}");
+    }
+    let named =
+        |id: &&str| id.starts_with("thread/") || id.ends_with("/pipe") || id.starts_with("hardware/p");
+    assert!(ids.iter().all(named), "{ids:?}");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Where results go: devices, closed pipes, dumb terminals, narrow ones, foreign locales.
 
-use crate::case::{CASE, Case, go_through};
-use crate::scene::{Outcome, Scene};
+use crate::case::{ANY, CASE, Case, go_through};
+use crate::scene::{Outcome, Scene, records};
+use crate::stores::record;
 use std::fs::{self, File};
 use std::os::fd::FromRawFd;
 use std::os::unix::fs::{FileTypeExt, symlink};
+use tollgate_record::{Estimate, Measurement, Per, Status, document};
 
 #[test]
 fn output() {
@@ -82,20 +84,58 @@ pub(crate) const CASES: &[Case] = &[
         },
         ..CASE
     },
-    Case { name: "a reader that has gone", args: "list", scene: nobody_reads, ..CASE },
-    Case { name: "a reader of the help that has gone", args: "--help", scene: nobody_reads, ..CASE },
-    Case { name: "a reader of findings that has gone", args: "doctor", scene: nobody_reads, ..CASE },
+    Case { name: "a reader of the list that has gone", args: "list", ..GONE },
+    Case { name: "a reader of a document that has gone", args: "list --json", ..GONE },
+    Case { name: "a reader of the help that has gone", args: "--help", ..GONE },
+    Case { name: "a reader of a command's help that has gone", args: "ring --help", ..GONE },
+    Case { name: "a reader of the version that has gone", args: "--version", ..GONE },
+    Case { name: "a reader of findings that has gone", args: "doctor", ..GONE },
+    Case { name: "a reader of a bill that has gone", args: "riscv trap --no-save", ..GONE },
+    Case { name: "a reader of a guest that has gone", args: "riscv run {dir}/guest.elf", ..GONE },
+    Case { name: "a reader of a kernel that has gone", args: "riscv boot --kernel {dir}/guest.elf", ..GONE },
+    Case { name: "a reader of a listing that has gone", args: "runs --store {dir}/store", ..GONE },
+    Case { name: "a reader of a saved run that has gone", args: "show latest --store {dir}/store", ..GONE },
     Case {
-        name: "a reader of a bill that has gone",
-        args: "riscv trap --no-save",
-        scene: nobody_reads,
-        ..CASE
+        name: "a reader of an export that has gone",
+        args: "export latest --format csv --store {dir}/store",
+        ..GONE
+    },
+    Case { name: "a reader of an import that has gone", args: "import {dir}/figures.txt --no-save", ..GONE },
+    Case {
+        name: "a reader of a comparison that has gone",
+        args: "compare {dir}/a.json {dir}/b.json",
+        ..GONE
     },
     Case {
+        name: "a reader of a history that has gone",
+        args: "history --all-hosts --store {dir}/store",
+        ..GONE
+    },
+    Case { name: "a reader of a script that has gone", args: "completions bash", ..GONE },
+    Case { name: "a reader of a manual that has gone", args: "man", ..GONE },
+    Case {
         name: "a reader that has gone in mid-run",
-        args: "run null --quick --budget-ms 200 --store {dir}/store",
-        scene: nobody_reads,
-        then: |outcome| assert_eq!(outcome.saved()["complete"], true),
+        args: "run null --quick --budget-ms 200 --store {dir}/new",
+        then: |outcome| {
+            by_sigpipe(outcome);
+            assert!(outcome.says("saved as"));
+            let new = records(&outcome.path("new"));
+            assert!(fs::read_to_string(&new[0]).unwrap().contains("\"complete\": true"));
+        },
+        ..GONE
+    },
+    Case {
+        name: "a guest's output on a full device",
+        args: "riscv run {dir}/guest.elf",
+        exit: 125,
+        says: &["No space left on device"],
+        scene: |scene| {
+            guest(scene)?;
+            let full = File::options().write(true).open("/dev/full").map_err(|error| error.to_string())?;
+            scene.stdout(full);
+            Ok(())
+        },
+        then: |outcome| assert_eq!(outcome.stderr.matches("No space left").count(), 1, "{}", outcome.stderr),
         ..CASE
     },
     Case {
@@ -230,7 +270,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "a dumb terminal, and narrow",
-        args: "list --why",
+        args: "list",
         scene: |scene| {
             scene.env("TERM", Some("dumb"));
             terminal(scene, 50)
@@ -304,7 +344,32 @@ fn narrow(outcome: &Outcome) {
     }
 }
 
+/// A program whose output nobody reads ends as `cat` does, by SIGPIPE and without a word.
+const GONE: Case = Case { exit: ANY, scene: nobody_reads, then: by_sigpipe, ..CASE };
+
+fn by_sigpipe(outcome: &Outcome) {
+    assert_eq!(outcome.signal, Some(libc::SIGPIPE));
+    assert!(!outcome.stderr.to_lowercase().contains("pipe"), "{}", outcome.stderr);
+}
+
+/// A program that prints.
+fn guest(scene: &mut Scene) -> Result<(), String> {
+    let image = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/caller.elf");
+    scene.file("guest.elf", fs::read(image).map_err(|error| error.to_string())?);
+    Ok(())
+}
+
 fn nobody_reads(scene: &mut Scene) -> Result<(), String> {
+    guest(scene)?;
+    scene.file("figures.txt", "Simple syscall: 0.1040 microseconds\n");
+    for (file, id) in [("a.json", "20260101T000000Z-aaaaaa"), ("b.json", "20260102T000000Z-bbbbbb")] {
+        let mut run = document::from_json(record(id).as_bytes()).map_err(|error| error.to_string())?;
+        let row = Measurement::empty("syscall/getppid", "host", Per::Syscall, Status::Measured);
+        run.results = vec![Measurement { ns: Some(Estimate::point(100.0)), ..row }];
+        let text = document::to_json(&run).map_err(|error| error.to_string())?;
+        scene.file(&format!("store/{id}.json"), &text);
+        scene.file(file, text);
+    }
     let (reader, writer) = pipe()?;
     drop(reader);
     scene.stdout(writer);

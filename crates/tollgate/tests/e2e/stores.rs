@@ -16,6 +16,53 @@ const NO_RUN: Case = Case { exit: 2, then: |outcome| assert!(outcome.stdout.is_e
 
 pub(crate) const CASES: &[Case] = &[
     Case {
+        name: "runs of a day",
+        args: "runs --since 2026-01-01 --until 2026-01-01 --command quick --json --store {dir}/store",
+        scene: two_runs,
+        then: |outcome| assert_eq!(listed(outcome), 2),
+        ..CASE
+    },
+    Case {
+        name: "runs of no such day",
+        args: "runs --since 2026-01-02 --json --store {dir}/store",
+        scene: two_runs,
+        then: |outcome| assert_eq!(listed(outcome), 0),
+        ..CASE
+    },
+    Case {
+        name: "runs of no such command",
+        args: "runs --command ring --json --store {dir}/store",
+        scene: two_runs,
+        then: |outcome| assert_eq!(listed(outcome), 0),
+        ..CASE
+    },
+    Case {
+        name: "runs of no such host",
+        args: "runs --host elsewhere --json --store {dir}/store",
+        scene: two_runs,
+        then: |outcome| assert_eq!(listed(outcome), 0),
+        ..CASE
+    },
+    Case {
+        name: "a run that is deleted",
+        args: "runs --delete 20260101T000000Z-aaaaaa --store {dir}/store",
+        says: &["deleted {dir}/store/20260101T000000Z-aaaaaa.json"],
+        scene: two_runs,
+        then: |outcome| {
+            let left = crate::scene::records(&outcome.path("store"));
+            assert_eq!(left, [outcome.path("store/20260102T000000Z-bbbbbb.json")]);
+        },
+        ..CASE
+    },
+    Case {
+        name: "a run to delete that could be any of two",
+        args: "runs --delete 2026 --store {dir}/store",
+        says: &["`2026` could be any of 2 runs"],
+        scene: two_runs,
+        then: |outcome| assert_eq!(crate::scene::records(&outcome.path("store")).len(), 2),
+        ..NO_RUN
+    },
+    Case {
         name: "an empty file",
         args: "show empty --store {dir}/store",
         says: &["cannot use {dir}/store/empty.json: it is empty"],
@@ -228,6 +275,10 @@ pub(crate) fn two_runs(scene: &mut Scene) -> Result<(), String> {
         scene.file(&format!("store/{id}.json"), record(id));
     }
     Ok(())
+}
+
+pub(crate) fn listed(outcome: &crate::scene::Outcome) -> usize {
+    outcome.printed().as_array().unwrap().len()
 }
 
 /// Two runs, two broken files, and a path that is not a file.

@@ -1,7 +1,8 @@
 //! The tables of lmbench's summary (`make see`): under each title two lines of headings, a ruler of dashes that
 //! tells where the columns are, and one line for each run of each host.
 
-use crate::import::figures::{Imported, MICROSECOND, alone, ask, round_trip};
+use crate::import::figures::{Imported, MICROSECOND, alone, ask, in_line, round_trip};
+use crate::import::number::DecimalMarks;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use tollgate_record::text::printable;
@@ -16,25 +17,25 @@ pub(super) enum Latency {
 }
 
 impl Latency {
-    pub(super) fn row(self, microseconds: f64) -> Measurement {
+    pub(super) fn row(self, ns: f64) -> Measurement {
         match self {
-            Self::One(probe, per) => alone(probe, ENGINE, per, microseconds * MICROSECOND),
-            Self::RoundTrip(probe) => round_trip(probe, ENGINE, microseconds * MICROSECOND),
+            Self::One(probe, per) => alone(probe, ENGINE, per, ns),
+            Self::RoundTrip(probe) => round_trip(probe, ENGINE, ns),
         }
     }
 }
 
 /// What `lat_ctx` measures: hot work taken off, so the switch and what it costs to find the caches cold.
-pub(super) fn of_ring(procs: u64, bytes: u64, microseconds: f64) -> Measurement {
-    let mut row = alone("process/lmbench-ctx", ENGINE, Per::Switch, microseconds * MICROSECOND);
+pub(super) fn of_ring(procs: u64, bytes: u64, ns: f64) -> Measurement {
+    let mut row = alone("process/lmbench-ctx", ENGINE, Per::Switch, ns);
     ask(&mut row, |asked| (asked.procs, asked.size) = (Some(procs), Some(bytes)));
     row
 }
 
 /// What the columns of a table are, counted from the third on; the first two are host and system.
 enum Columns {
-    /// Those that have a place here.
-    Known(&'static [(usize, Latency)]),
+    /// Those that have a place here, and the names of those that have none.
+    Known(&'static [(usize, Latency)], &'static [(usize, &'static str)]),
     /// The headings tell processes and size: `2p/16K`.
     Rings,
 }
@@ -43,45 +44,60 @@ enum Columns {
 static TABLES: &[(&str, Columns)] = &[
     (
         "Processor, Processes - times in microseconds",
-        Columns::Known(&[
-            (1, Latency::One("syscall/lmbench-null", Per::Syscall)),
-            (2, Latency::One("syscall/lmbench-null-io", Per::Syscall)),
-            (3, Latency::One("syscall/lmbench-stat", Per::Syscall)),
-            (4, Latency::One("syscall/lmbench-open-close", Per::Operation)),
-            (5, Latency::One("syscall/lmbench-select-tcp", Per::Syscall)),
-            (6, Latency::One("syscall/lmbench-sigaction", Per::Syscall)),
-            (7, Latency::One("signal/lmbench-handler", Per::Signal)),
-            (8, Latency::One("spawn/lmbench-fork", Per::Task)),
-            (9, Latency::One("spawn/lmbench-execve", Per::Task)),
-            (10, Latency::One("spawn/lmbench-shell", Per::Task)),
-        ]),
+        Columns::Known(
+            &[
+                (1, Latency::One("syscall/lmbench-null", Per::Syscall)),
+                (2, Latency::One("syscall/lmbench-null-io", Per::Syscall)),
+                (3, Latency::One("syscall/lmbench-stat", Per::Syscall)),
+                (4, Latency::One("syscall/lmbench-open-close", Per::Operation)),
+                (5, Latency::One("syscall/lmbench-select-tcp", Per::Syscall)),
+                (6, Latency::One("syscall/lmbench-sigaction", Per::Syscall)),
+                (7, Latency::One("signal/lmbench-handler", Per::Signal)),
+                (8, Latency::One("spawn/lmbench-fork", Per::Task)),
+                (9, Latency::One("spawn/lmbench-execve", Per::Task)),
+                (10, Latency::One("spawn/lmbench-shell", Per::Task)),
+            ],
+            &[],
+        ),
     ),
     ("Context switching - times in microseconds", Columns::Rings),
     (
         "*Local* Communication latencies in microseconds",
-        // The first column is in the table above already; the others are networks.
-        Columns::Known(&[
-            (1, Latency::RoundTrip("process/lmbench-pipe")),
-            (2, Latency::RoundTrip("process/lmbench-unix")),
-        ]),
+        // The first column is in the table above already.
+        Columns::Known(
+            &[
+                (1, Latency::RoundTrip("process/lmbench-pipe")),
+                (2, Latency::RoundTrip("process/lmbench-unix")),
+            ],
+            &[(3, "UDP"), (4, "RPC/UDP"), (5, "TCP"), (6, "RPC/TCP"), (7, "TCP conn")],
+        ),
     ),
     (
         "File & VM system latencies in microseconds",
-        Columns::Known(&[
-            (5, Latency::One("fault/lmbench-protection", Per::Touch)),
-            (6, Latency::One("fault/lmbench-pagefault", Per::Touch)),
-            (7, Latency::One("syscall/lmbench-select-100", Per::Syscall)),
-        ]),
+        Columns::Known(
+            &[
+                (5, Latency::One("fault/lmbench-protection", Per::Touch)),
+                (6, Latency::One("fault/lmbench-pagefault", Per::Touch)),
+                (7, Latency::One("syscall/lmbench-select-100", Per::Syscall)),
+            ],
+            &[
+                (0, "0K File Create"),
+                (1, "0K File Delete"),
+                (2, "10K File Create"),
+                (3, "10K File Delete"),
+                (4, "Mmap Latency"),
+            ],
+        ),
     ),
 ];
 
 /// Adds what the tables of `text` hold.
-pub(super) fn read(text: &str, imported: &mut Imported, ignored: &mut BTreeSet<String>) {
+pub(super) fn read(text: &str, marks: DecimalMarks, imported: &mut Imported) -> Result<(), String> {
     let mut found: Vec<([String; 2], Measurement)> = Vec::new();
     let mut title: Option<&str> = None;
     let mut heading = "";
     let mut table: Option<(&Columns, Vec<Range<usize>>, &str)> = None;
-    for line in text.lines() {
+    for (number, line) in text.lines().enumerate() {
         if line.contains(" is better") {
             title = Some(line.trim());
             table = None;
@@ -97,12 +113,15 @@ pub(super) fn read(text: &str, imported: &mut Imported, ignored: &mut BTreeSet<S
             let named = |title: &str| TABLES.iter().find(|(begin, _)| title.starts_with(begin));
             table = title.and_then(named).map(|(_, columns)| (columns, ruler, heading));
             if let Some(other) = title.filter(|_| table.is_none()) {
-                ignored.insert(printable(other).into_owned());
+                imported.leave_out(other);
             }
             continue;
         }
         match &table {
-            Some((columns, ruler, heading)) => found.extend(rows(line, columns, ruler, heading)),
+            Some((columns, ruler, heading)) => {
+                let cells = cells(line, ruler, marks).map_err(|why| in_line(number + 1, line, &why))?;
+                found.extend(rows(line, cells, columns, (ruler, heading), imported));
+            }
             None => continue,
         }
         if line.trim().is_empty() {
@@ -122,6 +141,7 @@ pub(super) fn read(text: &str, imported: &mut Imported, ignored: &mut BTreeSet<S
         }
         imported.results.push(row);
     }
+    Ok(())
 }
 
 /// The columns under a ruler of dashes; none for any other line.
@@ -144,12 +164,30 @@ fn words(line: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
         .filter(|(_, word)| !word.is_empty())
 }
 
-/// The figures of a line, each with host and system.
+/// The figures of a line in nanoseconds, each with its column.
+fn cells(line: &str, ruler: &[Range<usize>], marks: DecimalMarks) -> Result<Vec<(usize, f64)>, String> {
+    let mut cells = Vec::new();
+    for (range, word) in words(line) {
+        // A figure is flush right under its column; a long one begins before it.
+        let overlap =
+            |column: &Range<usize>| range.end.min(column.end).saturating_sub(range.start.max(column.start));
+        let most =
+            ruler.iter().map(overlap).enumerate().max_by_key(|(place, most)| (*most, usize::MAX - place));
+        let Some((column, _)) = most.filter(|(column, most)| *most > 0 && *column >= 2) else { continue };
+        if word.contains(|c: char| c.is_ascii_digit()) {
+            cells.push((column - 2, figure(word, marks)? * MICROSECOND));
+        }
+    }
+    Ok(cells)
+}
+
+/// The rows of a line, each with host and system.
 fn rows(
     line: &str,
+    cells: Vec<(usize, f64)>,
     columns: &Columns,
-    ruler: &[Range<usize>],
-    heading: &str,
+    (ruler, heading): (&[Range<usize>], &str),
+    imported: &mut Imported,
 ) -> Vec<([String; 2], Measurement)> {
     let labels: Vec<&str> = heading.split_whitespace().skip(2).collect();
     let (Some(host), Some(system)) = (line.get(ruler[0].clone()), line.get(ruler[1].clone())) else {
@@ -157,24 +195,16 @@ fn rows(
     };
     let place = [host, system].map(|text| printable(text.trim()).into_owned());
     let mut found = Vec::new();
-    for (range, word) in words(line) {
-        // A figure is flush right under its column; a long one begins before it.
-        let overlap =
-            |column: &Range<usize>| range.end.min(column.end).saturating_sub(range.start.max(column.start));
-        let Some((column, most)) =
-            ruler.iter().map(overlap).enumerate().max_by_key(|(place, most)| (*most, usize::MAX - place))
-        else {
-            continue;
-        };
-        let Some(microseconds) = figure(word).filter(|_| most > 0 && column >= 2) else { continue };
+    for (column, ns) in cells {
         let row = match columns {
-            Columns::Known(known) => {
-                let latency = known.iter().find(|(place, _)| *place == column - 2);
-                latency.map(|(_, latency)| latency.row(microseconds))
+            Columns::Known(known, others) => {
+                let other = others.iter().find(|(at, _)| *at == column);
+                other.iter().for_each(|(_, name)| imported.leave_out(name));
+                known.iter().find(|(at, _)| *at == column).map(|(_, latency)| latency.row(ns))
             }
             Columns::Rings => {
-                let ring = labels.get(column - 2).and_then(|label| ring(label));
-                ring.map(|(procs, bytes)| of_ring(procs, bytes, microseconds))
+                let ring = labels.get(column).and_then(|label| ring(label));
+                ring.map(|(procs, bytes)| of_ring(procs, bytes, ns))
             }
         };
         found.extend(row.map(|row| (place.clone(), row)));
@@ -183,13 +213,12 @@ fn rows(
 }
 
 /// `0.32`, `135.`, `4.5K`.
-fn figure(word: &str) -> Option<f64> {
+fn figure(word: &str, marks: DecimalMarks) -> Result<f64, String> {
     let (digits, factor) = match word.strip_suffix('K') {
         Some(digits) => (digits, 1e3),
-        None => (word, 1.0),
+        None => (word.strip_suffix('M').unwrap_or(word), if word.ends_with('M') { 1e6 } else { 1.0 }),
     };
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b'-');
-    digits.parse::<f64>().ok().filter(|_| plain).map(|figure| figure * factor)
+    Ok(marks.read(digits)? * factor)
 }
 
 /// `16p/64K`: processes and bytes.
