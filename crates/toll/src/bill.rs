@@ -372,7 +372,11 @@ fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Opti
         name: name.into(),
         errors: tally.errors,
         one_byte: tally.one_byte.filter(|count| *count > 0),
-        price_ns: price.map(|price| [price.estimate, price.ci[0], price.ci[1]]),
+        price_ns: price.map(|price| {
+            // A record has no place for a bound that was not measured: the figure repeats.
+            let bound = |at: usize| if price.ci[at].is_finite() { price.ci[at] } else { price.estimate };
+            [price.estimate, bound(0), bound(1)]
+        }),
     });
     row
 }

@@ -325,7 +325,12 @@ fn every_figure_of_prose_is_in_an_output_or_recorded() {
     for page in pages::all(&root).iter().filter(|page| page.name != "CHANGELOG.md") {
         wrong.extend(findings(page, home.path(), &mut outputs));
     }
-    assert!(wrong.is_empty(), "{} figures:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} figures; CONTRIBUTING.md (The book) says how to state where a figure is from:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// The findings of a page, each without its place and the line.
