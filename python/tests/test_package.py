@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[Any, set[str]]] = {
     "ring": (_commands.ring, set()),
     "crossing": (_commands.crossing, set()),
     "fault kinds": (_commands.fault_kinds, set()),
-    "exec": (_commands.exec, {"against", "at-most", "timeline"}),
+    "exec": (_commands.exec, {"against", "at-most", "fail-above", "timeline"}),
     "compare": (_commands.compare, {"with", "fail-above", "markdown", "explain"}),
     "riscv trap": (riscv.trap, set()),
     "riscv icache": (riscv.icache, set()),

@@ -13,7 +13,9 @@ mod runtime;
 mod scan;
 
 pub use boundary::{GuestFound, ProbeAsked, ProbeFound};
-pub use exec::{CallSite, ExecAsked, ExecFound, Frame, RefillFound, Saving, TimingWindows, TollFound};
+pub use exec::{
+    CallSite, ExecAsked, ExecFound, Frame, RefillFound, RepeatFound, Saving, TimingWindows, TollFound,
+};
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{

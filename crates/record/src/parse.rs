@@ -49,6 +49,21 @@ pub fn share(text: &str) -> Result<f64, String> {
     if (0.0..=10.0).contains(&share) && (unit < 1.0 || share < 1.0) { Ok(share) } else { Err(wrong()) }
 }
 
+/// A share as a percentage: `3%`, or `3` for the same.
+///
+/// # Errors
+/// What is not a number from 0 % to 1000 %; also `0.03`, which is a share elsewhere.
+pub fn percentage(text: &str) -> Result<f64, String> {
+    let wrong = || "a percentage is a number from 0% to 1000%, for example 3% or 3".to_owned();
+    match text.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number < 1.0 => {
+            Err(format!("{text} can be a share or a percentage; write {number}% or {}%", number * 100.0))
+        }
+        Ok(number) => share(&format!("{number}%")).map_err(|_| wrong()),
+        Err(_) => share(text).map_err(|_| wrong()),
+    }
+}
+
 /// A whole number of something: `what` in the plural, with an `example` of it.
 ///
 /// # Errors
@@ -73,7 +88,7 @@ pub fn day(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, count, day, share};
+    use super::{bytes, count, day, percentage, share};
 
     #[test]
     fn days_have_ten_places() {
@@ -81,6 +96,19 @@ mod tests {
         for wrong in ["", "2026", "2026-11-2", "28-11-2026", "2026-11-28T00", "2026/11/28", "yesterday!"] {
             assert!(day(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_percentage_needs_no_sign() {
+        for (text, share) in
+            [("3%", 0.03), ("3", 0.03), ("0.5%", 0.005), ("0", 0.0), ("10", 0.1), ("1", 0.01)]
+        {
+            assert!((percentage(text).unwrap() - share).abs() < 1e-12, "{text}");
+        }
+        for wrong in ["0.05", "", "x", "-3", "3 percent", "nan"] {
+            assert!(percentage(wrong).is_err(), "{wrong}");
+        }
+        assert!(percentage("0.05").unwrap_err().contains("write 0.05% or 5%"));
     }
 
     #[test]

@@ -92,7 +92,7 @@ names! {
     NOT_SPLIT = "not-split", "The crossing could not be taken apart here; the total is still good.";
     NOT_STEADY = "not-steady", "The figure was still falling when sampling began.";
     NOT_COUNTED = "not-counted", "Boundaries of the program were not counted.";
-    NOT_REPEATABLE = "not-repeatable", "The run that was counted and the run that was timed differ by more than 2 %.";
+    NOT_REPEATABLE = "not-repeatable", "The runs of a program ended differently, or their page faults differ by more than 2 %.";
     NO_ASIDS = "no-asids", "The simulated core has no address space identifiers, so the kernel flushes the TLB at each switch.";
     NO_INTERVAL = "no-interval", "The figure came without an interval and without samples; its estimate repeats it in every field.";
     OTHER_TASK = "other-task", "Another task ran on a measured CPU.";

@@ -6,7 +6,9 @@ use crate::notes::warnings;
 use crate::style::{Paint, Style};
 use crate::table::{Column, TextCell, TextTable};
 use crate::text::{clean, lines, painted, title, wrap};
-use tollgate_record::family::{CallSite, ExecFound, Frame, RefillFound, TimingWindows, TollFound};
+use tollgate_record::family::{
+    CallSite, ExecFound, Frame, RefillFound, RepeatFound, TimingWindows, TollFound,
+};
 use tollgate_record::number::{bytes, count, figure, percent, time};
 use tollgate_record::{Measurement, Phase, Run, counter, phase};
 
@@ -51,12 +53,18 @@ fn summary(whole: &Measurement, style: &Style) -> Vec<String> {
     let Some(found) = whole.found.exec() else { return text };
     let mut parts = vec![ended(found)];
     let value = |counter| whole.counter(counter);
+    if found.repeats.len() > 1 {
+        parts.push(format!("median of {} runs", count(found.repeats.len())));
+    }
     if let Some(wall) = value(counter::ELAPSED) {
-        parts.push(format!("{} from start to end", time(wall * 1e9)));
+        let range = range_of_times(found, |run| run.elapsed_seconds);
+        parts.push(format!("{}{range} from start to end", time(wall * 1e9)));
     }
     if let (Some(cpu), Some(share)) = (value(counter::CPU_SECONDS), value(counter::CPU_SHARE)) {
         let without = if whole.phase(phase::COUNTING).is_some() { " without counting" } else { "" };
-        parts.push(format!("{} of CPU time{without} ({} of one CPU)", time(cpu * 1e9), percent(share)));
+        let range = range_of_times(found, |run| run.cpu_seconds);
+        let (cpu, share) = (time(cpu * 1e9), percent(share));
+        parts.push(format!("{cpu}{range} of CPU time{without} ({share} of one CPU)"));
     }
     if let Some(kib) = value(counter::MAXIMUM_RESIDENT) {
         parts.push(format!("at most {} resident", bytes(kib * 1024.0)));
@@ -64,6 +72,21 @@ fn summary(whole: &Measurement, style: &Style) -> Vec<String> {
     text.extend(prose(&parts.join(", "), style, ""));
     text.extend(painted(Paint::Dim, &counted(found), style));
     text
+}
+
+/// ` (1.20 ms to 1.34 ms)` over the runs that were timed, if there are several.
+fn range_of_times(found: &ExecFound, of: fn(&RepeatFound) -> f64) -> String {
+    let timed: Vec<f64> = found.repeats.iter().filter(|run| !run.traced).map(of).collect();
+    let (least, most) = timed.iter().fold((f64::MAX, f64::MIN), |(a, b), it| (a.min(*it), b.max(*it)));
+    if timed.len() < 2 { String::new() } else { format!(" ({} to {})", time(least * 1e9), time(most * 1e9)) }
+}
+
+/// `31 to 34` where the runs differ.
+fn range_of_counts(counts: &[u64]) -> String {
+    match (counts.iter().min(), counts.iter().max()) {
+        (Some(least), Some(most)) if least < most => format!("{} to {}", count(*least), count(*most)),
+        _ => String::new(),
+    }
 }
 
 fn ended(found: &ExecFound) -> String {
@@ -114,13 +137,16 @@ fn counted(found: &ExecFound) -> String {
     let mut text = match found.source.as_str() {
         "bpf" => "Counted in the kernel while it ran (BPF).".into(),
         "perf" => "Counted by the kernel's events while it ran (perf).".into(),
-        "ptrace" => {
-            let slowed = found
-                .counting_slowdown
-                .filter(|times| *times >= 1.0)
-                .map_or_else(String::new, |times| format!(", which took {} times as long", figure(times)));
-            format!("Counted in a run of its own (ptrace){slowed}; timed in a second, undisturbed run.")
-        }
+        "ptrace" => match found.counting_slowdown {
+            Some(times) if times >= 1.0 => format!(
+                "Counted in a run of its own (ptrace), which took {} times as long; timed without it.",
+                figure(times)
+            ),
+            Some(_) => "Counted in a run of its own (ptrace); timed without it.".into(),
+            None => {
+                "Counted while it ran (ptrace), which stopped it at each call: its times are too long.".into()
+            }
+        },
         _ => "Nothing was counted: these are the kernel's accounts.".to_owned(),
     };
     if let Some(TimingWindows { windows, timed, unseen }) = found.windows {
@@ -259,6 +285,7 @@ fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<S
     let mut table = TextTable::new([
         Column::left("").least(12),
         Column::right("count"),
+        Column::right("in all runs"),
         Column::right("a second").rank(3),
         Column::right("toll\neach").rank(2),
         Column::right("kernel\neach").rank(1),
@@ -295,7 +322,7 @@ fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<S
             };
             let name = format!("{} others", others.len());
             table.painted(
-                [name, count(crossings), String::new(), String::new(), String::new(), sum],
+                [name, count(crossings), String::new(), String::new(), String::new(), String::new(), sum],
                 Paint::Dim,
             );
         }
@@ -304,7 +331,7 @@ fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<S
     text
 }
 
-fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [TextCell; 7] {
+fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [TextCell; 8] {
     let toll = row.found.toll().cloned().unwrap_or_default();
     let unit = |ns: f64| clean(&time(ns), style);
     let each = |name| {
@@ -314,6 +341,7 @@ fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [Te
     [
         clean(&boundary(&toll), style).into(),
         count(row.crossings).into(),
+        range_of_counts(&toll.counts).into(),
         wall.map_or_else(String::new, |wall| figure(row.crossings as f64 / wall)).into(),
         toll.price_ns.map_or_else(String::new, |[ns, ..]| unit(ns)).into(),
         each(phase::KERNEL_WORK).unwrap_or_default().into(),

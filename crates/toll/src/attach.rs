@@ -1,24 +1,17 @@
 //! A process that runs already: its tasks, and its end.
 
+use crate::signals::Signals;
 use crate::start::StartError;
+use crate::witness::readable;
 use std::fs;
-use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The process, as a descriptor that never means another one.
 pub(crate) struct Process {
     pid: libc::pid_t,
     descriptor: OwnedFd,
-}
-
-/// Whether a signal asked for the end.
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
-extern "C" fn stop(_: libc::c_int) {
-    STOPPED.store(true, Ordering::Relaxed);
 }
 
 /// The number of a process, as the command line takes it.
@@ -57,53 +50,45 @@ impl Process {
         tasks
     }
 
-    /// Waits for its end, for the end of the time, or for a signal that would end this process. `tick` is called once in a
-    /// period, if there is one, and returns the next.
+    /// Waits for its end, for the end of the time, or for a signal that asks for the end. `tick` is called once in a period, if
+    /// there is one, and returns the next.
     pub(crate) fn wait(
         &self,
+        signals: &Signals,
         time: Option<Duration>,
         mut period: Option<Duration>,
         mut tick: impl FnMut() -> Option<Duration>,
     ) {
-        STOPPED.store(false, Ordering::Relaxed);
         let started = Instant::now();
-        // SAFETY: the handler stores a flag, and without SA_RESTART a call that waits ends; the actions are those that were
-        // in force before.
-        unsafe {
-            let (mut action, mut before): (libc::sigaction, [libc::sigaction; 3]) = mem::zeroed();
-            action.sa_sigaction = stop as *const () as usize;
-            let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
-            for (signal, before) in signals.iter().zip(&mut before) {
-                libc::sigaction(*signal, &action, before);
+        loop {
+            let left = time.map(|time| time.saturating_sub(started.elapsed()));
+            let wait = [left, period].into_iter().flatten().min();
+            let is_over = ready([self.descriptor.as_raw_fd(), signals.end().as_raw_fd()], wait);
+            if is_over || left.is_some_and(|left| left.is_zero()) {
+                return;
             }
-            loop {
-                let left = time.map(|time| time.saturating_sub(started.elapsed()));
-                let wait = [left, period].into_iter().flatten().min();
-                let is_over = self.ends_within(wait) || left.is_some_and(|left| left.is_zero());
-                if is_over || STOPPED.load(Ordering::Relaxed) {
-                    break;
-                }
-                if period.is_some() {
-                    period = tick();
-                }
-            }
-            for (signal, before) in signals.iter().zip(&before) {
-                libc::sigaction(*signal, before, ptr::null_mut());
+            if period.is_some() {
+                period = tick();
             }
         }
     }
 
     /// Waits for its end at most this time, or until a signal arrives.
     pub(crate) fn ends_within(&self, time: Option<Duration>) -> bool {
-        let time = time.map(|time| libc::timespec {
-            tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
-        let mut poll = libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: one valid entry; the time is valid or null, and the signals stay as they are.
-        unsafe { libc::ppoll(&mut poll, 1, time, ptr::null()) > 0 }
+        ready([self.descriptor.as_raw_fd()], time)
     }
+}
+
+/// Waits at most this time until one of these can be read from, or until a signal arrives.
+fn ready<const N: usize>(descriptors: [RawFd; N], time: Option<Duration>) -> bool {
+    let time = time.map(|time| libc::timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    });
+    let mut poll = descriptors.map(readable);
+    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: valid entries; the time is valid or null, and the signals stay as they are.
+    unsafe { libc::ppoll(poll.as_mut_ptr(), N as libc::nfds_t, time, ptr::null()) > 0 }
 }
 
 /// The command and arguments with which a process was started.

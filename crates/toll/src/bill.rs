@@ -5,13 +5,15 @@ use crate::bpf::Overhead;
 use crate::calibrate::Pair;
 use crate::count::{Counts, Kind, Stamped, Tally};
 use crate::price::Prices;
-use crate::run::Counted;
+use crate::run::{Counted, Repeat};
 use crate::saving::savings;
 use crate::sites::{Names, Site};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
-use tollgate_record::family::{Asked, CallSite, ExecAsked, ExecFound, Found, TimingWindows, TollFound};
+use tollgate_record::family::{
+    Asked, CallSite, ExecAsked, ExecFound, Found, RepeatFound, TimingWindows, TollFound,
+};
 use tollgate_record::number::percent;
 use tollgate_record::{
     EpochFigure, Estimate, Evidence, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase,
@@ -61,6 +63,10 @@ pub fn rows(input: &Input<'_>) -> Vec<Measurement> {
     rows.append(&mut boundaries);
     for row in &mut rows {
         row.asked = asked.clone();
+        if let Found::Toll(toll) = &mut row.found {
+            toll.counts =
+                counted.repeats.iter().filter_map(|it| it.crossings(&toll.kind, &toll.name)).collect();
+        }
     }
     rows
 }
@@ -108,6 +114,18 @@ fn sites(sites: &[Site], prices: &Prices, within: Option<Within>) -> Vec<CallSit
     ranked.iter().take(SITES).map(named).collect()
 }
 
+/// One of several runs.
+fn repeated(repeat: &Repeat) -> RepeatFound {
+    let (status, signal) = match repeat.account.end {
+        End::Exited(status) => (Some(status), None),
+        End::Killed(signal) => (None, Some(signal)),
+        End::TimeUp | End::Watched => (None, None),
+    };
+    let account = &repeat.account;
+    let (elapsed_seconds, cpu_seconds) = (account.wall.as_secs_f64(), account.cpu.as_secs_f64());
+    RepeatFound { elapsed_seconds, cpu_seconds, traced: repeat.is_traced, status, signal }
+}
+
 fn whole(
     input: &Input<'_>,
     prices: &Prices,
@@ -133,6 +151,7 @@ fn whole(
         price_source: prices.source().map(str::to_owned),
         refill: prices.refill(switches(counted), account),
         savings: savings(boundaries, &prices.instead()),
+        repeats: counted.repeats.iter().map(repeated).collect(),
         sites: counted.sites.as_ref().map_or_else(Vec::new, |all| sites(&all.0, prices, within)),
         ..ExecFound::default()
     };
@@ -165,7 +184,12 @@ fn whole(
         (counter::VOLUNTARY_SWITCHES, account.voluntary_switches as f64),
         (counter::INVOLUNTARY_SWITCHES, account.involuntary_switches as f64),
     ];
-    for (counter, value) in accounts.into_iter().filter(|_| !input.attached) {
+    // Each stop of the tracer is a switch.
+    let is_known = |counter| {
+        let is_switch = [counter::VOLUNTARY_SWITCHES, counter::INVOLUNTARY_SWITCHES].contains(&counter);
+        !(input.attached || counted.is_traced() && is_switch)
+    };
+    for (counter, value) in accounts.into_iter().filter(|(counter, _)| is_known(*counter)) {
         row.count(counter, value);
     }
     if let Some(bytes) = account.resident_bytes {
@@ -173,6 +197,7 @@ fn whole(
     }
     row.ns = Some(cpu);
     row.epochs = vec![EpochFigure { ns: cpu.estimate, ..EpochFigure::default() }];
+    row.samples = counted.repeats.len().max(1) as u64;
     row.phases = match counts.and_then(|counts| Some((counts, counts.stamped?, counted.overhead?))) {
         Some((counts, stamped, overhead)) => {
             let mut parts = stamped_parts(counts, &stamped, &overhead, boundaries);
@@ -193,10 +218,15 @@ fn whole(
             parts.extend(waiting(counts, &stamped));
             parts
         }
-        None => accounted(account, tolls, counting),
+        None => accounted(counted, tolls, counting),
     };
     // Beside the parts, which sum to the total.
     row.phases.extend(counting.map(|counting| part(phase::COUNTING, Evidence::Difference, counting)));
+    if counted.is_traced() {
+        let text = "the times contain the stops of the tracer, which cannot be told apart from the kernel's work: \
+                    with --repeat 5, four more runs are timed without it";
+        row.warnings.push(Warning::new(warning::UNATTRIBUTED, text));
+    }
     row.warnings.extend(counted.warnings.iter().cloned());
     row.warnings
         .extend(prices.contradicted.iter().map(|text| Warning::new(warning::CONTRADICTED, text.clone())));
@@ -256,7 +286,8 @@ fn counting(counted: &Counted) -> Option<Estimate> {
 }
 
 /// The parts by the kernel's accounts: what is not toll of the time in the kernel is work.
-fn accounted(account: &Account, tolls: Option<Estimate>, counting: Option<Estimate>) -> Vec<Phase> {
+fn accounted(counted: &Counted, tolls: Option<Estimate>, counting: Option<Estimate>) -> Vec<Phase> {
+    let account = &counted.account;
     let ns = |time: Duration| Estimate::point(time.as_nanos() as f64);
     // The middle, and not the share itself: that of a few ticks is often none or all of them.
     let [low, high] = account.user_interval(tick());
@@ -267,7 +298,9 @@ fn accounted(account: &Account, tolls: Option<Estimate>, counting: Option<Estima
     match tolls {
         Some(tolls) => {
             parts.push(part(phase::TOLL, Evidence::Priced, tolls));
-            parts.push(part(phase::KERNEL_WORK, Evidence::Difference, system.minus(&known)));
+            // The stops of a tracer are in the rest, too.
+            let rest = if counted.is_traced() { phase::UNATTRIBUTED } else { phase::KERNEL_WORK };
+            parts.push(part(rest, Evidence::Difference, system.minus(&known)));
         }
         None if counting.is_some() => {
             parts.push(part(phase::SYSTEM, Evidence::Difference, system.minus(&known)));
@@ -377,6 +410,7 @@ fn boundary(kind: Kind, name: &str, tally: &Tally, prices: &Prices, within: Opti
             let bound = |at: usize| if price.ci[at].is_finite() { price.ci[at] } else { price.estimate };
             [price.estimate, bound(0), bound(1)]
         }),
+        ..TollFound::default()
     });
     row
 }
@@ -502,6 +536,7 @@ mod tests {
             beside: None,
             overhead: Some(overhead),
             slowdown: None,
+            repeats: Vec::new(),
             timeline: None,
             sites: None,
             warnings: Vec::new(),

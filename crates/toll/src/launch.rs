@@ -1,8 +1,8 @@
 //! Starts a command as a child that waits until its counters are attached, and then executes.
 
-use crate::signals;
+use crate::inherited::Inherited;
 use crate::start::StartError;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -14,7 +14,8 @@ use std::{env, fs, ptr, thread};
 /// A child that has not executed its command yet. It ends when this process does.
 pub(crate) struct Waiting {
     pub(crate) pid: libc::pid_t,
-    program: String,
+    program: OsString,
+    paths: Vec<PathBuf>,
     go: Option<File>,
     outcome: File,
 }
@@ -32,27 +33,32 @@ pub(crate) type Prepare<'a> = &'a dyn Fn() -> io::Result<()>;
 
 impl Waiting {
     /// Forks. The child keeps the terminal, the process group, the limits and the descriptors of this process.
-    pub(crate) fn start(command: &[OsString], prepare: Prepare<'_>) -> Result<Self, StartError> {
-        let program = command.first().map(OsString::as_os_str).unwrap_or_default();
-        let path = found(program).ok_or_else(|| StartError::of_exec(program, libc::ENOENT))?;
+    pub(crate) fn start(
+        command: &[OsString],
+        inherited: Inherited,
+        prepare: Prepare<'_>,
+    ) -> Result<Self, StartError> {
+        let program = command.first().cloned().unwrap_or_default();
+        let paths = candidates(&program);
+        if paths.is_empty() {
+            return Err(StartError::of_exec(&program, &paths, libc::ENOENT));
+        }
         let word = |word: &OsStr| {
             let what = "pass a word with a zero byte";
             CString::new(word.as_bytes()).map_err(|error| StartError::System { what, error: error.into() })
         };
-        let path = word(path.as_os_str())?;
         let words: Vec<CString> = command.iter().map(|it| word(it)).collect::<Result<_, _>>()?;
-        let mut argv: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
-        argv.push(ptr::null());
+        let files: Vec<CString> = paths.iter().map(|it| word(it.as_os_str())).collect::<Result<_, _>>()?;
+        let files = files.into_iter().map(|file| Executable::of(file, &words)).collect();
+        let argv = pointers(words.iter());
         let ([wait, go], [outcome, report]) = (pipe()?, pipe()?);
-        let child = Child { path, argv, wait, report, go: go.as_raw_fd(), parent: std::process::id() };
+        let parent = std::process::id();
+        let child = Child { files, argv, inherited, wait, report, go: go.as_raw_fd(), parent };
         // SAFETY: the child makes system calls only: everything that it uses was allocated before.
         match unsafe { libc::fork() } {
             -1 => Err(StartError::system("start a process")),
             0 => child.execute(prepare),
-            pid => {
-                let program = program.to_string_lossy().into_owned();
-                Ok(Self { pid, program, go: Some(go.into()), outcome: outcome.into() })
-            }
+            pid => Ok(Self { pid, program, paths, go: Some(go.into()), outcome: outcome.into() }),
         }
     }
 
@@ -92,20 +98,21 @@ impl Waiting {
         let errno = i32::from_ne_bytes(errno);
         Some(if errno < 0 {
             let error = io::Error::from_raw_os_error(-errno);
-            StartError::System { what: "prepare the command for counting", error }
+            StartError::Refused { what: "prepare the command for counting", error }
         } else {
-            StartError::of_exec(self.program.as_ref(), errno)
+            StartError::of_exec(&self.program, &self.paths, errno)
         })
     }
 }
 
-/// The file that a name of a program means: a path, or the first on PATH that can be executed, else the first.
-fn found(program: &OsStr) -> Option<PathBuf> {
-    if program.is_empty() || program.as_bytes().contains(&b'/') {
-        return Some(program.into()).filter(|path: &PathBuf| !path.as_os_str().is_empty());
+/// The files that a name of a program can mean, as execvp(3) tries them: a path, or what PATH has of that name.
+fn candidates(program: &OsStr) -> Vec<PathBuf> {
+    if program.as_bytes().contains(&b'/') {
+        return vec![program.into()];
     }
-    let directories = env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
-    let files: Vec<PathBuf> = env::split_paths(&directories)
+    let directories = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    env::split_paths(&directories)
+        .filter(|_| !program.is_empty())
         .map(|directory| {
             if directory.as_os_str().is_empty() {
                 Path::new(".").join(program)
@@ -113,14 +120,18 @@ fn found(program: &OsStr) -> Option<PathBuf> {
                 directory.join(program)
             }
         })
-        .filter(|path| path.is_file())
-        .collect();
-    let executable = |path: &&PathBuf| {
-        let path = CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
-        // SAFETY: the path ends with a zero byte.
-        unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
-    };
-    files.iter().find(executable).or(files.first()).cloned()
+        .filter(|path| fs::symlink_metadata(path).map_or_else(|error| !is_absent(&error), |it| !it.is_dir()))
+        .collect()
+}
+
+/// Whether there is no such file, so that the next directory is searched.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Pointers to words, with the null pointer that ends a list of arguments.
+fn pointers<'w>(words: impl Iterator<Item = &'w CString>) -> Vec<*const libc::c_char> {
+    words.map(|word| word.as_ptr()).chain([ptr::null()]).collect()
 }
 
 /// A pipe that is closed on execution.
@@ -135,10 +146,29 @@ pub(crate) fn pipe() -> Result<[OwnedFd; 2], StartError> {
     }
 }
 
+/// A file to execute.
+struct Executable {
+    path: CString,
+    /// The arguments of the shell that reads it, if the kernel does not know what it is.
+    as_script: Vec<*const libc::c_char>,
+}
+
+/// What reads a script that does not name its interpreter (POSIX, `execvp`).
+const SHELL: &CStr = c"/bin/sh";
+
+impl Executable {
+    fn of(path: CString, words: &[CString]) -> Self {
+        let mut as_script = vec![SHELL.as_ptr(), path.as_ptr()];
+        as_script.extend(pointers(words.iter().skip(1)));
+        Self { path, as_script }
+    }
+}
+
 /// The forked half.
 struct Child {
-    path: CString,
+    files: Vec<Executable>,
     argv: Vec<*const libc::c_char>,
+    inherited: Inherited,
     wait: OwnedFd,
     report: OwnedFd,
     go: RawFd,
@@ -147,7 +177,7 @@ struct Child {
 
 impl Child {
     fn execute(&self, prepare: Prepare<'_>) -> ! {
-        // SAFETY: system calls on values that the parent allocated; `argv` ends with a null pointer.
+        // SAFETY: system calls on values that the parent allocated.
         unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             libc::close(self.go);
@@ -161,19 +191,36 @@ impl Child {
             if !released || libc::getppid() as u32 != self.parent {
                 libc::_exit(125);
             }
-            signals::restore();
-            let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+            self.inherited.restore_all();
             // A negative number is not the command's fault.
             let errno = match prepare() {
-                Ok(()) => {
-                    libc::execv(self.path.as_ptr(), self.argv.as_ptr());
-                    errno(io::Error::last_os_error())
-                }
-                Err(error) => -errno(error),
+                Ok(()) => self.execute_first(),
+                Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
             };
             let errno = errno.to_ne_bytes();
             libc::write(self.report.as_raw_fd(), errno.as_ptr().cast(), errno.len());
             libc::_exit(125)
         }
+    }
+
+    /// Executes the first file that can be executed, as execvp(3) does, or returns why none can.
+    fn execute_first(&self) -> libc::c_int {
+        let (mut last, mut is_denied) = (libc::ENOENT, false);
+        for file in &self.files {
+            // SAFETY: the lists of arguments end with null pointers, and what they point to lives in the parent's memory.
+            last = unsafe {
+                libc::execv(file.path.as_ptr(), self.argv.as_ptr());
+                if *libc::__errno_location() == libc::ENOEXEC {
+                    libc::execv(SHELL.as_ptr(), file.as_script.as_ptr());
+                }
+                *libc::__errno_location()
+            };
+            match last {
+                libc::EACCES => is_denied = true,
+                libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT => {}
+                _ => return last,
+            }
+        }
+        if is_denied { libc::EACCES } else { last }
     }
 }

@@ -246,7 +246,7 @@ impl Counter for Perf {
     fn attach(&mut self, pid: libc::pid_t) -> Result<(), StartError> {
         let what = "count the command by perf events";
         let wanted = Wanted { points: &self.points, stacks: self.stacks, now: false };
-        let rings = Rings::open(pid, wanted).map_err(|error| StartError::System { what, error })?;
+        let rings = Rings::open(pid, wanted).map_err(|error| StartError::Refused { what, error })?;
         (self.rings, self.command) = (Some(rings), pid);
         Ok(())
     }

@@ -5,12 +5,13 @@ use crate::calibrate::{Pair, spanned};
 use crate::call::is_i386;
 use crate::count::{Counts, Kind};
 use crate::saving::Instead;
+use crate::signals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tollgate_record::family::RefillFound;
 use tollgate_record::number::time;
-use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, document, phase};
+use tollgate_record::{Estimate, Host, Measurement, Run, Status, Store, Warning, document, phase, warning};
 
 /// When prices are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -390,8 +391,31 @@ impl Pricing {
         if !self.measured.is_empty() {
             self.measured.extend(Prices::measure_after(counts)?);
         }
+        Ok(self.known(store, here))
+    }
+
+    /// The prices after the command, without measuring again if that `is_over`, and a warning if measuring them fails: that does not
+    /// lose the bill.
+    pub fn finally<'c>(
+        self,
+        counts: impl IntoIterator<Item = &'c Counts>,
+        store: Option<&Store>,
+        here: &Host,
+        is_over: bool,
+    ) -> (Option<Prices>, Option<Warning>) {
+        if is_over {
+            return (self.known(store, here), None);
+        }
+        match self.after(counts, store, here) {
+            Ok(prices) => (prices, None),
+            Err(error) => (None, Some(Warning::new(warning::UNPRICED, error.to_string()))),
+        }
+    }
+
+    /// The prices of what is known without measuring again; none if counts alone are wanted.
+    fn known(self, store: Option<&Store>, here: &Host) -> Option<Prices> {
         let prices = || self.saved.unwrap_or_else(|| Prices::from(&self.measured));
-        Ok((self.when != Some(When::None)).then(|| prices().with_saved_refill(store, here)))
+        (self.when != Some(When::None)).then(|| prices().with_saved_refill(store, here))
     }
 }
 
@@ -400,6 +424,7 @@ fn measure(words: &[&str]) -> Result<Run, PriceError> {
     let program = std::env::current_exe().map_err(|error| why(&error))?;
     let mut command = Command::new(program);
     command.args(words).stdin(Stdio::null()).stderr(Stdio::null());
+    signals::restore_in(&mut command);
     let output = command.output().map_err(|error| why(&error))?;
     document::from_json(&output.stdout).map_err(|error| why(&error))
 }

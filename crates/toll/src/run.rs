@@ -1,4 +1,4 @@
-//! One bill's runs of the command: which source counts, and how many passes that takes.
+//! One bill's run of the command, and which source counts. A command runs once unless `repeat` is called.
 
 use crate::account::{Account, End};
 use crate::accounts;
@@ -9,6 +9,7 @@ use crate::count::{Counts, Kind, Source};
 use crate::filter;
 use crate::perf::Perf;
 use crate::price::Prices;
+use crate::signals::Signals;
 use crate::sites::Sites;
 use crate::start::StartError;
 use crate::timeline::Timeline;
@@ -42,7 +43,7 @@ impl Wanted {
         (
             "ptrace",
             Self::Only(Source::Ptrace),
-            "counts, without any privilege: the command runs twice, once stopped at each system call, once undisturbed",
+            "counts, without any privilege: the command is stopped before and after each system call, and takes longer",
         ),
         (
             "none",
@@ -63,10 +64,10 @@ pub struct Extras {
     pub windows: bool,
 }
 
-/// What the runs of one command gave.
+/// What one run of a command gave, or the medians of several.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// The run that was timed.
+    /// The run that was timed. One that was counted by ptrace alone is the traced one.
     pub account: Account,
     /// What counted.
     pub source: Source,
@@ -76,14 +77,40 @@ pub struct Counted {
     pub(crate) beside: Option<Pair>,
     /// What counting added, where it was in the run that was timed.
     pub overhead: Option<Overhead>,
-    /// Wall time of the run that was counted over that of the one that was timed, where they are two.
+    /// Wall time of the run that was traced over that of those that were not, where there are both.
     pub slowdown: Option<f64>,
+    /// Each run, if there are several.
+    pub repeats: Vec<Repeat>,
     /// When it crossed, if that was wanted and the source can say it.
     pub timeline: Option<Timeline>,
     /// Where it crossed from, if that was wanted.
     pub sites: Option<Sites>,
     /// What a reader must know.
     pub warnings: Vec<Warning>,
+}
+
+/// One of several runs.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// What it used, and how it ended.
+    pub account: Account,
+    /// What it crossed. Runs beside a traced one are not counted.
+    pub counts: Option<Counts>,
+    /// Whether it was traced, so that its times are not those of the others.
+    pub is_traced: bool,
+}
+
+impl Repeat {
+    pub(crate) fn of(run: &Counted) -> Self {
+        Self { account: run.account, counts: run.counts.clone(), is_traced: run.source == Source::Ptrace }
+    }
+
+    /// How often it crossed a boundary, if it was counted.
+    pub(crate) fn crossings(&self, kind: &str, name: &str) -> Option<u64> {
+        let counts = &self.counts.as_ref()?.boundaries;
+        let found = counts.iter().find(|((of, it), _)| of.name() == kind && it == name);
+        Some(found.map_or(0, |(_, tally)| tally.count))
+    }
 }
 
 /// Runs a command, and counts with the source that is wanted.
@@ -96,9 +123,11 @@ pub fn run(
     limits: Limits,
     extras: Extras,
 ) -> Result<Counted, StartError> {
+    // From here on, because the child that measures has to live, whatever its group receives.
+    let _signals = Signals::hold()?;
     let mut warnings = Vec::new();
     let wants = |source| match wanted {
-        Wanted::Auto => source != Source::Accounts,
+        Wanted::Auto => [Source::Bpf, Source::Perf].contains(&source),
         Wanted::Only(only) => only == source,
     };
     if wants(Source::Bpf) {
@@ -124,34 +153,35 @@ pub fn run(
             Err(text) => warnings.push(Warning::new(warning::COUNTED_LESS, text)),
         }
     }
-    let mut counted = None;
     if wants(Source::Ptrace) {
         let mut tracer = Tracer::new(extras.stacks);
         let watched = match filter::ends_tracer() {
-            true => Err(StartError::System { what: "trace", error: io::ErrorKind::PermissionDenied.into() }),
+            true => Err(StartError::Refused { what: "trace", error: io::ErrorKind::PermissionDenied.into() }),
             false => watch(command, limits, &mut tracer),
         };
-        match accepted(watched)? {
-            Ok(account) => {
+        match unless_refused(watched)? {
+            Ok(mut account) => {
                 if account.end == End::Killed(libc::SIGKILL) {
                     tracer.killed();
                 }
-                counted = Some((account, tracer.counts()));
+                let (mut counts, sites) = tracer.counts();
+                counts.take_faults(&account);
+                warnings.extend(accounts::check(&mut account, None));
+                let beside = Yardstick::start()?.measure();
+                let counted = Counted::of(Source::Ptrace, account, Some(counts));
+                return Ok(Counted { beside, sites, warnings, ..counted });
             }
             Err(text) => warnings.push(Warning::new(warning::NOT_COUNTED, text)),
         }
     }
+    if wanted == Wanted::Auto {
+        let text = "calls were not counted; --count ptrace counts them by name, with signals and new tasks, and stops the command \
+                    twice at each call: that takes 10 to 100 times as long as a call";
+        warnings.push(Warning::new(warning::NOT_COUNTED, text));
+    }
     let mut account = watch(command, limits, &mut Uncounted)?;
     warnings.extend(accounts::check(&mut account, None));
-    let Some((first, (mut counts, sites))) = counted else {
-        return Ok(Counted { warnings, ..Counted::of(Source::Accounts, account, None) });
-    };
-    warnings.extend(not_repeatable(&first, &account));
-    counts.take_faults(&account);
-    counts.take_switches(&account);
-    let slowdown = Some(first.wall.as_secs_f64() / account.wall.as_secs_f64().max(1e-9));
-    let beside = Yardstick::start()?.measure();
-    Ok(Counted { beside, slowdown, sites, warnings, ..Counted::of(Source::Ptrace, account, Some(counts)) })
+    Ok(Counted { warnings, ..Counted::of(Source::Accounts, account, None) })
 }
 
 /// Counts by perf events, or says why they are refused.
@@ -173,7 +203,7 @@ fn by_perf(
             )));
         }
     };
-    let mut account = match accepted(watch(command, limits, &mut perf))? {
+    let mut account = match unless_refused(watch(command, limits, &mut perf))? {
         Ok(account) => account,
         Err(text) => return Ok(Err(text)),
     };
@@ -241,11 +271,11 @@ fn unsteady(overhead: &Overhead, counts: &Counts, cpu: Duration) -> Option<Warni
     (!words.is_empty()).then(|| Warning::new(warning::UNSTEADY, text))
 }
 
-/// The account of a pass that counts, or why it was refused: that is not the fault of the command.
-fn accepted(passed: Result<Account, StartError>) -> Result<Result<Account, String>, StartError> {
+/// The account of a run that counts, or why counting was refused: the command has not begun then.
+fn unless_refused(passed: Result<Account, StartError>) -> Result<Result<Account, String>, StartError> {
     match passed {
         Ok(account) => Ok(Ok(account)),
-        Err(StartError::System { what, error }) => {
+        Err(StartError::Refused { what, error }) => {
             Ok(Err(format!("crossings were not counted: cannot {what}: {error}")))
         }
         Err(error) => Err(error),
@@ -260,7 +290,13 @@ impl Counted {
         prices.believed(beside, self.account.cpu, self.counts.as_ref())
     }
 
-    fn of(source: Source, account: Account, counts: Option<Counts>) -> Self {
+    /// Whether the times are those of a run that was traced.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        self.source == Source::Ptrace && self.slowdown.is_none()
+    }
+
+    pub(crate) fn of(source: Source, account: Account, counts: Option<Counts>) -> Self {
         let warnings = Vec::new();
         Self {
             account,
@@ -269,6 +305,7 @@ impl Counted {
             beside: None,
             overhead: None,
             slowdown: None,
+            repeats: Vec::new(),
             timeline: None,
             sites: None,
             warnings,
@@ -287,6 +324,7 @@ pub fn join(
     extras: Extras,
     attached: impl FnOnce(),
 ) -> Result<Counted, StartError> {
+    let signals = Signals::hold()?;
     let what = "count a process that runs already";
     let mut counting = Counting::open(extras)?
         .map_err(|error| StartError::System { what, error: io::Error::other(error) })?;
@@ -295,7 +333,8 @@ pub fn join(
     attached();
     let started = Instant::now();
     let period = counting.bpf.period();
-    process.wait(limits.time, period, || {
+    signals.begin();
+    process.wait(&signals, limits.time, period, || {
         counting.bpf.sample();
         counting.bpf.period()
     });
@@ -363,48 +402,16 @@ impl Counts {
         self.add(Kind::Switch, "to another CPU", account.migrations.unwrap_or(0));
     }
 
-    fn take_switches(&mut self, account: &Account) {
+    pub(crate) fn take_switches(&mut self, account: &Account) {
         self.add(Kind::Switch, "voluntary", account.voluntary_switches);
         self.add(Kind::Switch, "involuntary", account.involuntary_switches);
     }
-}
-
-/// The largest difference of two runs of one program that repeats itself.
-const REPEATS: f64 = 0.02;
-
-/// Warns where both passes count the same thing and differ. Switches are left out: each stop of the tracer is one.
-fn not_repeatable(first: &Account, second: &Account) -> Option<Warning> {
-    let end = |end: End| match end {
-        End::Exited(status) => format!("exit status {status}"),
-        End::Killed(signal) => format!("signal {signal}"),
-        End::TimeUp | End::Watched => "its time was up".into(),
-    };
-    let faults = |it: &Account| (it.minor_faults + it.major_faults) as f64;
-    let (one, two) = (faults(first), faults(second));
-    let text = if first.end != second.end {
-        format!(
-            "the two runs ended differently: {} when counted, {} when timed",
-            end(first.end),
-            end(second.end)
-        )
-    } else if (one - two).abs() > REPEATS * two.max(1.0) {
-        format!(
-            "the two runs differ by more than 2 %: {one} page faults when counted, {two} when timed; the program is not repeatable"
-        )
-    } else {
-        return None;
-    };
-    Some(Warning::new(warning::NOT_REPEATABLE, text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::calibrate::Pair;
-
-    fn faults(count: u64) -> Account {
-        Account { minor_faults: count, end: End::Exited(0), ..Account::of_other(Duration::from_secs(1)) }
-    }
 
     #[test]
     fn a_machine_that_is_not_steady_is_a_warning_where_it_matters() {
@@ -422,15 +429,5 @@ mod tests {
         assert_eq!((text(40.0, 1_000_000), text(60.0, 10_000)), (None, None));
         let text = text(60.0, 20_000).unwrap();
         assert!(text.contains("a call took 140 ns to 260 ns;"), "{text}");
-    }
-
-    #[test]
-    fn passes_that_differ_by_more_than_two_percent_are_not_repeatable() {
-        let warned = |one, two| not_repeatable(&faults(one), &faults(two)).is_some();
-        assert!(!warned(1_000, 1_000) && !warned(1_020, 1_000) && !warned(980, 1_000));
-        assert!(warned(1_021, 1_000) && warned(979, 1_000));
-        let failed = Account { end: End::Exited(1), ..faults(1_000) };
-        let text = not_repeatable(&faults(1_000), &failed).unwrap().text;
-        assert!(text.contains("exit status 0 when counted, exit status 1 when timed"), "{text}");
     }
 }

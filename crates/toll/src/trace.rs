@@ -1,9 +1,9 @@
-//! Counts under ptrace: a seccomp filter stops the program once at each system call (ptrace(2), seccomp(2)).
+//! Counts under ptrace, which stops the program before and after each system call (ptrace(2)). A seccomp filter would stop it once,
+//! and would refuse every call of what the command leaves running.
 
 use crate::call::Call;
 use crate::count::{Counts, Kind, Tally};
 use crate::images::Images;
-use crate::launch::Prepare;
 use crate::sites::{Place, Sites};
 use crate::stack::stack_of;
 use crate::start::StartError;
@@ -12,13 +12,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use std::{fs, io, mem, ptr, thread};
 
-/// Stops at calls, follows new tasks, and ends all of them with this process.
-const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESECCOMP
+/// Marks the stops at calls, and follows new tasks. All go on untraced when this process ends.
+const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACECLONE
-    | libc::PTRACE_O_TRACEEXEC
-    | libc::PTRACE_O_EXITKILL;
+    | libc::PTRACE_O_TRACEEXEC;
+
+/// The signal of a stop at a call.
+const AT_CALL: libc::c_int = libc::SIGTRAP | 0x80;
 
 /// The 32-bit architectures of x86-64 and arm64 (linux/audit.h).
 const AUDIT_ARCH_I386: u32 = 0x4000_0003;
@@ -27,7 +29,7 @@ const AUDIT_ARCH_ARM: u32 = 0x4000_0028;
 /// Signals whose default is to be ignored (signal(7)).
 pub(crate) const IGNORED: [libc::c_int; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
 
-/// The counting pass.
+/// The tracer of a run.
 #[derive(Default)]
 pub(crate) struct Tracer {
     calls: BTreeMap<Call, u64>,
@@ -95,11 +97,11 @@ impl Tracer {
             libc::ptrace(libc::PTRACE_GET_SYSCALL_INFO, pid, size_of_val(&info), &raw mut info);
             info
         };
-        if info.op != libc::PTRACE_SYSCALL_INFO_SECCOMP {
+        if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
             return;
         }
         // SAFETY: the kind of stop says that this part is filled.
-        let (number, bytes) = unsafe { (info.u.seccomp.nr, info.u.seccomp.args[2]) };
+        let (number, bytes) = unsafe { (info.u.entry.nr, info.u.entry.args[2]) };
         let call = Call::new(number, [AUDIT_ARCH_I386, AUDIT_ARCH_ARM].contains(&info.arch));
         *self.calls.entry(call).or_default() += 1;
         *self.one_byte.entry(call).or_default() += u64::from(bytes == 1 && call.moves());
@@ -110,7 +112,6 @@ impl Tracer {
 
     fn event(&mut self, pid: libc::pid_t, event: libc::c_int) {
         match event {
-            libc::PTRACE_EVENT_SECCOMP => self.call(pid),
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
                 self.announced(message(pid));
             }
@@ -152,16 +153,13 @@ impl Stacks {
 }
 
 impl Counter for Tracer {
-    fn prepare(&self) -> Prepare<'_> {
-        &|| {
-            quiet()?;
-            stop_at_calls()
-        }
+    fn traces(&self) -> bool {
+        true
     }
 
     fn attach(&mut self, pid: libc::pid_t) -> Result<(), StartError> {
         request(libc::PTRACE_SEIZE, pid, OPTIONS)
-            .map_err(|error| StartError::System { what: "trace the command", error })
+            .map_err(|error| StartError::Refused { what: "trace the command", error })
     }
 
     fn changed(&mut self, pid: libc::pid_t, status: libc::c_int) {
@@ -182,17 +180,21 @@ impl Counter for Tracer {
         }
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         let (what, signal) = match event {
+            0 if signal == AT_CALL => {
+                self.call(pid);
+                (libc::PTRACE_SYSCALL, 0)
+            }
             0 => {
                 if is_delivered(pid, signal) {
                     self.counts.at(Kind::Signal, signal_name(signal)).count += 1;
                 }
-                (libc::PTRACE_CONT, signal)
+                (libc::PTRACE_SYSCALL, signal)
             }
             // Stopped by a signal as a group: it stays stopped.
             libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => (libc::PTRACE_LISTEN, 0),
             event => {
                 self.event(pid, event);
-                (libc::PTRACE_CONT, 0)
+                (libc::PTRACE_SYSCALL, 0)
             }
         };
         // A task that was killed meanwhile cannot be continued, and its end is reported.
@@ -201,41 +203,36 @@ impl Counter for Tracer {
 
     fn ended(&mut self, pid: libc::pid_t) {
         self.tasks.remove(&pid);
+        // New tasks, which have not stopped yet, as well.
+        self.tasks.extend(mem::take(&mut self.announced));
+        self.tasks.retain(|task| request(libc::PTRACE_INTERRUPT, *task, 0).is_ok());
         self.counts.left_running = self.tasks.len() as u64;
-        end_traced();
+        release(mem::take(&mut self.tasks));
     }
 }
 
-/// How long the end of what was left behind may take. What takes longer ends with this process.
+/// How long what was left behind may take to stop. What takes longer goes on when this process ends.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Ends every task that this thread traces. Without a tracer the filter would fail every call of it, and a task whose first
-/// stop nobody has seen yet would stay stopped, with the locks that it holds.
-fn end_traced() {
-    // SAFETY: a call without arguments.
-    let tracer = unsafe { libc::gettid() };
+/// Lets go of tasks when they stop. They go on untraced.
+fn release(mut tasks: BTreeSet<libc::pid_t>) {
     let started = Instant::now();
-    loop {
-        let traced = traced_by(tracer);
-        if traced.is_empty() || started.elapsed() > GRACE {
-            break;
+    while !tasks.is_empty() && started.elapsed() < GRACE {
+        let Some((pid, status, _)) = next_change(libc::WNOHANG) else {
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        };
+        tasks.remove(&pid);
+        if !libc::WIFSTOPPED(status) {
+            continue;
         }
-        for pid in traced {
-            // SAFETY: a task that is traced, so that its id is its own until its end is reported to this thread.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        if [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE].contains(&event) {
+            tasks.insert(message(pid));
         }
-        while next_change(libc::WNOHANG).is_some() {}
-        thread::sleep(Duration::from_millis(1));
+        let is_delivery = event == 0 && signal != AT_CALL;
+        let _ = request(libc::PTRACE_DETACH, pid, if is_delivery { signal } else { 0 });
     }
-}
-
-/// The processes that a thread traces.
-fn traced_by(tracer: libc::pid_t) -> Vec<libc::pid_t> {
-    let mine = format!("\nTracerPid:\t{tracer}\n");
-    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let pids = names.filter_map(|name| name.to_str()?.parse::<libc::pid_t>().ok());
-    pids.filter(|pid| fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|it| it.contains(&mine)))
-        .collect()
 }
 
 /// What the kernel says with an event: the task that is new, or that has executed a program.
@@ -256,41 +253,6 @@ fn request(what: libc::c_uint, pid: libc::pid_t, data: libc::c_int) -> io::Resul
     // SAFETY: requests without an address, whose data is a number.
     let done = unsafe { libc::ptrace(what, pid, ptr::null_mut::<libc::c_void>(), data as libc::c_long) };
     if done == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
-/// In the child: the counting pass prints nothing, and reads a file from its beginning as the other pass does.
-fn quiet() -> io::Result<()> {
-    // SAFETY: system calls on descriptors and on strings that end with a zero byte.
-    unsafe {
-        let mut stat: libc::stat = mem::zeroed();
-        let is_file = libc::fstat(0, &mut stat) == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG;
-        let input = if is_file { c"/proc/self/fd/0" } else { c"/dev/null" };
-        let (input, output) =
-            (libc::open(input.as_ptr(), libc::O_RDONLY), libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY));
-        let done = input >= 0
-            && output >= 0
-            && [(input, 0), (output, 1), (output, 2)].iter().all(|&(from, to)| libc::dup2(from, to) == to);
-        if !done {
-            return Err(io::Error::last_os_error());
-        }
-        libc::close(input);
-        libc::close(output);
-        Ok(())
-    }
-}
-
-/// In the child: a filter that stops at every call. A process without privileges gives up those of set-uid programs.
-fn stop_at_calls() -> io::Result<()> {
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    let mut code = [libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: libc::SECCOMP_RET_TRACE }];
-    let filter = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
-    let install = || {
-        // SAFETY: the filter is valid for the call, which copies it.
-        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0 }
-    };
-    // SAFETY: an option of this process that takes numbers.
-    let unprivileged = || unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 };
-    if install() || (unprivileged() && install()) { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Whether a signal is delivered also to a program that is not traced: a tracer sees ignored ones, too.

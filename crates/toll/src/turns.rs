@@ -1,24 +1,99 @@
 //! Two commands in turns, in pairs of neighboring runs, so that what drifts meets both alike.
 
 use crate::account::End;
+use crate::bill;
+use crate::price::Prices;
+use crate::repeat::Input;
 use crate::run::{Counted, Extras, Wanted, run as run_once};
-use crate::signals::Forwarding;
+use crate::signals::Signals;
 use crate::start::StartError;
 use crate::watch::Limits;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
+use tollgate_record::Run;
 
 /// Fewer pairs decide nothing: the test changes their signs at random, and each of fifty counts and fifty times has two choices
 /// in which all of its pairs are alike. That is one in 20 of the choices of 12 pairs, and one in 650 of those of 17; the test of
 /// pairs asks for one in 500.
-const FEWEST: usize = 17;
+pub const FEWEST: usize = 17;
 /// The difference is known when half its interval is smaller than this share.
 const KNOWN: f64 = 0.01;
 
-/// Runs two commands in turns until the difference of their times is known, the time is up or a signal asks for the end. `draw`
-/// returns the side that is first in the next pair, 0 or 1; if both commands are the same, a fair draw makes each as likely to
-/// take longer. `keep` takes both runs of each pair, which are neighbors. Returns how the first command ended at last, or how
-/// the one ended that was interrupted.
+/// What a series of pairs takes and tells.
+pub trait Series {
+    /// The side that is first in the next pair, 0 or 1. If both commands are the same, a fair draw makes each as likely to take
+    /// longer.
+    fn draw(&mut self) -> usize;
+
+    /// The time that the series has taken.
+    fn elapsed(&self) -> Duration;
+
+    /// A run begins after so many pairs.
+    fn begin(&mut self, pairs: usize);
+
+    /// Takes both runs of a pair, which are neighbors.
+    fn keep(&mut self, pair: [Counted; 2]);
+}
+
+/// Pairs of runs of two commands: the one that was, and the one that is compared with it.
+pub struct Pairs<T, S> {
+    /// When the series began.
+    pub started: Instant,
+    /// How long it may take.
+    pub at_most: Duration,
+    /// Returns 0 or 1, as a fair coin.
+    pub draw: fn() -> usize,
+    /// Begins the record of one run.
+    pub begin: T,
+    /// Shows how far the series is, from 0 to 1, and what it does.
+    pub show: S,
+    /// The runs with their records, pair by pair.
+    pub kept: Vec<[(Run, Counted); 2]>,
+}
+
+impl<T: Fn() -> Run, S: Fn(f64, String)> Pairs<T, S> {
+    /// The records of both sides, with their bills at one price.
+    #[must_use]
+    pub fn records(self, commands: [&[OsString]; 2], prices: Option<&Prices>) -> [Vec<Run>; 2] {
+        let mut runs: [Vec<Run>; 2] = Default::default();
+        for pair in self.kept {
+            let ids = pair.each_ref().map(|(run, _)| run.id.clone());
+            for (side, (mut run, counted)) in pair.into_iter().enumerate() {
+                let command = bill::words(commands[side]);
+                let input = bill::Input { command, attached: false, counted: &counted, prices };
+                run.results = vec![bill::elapsed(&counted)];
+                run.results.extend(bill::rows(&input));
+                (run.complete, run.interleaved_with) = (true, Some(ids[1 - side].clone()));
+                runs[side].push(run);
+            }
+        }
+        runs
+    }
+}
+
+impl<T: Fn() -> Run, S: Fn(f64, String)> Series for Pairs<T, S> {
+    fn draw(&mut self) -> usize {
+        (self.draw)()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn begin(&mut self, pairs: usize) {
+        let share = self.elapsed().as_secs_f64() / self.at_most.as_secs_f64();
+        let least = if pairs < FEWEST { format!(" of {FEWEST} or more") } else { String::new() };
+        (self.show)(share.min(1.0), format!("pair {}{least}", pairs + 1));
+    }
+
+    fn keep(&mut self, pair: [Counted; 2]) {
+        self.kept.push(pair.map(|counted| ((self.begin)(), counted)));
+    }
+}
+
+/// Runs two commands in turns until the difference of their times is known, or the next pair would end later than `at_most`, or a
+/// signal asks for the end. One pair is run in any case. Returns how the second command ended at last, or how the one ended that was
+/// interrupted.
 ///
 /// # Errors
 /// A command cannot be started.
@@ -27,31 +102,56 @@ pub fn run(
     wanted: Wanted,
     limits: Limits,
     at_most: Duration,
-    mut draw: impl FnMut() -> usize,
-    mut keep: impl FnMut([Counted; 2]),
+    series: &mut impl Series,
 ) -> Result<End, StartError> {
-    let forwarding = Forwarding::start();
-    let (mut differences, mut end) = (Vec::new(), End::Exited(0));
-    let started = Instant::now();
-    let mut turn = |side: usize| -> Result<Option<Counted>, StartError> {
-        let counted = run_once(commands[side], wanted, limits, Extras::default())?;
-        let is_interrupted = forwarding.was_interrupted();
-        if side == 0 || is_interrupted {
-            end = counted.account.end;
+    let signals = Signals::hold()?;
+    let input = Input::here();
+    let mut end = End::Exited(0);
+    let turn = |side: usize| {
+        input.rewind();
+        match run_once(commands[side], wanted, limits, Extras::default()) {
+            Err(StartError::Interrupted) => Ok(None),
+            counted => counted.map(Some),
         }
-        Ok((!is_interrupted).then_some(counted))
     };
+    pairs(at_most, series, |first| {
+        let mut pair = [None, None];
+        for side in [first, 1 - first] {
+            let Some(counted) = turn(side)? else { return Ok(None) };
+            let is_interrupted = signals.was_interrupted();
+            if side == 1 || is_interrupted {
+                end = counted.account.end;
+            }
+            if is_interrupted {
+                return Ok(None);
+            }
+            pair[side] = Some(counted);
+        }
+        let [a, b] = pair;
+        Ok(a.zip(b).map(<[Counted; 2]>::from))
+    })?;
+    Ok(end)
+}
+
+/// Keeps pairs until they are enough, or one more would take too long, or there is no further.
+fn pairs<E>(
+    at_most: Duration,
+    series: &mut impl Series,
+    mut next: impl FnMut(usize) -> Result<Option<[Counted; 2]>, E>,
+) -> Result<(), E> {
+    let began = series.elapsed();
+    let mut differences = Vec::new();
     loop {
-        let first = draw();
-        let Some(one) = turn(first)? else { return Ok(end) };
-        let Some(other) = turn(1 - first)? else { return Ok(end) };
-        let pair = if first == 0 { [one, other] } else { [other, one] };
+        series.begin(differences.len());
+        let first = series.draw();
+        let Some(pair) = next(first)? else { return Ok(()) };
         let [a, b] = pair.each_ref().map(|counted| counted.account.wall.as_secs_f64());
         differences.push((b / a).ln());
-        keep(pair);
-        let is_up = differences.len() >= FEWEST && started.elapsed() >= at_most;
-        if is_up || is_known(&differences) {
-            return Ok(end);
+        series.keep(pair);
+        let elapsed = series.elapsed();
+        let each = elapsed.saturating_sub(began) / differences.len() as u32;
+        if elapsed + each > at_most || is_known(&differences) {
+            return Ok(());
         }
     }
 }
@@ -68,6 +168,61 @@ fn is_known(differences: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::Account;
+    use crate::count::Source;
+
+    /// A series on a clock that each pair moves on by the same time.
+    struct Scripted {
+        now: Duration,
+        each: Duration,
+        kept: usize,
+    }
+
+    impl Series for Scripted {
+        fn draw(&mut self) -> usize {
+            0
+        }
+
+        fn elapsed(&self) -> Duration {
+            self.now
+        }
+
+        fn begin(&mut self, pairs: usize) {
+            assert_eq!(pairs, self.kept);
+        }
+
+        fn keep(&mut self, _: [Counted; 2]) {
+            self.now += self.each;
+            self.kept += 1;
+        }
+    }
+
+    /// How many pairs are run, of commands whose times differ by other shares each time, or by the same.
+    fn number(at_most_ms: u64, began_ms: u64, each_ms: u64, is_steady: bool) -> usize {
+        let ms = Duration::from_millis;
+        let mut series = Scripted { now: ms(began_ms), each: ms(each_ms), kept: 0 };
+        let mut count = 0;
+        let done: Result<(), ()> = pairs(ms(at_most_ms), &mut series, |_| {
+            count += 1;
+            let walls = if is_steady || count % 2 == 0 { [1_000, 1_000] } else { [1_000, 2_000] };
+            let counted = |wall| Counted::of(Source::Accounts, Account::of_other(ms(wall)), None);
+            Ok(Some(walls.map(counted)))
+        });
+        assert_eq!(done, Ok(()));
+        series.kept
+    }
+
+    #[test]
+    fn no_pair_begins_that_would_end_after_the_time_is_up() {
+        assert_eq!(number(1_000, 0, 600, false), 1);
+        assert_eq!(number(1_000, 0, 500, false), 2);
+        assert_eq!(number(1_000, 0, 10, false), 100);
+        // What was before the first pair is a part of the time.
+        assert_eq!(number(1_000, 700, 100, false), 3);
+        // One pair is run in any case.
+        assert_eq!(number(1_000, 5_000, 10_000, false), 1);
+        assert_eq!(number(30_000, 0, 10, true), FEWEST);
+    }
 
     #[test]
     fn a_difference_is_known_when_its_interval_is_narrow() {

@@ -4,7 +4,7 @@ use crate::account::{Account, End};
 use crate::attach::Process;
 use crate::events::Events;
 use crate::launch::{Prepare, Waiting};
-use crate::signals::Forwarding;
+use crate::signals::Signals;
 use crate::start::StartError;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
@@ -48,6 +48,11 @@ pub(crate) trait Counter {
     /// A child other than the command changed its state, or the command itself without ending.
     fn changed(&mut self, _pid: libc::pid_t, _status: libc::c_int) {}
 
+    /// Whether it is the tracer of the command.
+    fn traces(&self) -> bool {
+        false
+    }
+
     /// How long until [`Counter::sample`] is due, if it is to be called while the command runs.
     fn period(&self) -> Option<Duration> {
         None
@@ -71,29 +76,41 @@ pub(crate) fn watch(
     limits: Limits,
     counter: &mut impl Counter,
 ) -> Result<Account, StartError> {
-    let forwarding = Forwarding::start();
-    let mut waiting = Waiting::start(command, counter.prepare())?;
+    let signals = Signals::hold()?;
+    let mut waiting = Waiting::start(command, signals.inherited(), counter.prepare())?;
     let pid = waiting.pid;
-    if let Err(error) = counter.attach(pid) {
+    let attached = counter.attach(pid);
+    if attached.is_err() || signals.was_interrupted() {
         drop(waiting);
         // SAFETY: a child that ends because it was not released; no status is wanted.
         unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL) };
-        return Err(error);
+        counter.ended(pid);
+        return Err(attached.err().unwrap_or(StartError::Interrupted));
     }
     let mut events = Events::open(pid);
     let before = waiting.settled();
-    forwarding.to(pid, limits.time);
+    let forwarding = signals.forward_to(pid, limits.time);
     let started = Instant::now();
     waiting.release();
-    sample(pid, counter);
+    let mut sampling = Sampling::start(pid, counter);
     loop {
-        let Some((changed, status, usage)) = next_change(0) else {
+        let is_sampled = sampling.as_mut().is_some_and(|sampling| !sampling.ends_before_next(counter));
+        // A tracer learns of stops in any case.
+        let stops = if counter.traces() { 0 } else { libc::WUNTRACED };
+        let changed = next_change(stops | if is_sampled { libc::WNOHANG } else { 0 });
+        let Some((changed, status, usage)) = changed else {
+            if is_sampled {
+                continue;
+            }
             let error = StartError::system("wait for the command");
             counter.ended(pid);
             return Err(error);
         };
         if changed != pid || !(libc::WIFEXITED(status) || libc::WIFSIGNALED(status)) {
             counter.changed(changed, status);
+            if let Some(signal) = stopped_by(status, counter.traces()).filter(|_| changed == pid) {
+                signals.stop_with(pid, signal);
+            }
             continue;
         }
         let wall = started.elapsed();
@@ -113,20 +130,43 @@ pub(crate) fn watch(
     }
 }
 
-/// Lets `counter` sample until the command ends.
-fn sample(pid: libc::pid_t, counter: &mut impl Counter) {
-    let Some(mut period) = counter.period() else { return };
-    let Ok(process) = Process::open(pid) else { return };
-    let mut due = Instant::now() + period;
-    while !process.ends_within(Some(due.saturating_duration_since(Instant::now()))) {
-        // A signal ends the waiting early.
-        if Instant::now() < due {
-            continue;
+/// The signal by which a process is stopped. A traced one stops also when a signal is about to be delivered.
+fn stopped_by(status: libc::c_int, is_traced: bool) -> Option<libc::c_int> {
+    let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+    let is_stop = match is_traced {
+        true => event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP,
+        false => event == 0,
+    };
+    (libc::WIFSTOPPED(status) && is_stop).then_some(signal)
+}
+
+/// When the counter is to sample.
+struct Sampling {
+    process: Process,
+    period: Duration,
+    due: Instant,
+}
+
+impl Sampling {
+    fn start(pid: libc::pid_t, counter: &impl Counter) -> Option<Self> {
+        let period = counter.period()?;
+        Some(Self { process: Process::open(pid).ok()?, period, due: Instant::now() + period })
+    }
+
+    /// Waits until the next sample was taken, or the command has ended.
+    fn ends_before_next(&mut self, counter: &mut impl Counter) -> bool {
+        while !self.process.ends_within(Some(self.due.saturating_duration_since(Instant::now()))) {
+            // A signal ends the waiting early.
+            if Instant::now() < self.due {
+                continue;
+            }
+            counter.sample();
+            self.period = counter.period().unwrap_or(self.period);
+            // Periods that passed meanwhile are left out.
+            self.due = (self.due + self.period).max(Instant::now());
+            return false;
         }
-        counter.sample();
-        period = counter.period().unwrap_or(period);
-        // Periods that passed meanwhile are left out.
-        due = (due + period).max(Instant::now());
+        true
     }
 }
 

@@ -63,9 +63,11 @@ fn is_account(kind: Kind, name: &str) -> bool {
     kind != Fault || ["minor", "major"].contains(&name)
 }
 
-/// Faults of kinds that a source does not tell apart, or tells apart only where the processor has the event.
+/// Not faults of kinds that a source does not tell apart, or tells apart only where the processor has the event.
 fn is_counted(source: Source, kind: Kind, name: &str) -> bool {
-    (source == Source::Bpf) != is_account(kind, name) || kind != Fault || name == "major"
+    // Each stop of a tracer is a switch.
+    let is_known = kind != Switch || source != Source::Ptrace;
+    is_known && ((source == Source::Bpf) != is_account(kind, name) || kind != Fault || name == "major")
 }
 
 /// As many attempts for a program: on a crowded machine the start of a process has a fault or a switch more or less.

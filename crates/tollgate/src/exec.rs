@@ -8,19 +8,23 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tollgate_judge::Options;
 use tollgate_lab::plan::one_of;
 use tollgate_lab::status;
 use tollgate_measure::{host, other};
-use tollgate_record::Run;
-use tollgate_toll::{Counted, Extras, Limits, Pricing, StartError, Wanted, When, bill, turns};
+use tollgate_progress::Progress;
+use tollgate_record::parse;
+use tollgate_toll::{Counted, Extras, Limits, Pricing, Signals, StartError, Wanted, When, bill, turns};
 
 #[derive(clap::Args)]
 #[command(
     after_help = "The bill goes to standard error or to --out FILE; the output of the command is untouched.\n\n\
-                  Exit status: that of the command; 124 its time was up (--for); 125 tollgate itself failed; \
+                  Exit status: that of the command, with --repeat of the first run that failed; 1 it costs more than \
+                  --fail-above allows; 124 its time was up (--for); 125 tollgate itself failed; \
                   126 the command cannot be executed; 127 it was not found; 128 + N signal N killed it.\n\n\
                   Examples:\n  tollgate exec git status\n  tollgate exec --for 10s -- ./server\n  tollgate exec --pid 1234 --for 10s\n  \
+                  tollgate exec --repeat 5 -- make\n  tollgate exec --against './old' --fail-above 3% -- ./new\n  \
                   tollgate exec --count ptrace --json --out bill.json -- make\n\n\
                   How to read it: docs/howto/exec.md"
 )]
@@ -37,12 +41,19 @@ pub(crate) struct Args {
     /// End the command after this time: 10s, 500ms, 2m
     #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
     time: Option<Duration>,
+    /// Run the command this many times and print medians, with what the runs differ by; --count ptrace traces the first
+    #[arg(long, value_name = "N", value_parser = |text: &str| parse::count(text, 1..=10_000, "runs", 5), conflicts_with_all = ["pid", "against", "timeline", "stacks"])]
+    repeat: Option<u64>,
     /// Run this command, too, in turn with the other, and compare with what it pays (A); quotes as in a shell
     #[arg(long, value_name = "COMMAND", conflicts_with = "pid")]
     against: Option<String>,
-    /// The longest time that --against takes; it ends earlier when the difference is known within 1 %
+    /// The longest time that --against takes, if one pair of runs does not take longer; it ends earlier when the difference is
+    /// known within 1 %
     #[arg(long, value_name = "TIME", value_parser = Limits::time, default_value = "30s", requires = "against")]
     at_most: Duration,
+    /// Exit with 1 if the command costs more than that of --against by more than this for sure: 3% or 3
+    #[arg(long, value_name = "PERCENT", value_parser = parse::percentage, requires = "against")]
+    fail_above: Option<f64>,
     /// Write the tolls and crossings of each 10 ms to this file, as a Chrome trace that Perfetto draws (BPF only)
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     timeline: Option<PathBuf>,
@@ -93,6 +104,7 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     if let Some(other) = &args.against {
         return compared(args, other);
     }
+    let signals = Signals::hold()?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.aside();
     let host = session.run.host.clone();
@@ -102,9 +114,11 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     let extras = Extras { timeline: args.timeline.is_some(), stacks: args.stacks, ..Extras::default() };
     let (counted, command) = match args.pid {
         Some(pid) => (tollgate_toll::join(pid, limits, extras, || ())?, tollgate_toll::command_of(pid)),
-        None => (tollgate_toll::run(&args.command, args.count, limits, extras)?, bill::words(&args.command)),
+        None => (runs(args, limits, extras, &session.progress)?, bill::words(&args.command)),
     };
-    let prices = pricing.after(&counted.counts, store.as_ref(), &host)?;
+    let (prices, unpriced) =
+        pricing.finally(&counted.counts, store.as_ref(), &host, signals.was_interrupted());
+    session.run.warnings.extend(unpriced);
     if let (Some(path), Some(timeline)) = (&args.timeline, &counted.timeline) {
         let believed = prices.as_ref().map(|prices| counted.believed(prices));
         std::fs::write(path, timeline.chrome_trace(&command, believed.as_ref()))
@@ -122,44 +136,80 @@ fn bill_of(args: &Args) -> anyhow::Result<u8> {
     Ok(status)
 }
 
-/// Runs both commands in turns and prints their comparison. The runs are not saved.
+/// Runs the command once, or as often as `--repeat` says.
+fn runs(args: &Args, limits: Limits, extras: Extras, progress: &Progress) -> Result<Counted, StartError> {
+    let Some(times) = args.repeat.filter(|times| *times > 1).map(|times| times as usize) else {
+        return tollgate_toll::run(&args.command, args.count, limits, extras);
+    };
+    let counted = tollgate_toll::repeat(&args.command, args.count, limits, times, |done| {
+        progress.show(done as f64 / times as f64, format!("run {} of {times}", done + 1));
+    });
+    progress.clear();
+    counted
+}
+
+/// The rows of a program as a whole, which alone are compared with `--fail-above`: a program that opens two files in place of one does
+/// not cost twice as much.
+const WHOLE: [&str; 2] = ["exec/elapsed", "exec/total"];
+
+/// Runs both commands in turns and prints their comparison: A is the command of `--against`, B the one after `--`. The runs are not
+/// saved.
 fn compared(args: &Args, other: &str) -> anyhow::Result<u8> {
+    let started = Instant::now();
+    let signals = Signals::hold()?;
     let other = other::words(other).map_err(|why| Usage::error(format!("--against {why}")))?;
     let other: Vec<OsString> = other.into_iter().map(OsString::from).collect();
-    let commands = [&args.command, &other];
+    let commands = [&other, &args.command];
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.aside();
     let host = session.run.host.clone();
     let store = output::store(&args.destination.store).ok().flatten();
+    session.progress.expect(args.at_most);
     let pricing = Pricing::before(args.price, store.as_ref(), &host)?;
-    let mut pairs: Vec<[(Run, Counted); 2]> = Vec::new();
-    let draw = || usize::from(rand::random::<bool>());
+    // Afterwards the prices are measured again, and those of what only some programs cross.
+    let pairs_until = args.at_most.saturating_sub(2 * started.elapsed());
     let limits = Limits { time: args.time };
-    let end = turns::run(commands.map(Vec::as_slice), args.count, limits, args.at_most, draw, |pair| {
-        pairs.push(pair.map(|counted| (session.twin().run, counted)));
-    })?;
-    if pairs.is_empty() {
+    let mut pairs = turns::Pairs {
+        started,
+        at_most: args.at_most,
+        draw: || usize::from(rand::random::<bool>()),
+        begin: || session.twin().run,
+        show: |share, doing| session.progress.show(share, doing),
+        kept: Vec::new(),
+    };
+    let commands = commands.map(Vec::as_slice);
+    let end = turns::run(commands, args.count, limits, pairs_until, &mut pairs)?;
+    session.progress.clear();
+    let number = pairs.kept.len();
+    if number == 0 {
         bail!("interrupted before each command has run once");
     }
     // Both sides pay the same prices.
-    let counts = pairs.iter().flatten().filter_map(|(_, counted)| counted.counts.as_ref());
-    let prices = pricing.after(counts, store.as_ref(), &host)?;
-    let mut runs: [Vec<Run>; 2] = Default::default();
-    for pair in pairs {
-        let ids = pair.each_ref().map(|(run, _)| run.id.clone());
-        for (side, (mut run, counted)) in pair.into_iter().enumerate() {
-            let command = bill::words(commands[side]);
-            let input = bill::Input { command, attached: false, counted: &counted, prices: prices.as_ref() };
-            run.results = vec![bill::elapsed(&counted)];
-            run.results.extend(bill::rows(&input));
-            (run.complete, run.interleaved_with) = (true, Some(ids[1 - side].clone()));
-            runs[side].push(run);
-        }
-    }
-    // A is what was, B is what is.
-    let names = [commands[1], commands[0]].map(|words| bill::words(words).join(" "));
-    let options = tollgate_judge::Options { names, ..tollgate_judge::Options::default() };
-    let found = tollgate_judge::compare(&runs[1], &runs[0], &options)?;
+    let counts: Vec<_> = pairs.kept.iter().flatten().filter_map(|(_, it)| it.counts.as_ref()).collect();
+    let is_over = signals.was_interrupted() || started.elapsed() > args.at_most;
+    let (prices, unpriced) = pricing.finally(counts, store.as_ref(), &host, is_over);
+    let runs = pairs.records(commands, prices.as_ref());
+    let names = commands.map(|words| bill::words(words).join(" "));
+    let options = Options { names, fail_above: args.fail_above, ..Options::default() };
+    let mut found = tollgate_judge::compare(&runs[0], &runs[1], &options)?;
+    found.exceeded.retain(|name| name.split(':').next().is_some_and(|row| WHOLE.contains(&row)));
     session.sink().deliver_either(&found, |style| tollgate_report::comparison(&found, false, style))?;
-    Ok(end.exit_status())
+    if let Some(warning) = unpriced {
+        output::say(format!("tollgate: {}", warning.text));
+    }
+    if number < turns::FEWEST {
+        let (pairs, least) = (if number == 1 { "pair" } else { "pairs" }, turns::FEWEST);
+        output::say(format!(
+            "tollgate: {number} {pairs} of runs, too few for a verdict on times, which takes {least} or more: give a longer --at-most"
+        ));
+    }
+    let status = end.exit_status();
+    if status == 0 && !found.exceeded.is_empty() {
+        output::say(format!(
+            "tollgate: costs more than --fail-above allows, for sure: {}",
+            found.exceeded.join(", ")
+        ));
+        return Ok(1);
+    }
+    Ok(status)
 }

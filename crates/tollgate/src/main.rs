@@ -65,7 +65,16 @@ fn main() -> ExitCode {
         run_command()
     };
     match std::thread::Builder::new().stack_size(STACK).spawn(body) {
-        Ok(thread) => thread.join().unwrap_or(ExitCode::FAILURE),
+        Ok(thread) => {
+            // Signals are for the thread that does the work.
+            // SAFETY: a set that is filled, and a change of this thread alone.
+            unsafe {
+                let mut all = std::mem::zeroed();
+                libc::sigfillset(&raw mut all);
+                libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
+            }
+            thread.join().unwrap_or(ExitCode::FAILURE)
+        }
         Err(error) => {
             output::say(format!(
                 "tollgate: cannot start a thread with a stack of {} MiB: {error}; raise the limit: ulimit -s 8192",

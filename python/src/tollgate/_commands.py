@@ -124,6 +124,7 @@ def exec(  # noqa: A001, what the program calls it
     price: Literal["now", "saved", "none"] | None = None,
     pid: int | None = None,
     for_: str | None = None,
+    repeat: int | None = None,
     stacks: bool = False,
 ) -> Run:
     """What a program pays at boundaries, as one bill. Its output goes where that of this process goes.
@@ -134,7 +135,7 @@ def exec(  # noqa: A001, what the program calls it
     >>> bill.results[0].probe
     'exec/total'
     """
-    options = {"count": count, "price": price, "pid": pid, "for": for_, "stacks": stacks}
+    options = {"count": count, "price": price, "pid": pid, "for": for_, "repeat": repeat, "stacks": stacks}
     with tempfile.TemporaryDirectory(prefix="tollgate-") as folder:
         out = Path(folder) / "run.json"
         args = ["exec", *flags(options), "--json", "--no-save", "--out", str(out)]

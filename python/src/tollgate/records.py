@@ -801,7 +801,7 @@ class FoundExec:
 
     counting_slowdown: float | None = None
     """By how much counting slowed a run that was made for counting alone: its wall time over that of the
-    other run.
+    others. Absent with `ptrace`, the times are those of the traced run.
     """
 
     family: Literal["exec"] = "exec"
@@ -819,6 +819,9 @@ class FoundExec:
 
     refill: RefillFound | None = None
     """Refill after switches, where a saved ring says what it costs."""
+
+    repeats: list[RepeatFound] = field(default_factory=list)
+    """Each run, if there were several. The figures of the rows are medians."""
 
     savings: list[Saving] = field(default_factory=list)
     """What would save, largest first."""
@@ -845,6 +848,9 @@ class FoundExec:
 @dataclass(frozen=True, kw_only=True)
 class FoundToll:
     """The toll at one boundary."""
+
+    counts: list[int] = field(default_factory=list)
+    """Crossings of each run that was counted, if there were several. Those of the row are their median."""
 
     errors: int | None = None
     """System calls that returned an error."""
@@ -1483,6 +1489,26 @@ class RelativeFigure:
 
     yardstick: str
     """The yardstick, by its name in the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatFound:
+    """One of several runs of a program."""
+
+    cpu_seconds: float
+    """Seconds of CPU time."""
+
+    elapsed_seconds: float
+    """Seconds from its start to its end."""
+
+    signal: int | None = None
+    """The signal that killed it."""
+
+    status: int | None = None
+    """Exit status; absent when it did not exit by itself."""
+
+    traced: bool = False
+    """Whether it was traced: its times are in no median."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,8 @@ pub struct ExecFound {
     /// Tasks of it that were still running at its end, and no longer counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_running: Option<u64>,
-    /// By how much counting slowed a run that was made for counting alone: its wall time over that of the other run.
+    /// By how much counting slowed a run that was made for counting alone: its wall time over that of the others. Absent with
+    /// `ptrace`, the times are those of the traced run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counting_slowdown: Option<f64>,
     /// How its calls were timed, if it called too often to time them all along.
@@ -51,9 +52,31 @@ pub struct ExecFound {
     /// What would save, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub savings: Vec<Saving>,
+    /// Each run, if there were several. The figures of the rows are medians.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<RepeatFound>,
     /// The call sites that pay most, the most expensive first, if they were wanted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<CallSite>,
+}
+
+/// One of several runs of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RepeatFound {
+    /// Seconds from its start to its end.
+    pub elapsed_seconds: f64,
+    /// Seconds of CPU time.
+    pub cpu_seconds: f64,
+    /// Whether it was traced: its times are in no median.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub traced: bool,
+    /// Exit status; absent when it did not exit by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<i32>,
+    /// The signal that killed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
 }
 
 /// Calls are counted by their exits, and timed in short windows, so that counting slows the program less.
@@ -116,6 +139,9 @@ pub struct TollFound {
     /// Reads or writes that moved one byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_byte: Option<u64>,
+    /// Crossings of each run that was counted, if there were several. Those of the row are their median.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<u64>,
     /// The price of one crossing in and out, in nanoseconds, with its interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_ns: Option<[f64; 3]>,

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use tollgate_testkit::skip_case;
 
 /// Waits until something is so. It is a matter of milliseconds; a minute means that it will not be.
-fn until(what: &str, is: impl Fn() -> bool) {
+pub(super) fn until(what: &str, is: impl Fn() -> bool) {
     for _ in 0..6_000 {
         if is() {
             return;

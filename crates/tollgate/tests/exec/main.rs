@@ -1,6 +1,8 @@
 //! `tollgate exec` has the manners of `env`, `timeout` and `perf stat`.
 
 mod ends;
+mod runs;
+mod signals;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -41,6 +43,7 @@ const MANNERS: &[(&[&str], &[&str], i32, &str)] = &[
     (&[], &["/no/such/program"], 127, ""),
     (&[], &["no-such-program"], 127, ""),
     (&[], &["/etc/passwd"], 126, ""),
+    (&[], &["/etc/passwd/x"], 126, ""),
     (&[], &["/"], 126, ""),
     (&[], &["sh", "-c", "kill -9 $$"], 137, "killed by signal 9"),
     (&[], &["sh", "-c", "kill -TERM $$"], 143, "killed by signal 15"),
@@ -109,7 +112,6 @@ fn output_and_input_are_those_of_the_command() {
         let dir = TempDir::new().unwrap();
         let mut command = exec(source, &[], dir.path());
         command.args(["--", "sh", "-c", "cat; echo err >&2"]);
-        // A file, because the pass that only counts reads it, too.
         let input = dir.path().join("input");
         fs::write(&input, "one\ntwo\n").unwrap();
         let output = command.stdin(fs::File::open(input).unwrap()).output().unwrap();
@@ -446,9 +448,15 @@ fn against_finds_and_names_what_one_command_pays_more() {
         .args(["exec", "--price", "now", "--json", "--at-most", "10ms", "--out"])
         .arg(dir.path().join("bill"));
     command.arg("--store").arg(dir.path().join("store"));
-    command.args(["--against", &with(2_100), "--"]).args(with(2_000).split(' '));
+    // What was is A, what is is B. One pair is enough for counts that differ by so much.
+    command.args(["--against", &with(2_000), "--"]).args(with(4_000).split(' '));
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("1 pair of runs, too few for a verdict on times, which takes 17 or more"),
+        "{errors}"
+    );
+    assert!(output.status.success(), "{errors}");
     let found: serde_json::Value =
         serde_json::from_slice(&fs::read(dir.path().join("bill")).unwrap()).unwrap();
     let row = |name: &str, part: Option<&str>| {
@@ -458,12 +466,19 @@ fn against_finds_and_names_what_one_command_pays_more() {
         };
         rows.iter().find(is).unwrap_or_else(|| panic!("{name} {part:?}: {found}"))
     };
+    let is_priced = |name: &str| {
+        let rows = found["rows"].as_array().unwrap();
+        rows.iter().any(|row| row["part"] == "toll" && row["probe"] == format!("exec/{name}"))
+    };
+    if !["system-call/read", "system-call/write", "total"].into_iter().all(is_priced) {
+        return skip!("the price of a call is contradicted here");
+    }
     for name in ["system-call/read", "system-call/write"] {
         let (count, toll) = (row(name, None), row(name, Some("toll")));
         let of = |row: &serde_json::Value, key: &str| row[key].as_f64().unwrap();
         assert_eq!(
             (of(count, "b") - of(count, "a"), count["unit"].as_str()),
-            (100.0, Some("crossings")),
+            (2_000.0, Some("crossings")),
             "{name}"
         );
         for row in [count, toll] {
@@ -475,7 +490,6 @@ fn against_finds_and_names_what_one_command_pays_more() {
         assert!((price("a") / price("b") - 1.0).abs() < 1e-9 && price("a") > 1.0, "{found}");
     }
     assert_eq!(row("system-call/execve", None)["verdict"], "same");
-    assert_eq!(row("elapsed", None)["units"], serde_json::json!([17, 17]));
     assert!(row("total", Some("toll"))["a"].as_f64() > row("system-call/read", Some("toll"))["a"].as_f64());
 }
 
@@ -502,39 +516,44 @@ fn a_set_uid_program_keeps_its_user() {
     }
 }
 
-/// Runs a script under `exec` on a terminal of its own, and returns what it prints and the exit status of tollgate. What is
-/// typed is sent when the script has printed `ready`.
-fn on_a_terminal(source: &str, script: &str, typed: &[u8]) -> (String, Option<i32>) {
-    let dir = TempDir::new().unwrap();
+/// Starts a command on a terminal of its own, and returns it with the other end of that.
+fn on_terminal(command: &mut Command) -> (Child, fs::File) {
     // SAFETY: room for two descriptors; nothing else owns them. The child makes system calls only.
     unsafe {
         let (mut ours, mut theirs) = (0, 0);
         let none = std::ptr::null_mut();
         assert_eq!(libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast()), 0);
-        let [mut ours, theirs]: [fs::File; 2] =
-            [ours, theirs].map(|fd| std::os::fd::FromRawFd::from_raw_fd(fd));
+        let [ours, theirs]: [fs::File; 2] = [ours, theirs].map(|fd| std::os::fd::FromRawFd::from_raw_fd(fd));
         let stdio = || Stdio::from(theirs.try_clone().unwrap());
-        let mut command = exec(source, &[], dir.path());
-        command.args(["--", "sh", "-c", script]).stdin(stdio()).stdout(stdio()).stderr(stdio());
-        std::os::unix::process::CommandExt::pre_exec(&mut command, || {
+        command.stdin(stdio()).stdout(stdio()).stderr(stdio());
+        std::os::unix::process::CommandExt::pre_exec(command, || {
             if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
                 return Err(std::io::Error::last_os_error());
             }
             Ok(())
         });
-        let mut child = command.spawn().unwrap();
-        drop((command, theirs));
-        let (mut text, mut bytes) = (String::new(), [0; 256]);
-        // The terminal ends with an error when its last process has ended.
-        while let Ok(count @ 1..) = std::io::Read::read(&mut ours, &mut bytes) {
-            let ready = text.contains("ready");
-            text.push_str(&String::from_utf8_lossy(&bytes[..count]));
-            if !ready && text.contains("ready") {
-                ours.write_all(typed).unwrap();
-            }
-        }
-        (text, child.wait().unwrap().code())
+        let child = command.spawn().unwrap();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        (child, ours)
     }
+}
+
+/// Runs a script under `exec` on a terminal of its own, and returns what it prints and the exit status of tollgate. What is
+/// typed is sent when the script has printed `ready`.
+fn on_a_terminal(source: &str, script: &str, typed: &[u8]) -> (String, Option<i32>) {
+    let dir = TempDir::new().unwrap();
+    let mut command = exec(source, &[], dir.path());
+    let (mut child, mut ours) = on_terminal(command.args(["--", "sh", "-c", script]));
+    let (mut text, mut bytes) = (String::new(), [0; 256]);
+    // The terminal ends with an error when its last process has ended.
+    while let Ok(count @ 1..) = std::io::Read::read(&mut ours, &mut bytes) {
+        let ready = text.contains("ready");
+        text.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        if !ready && text.contains("ready") {
+            ours.write_all(typed).unwrap();
+        }
+    }
+    (text, child.wait().unwrap().code())
 }
 
 #[test]
@@ -587,7 +606,7 @@ fn the_call_sites_are_in_the_bill_and_what_show_prints() {
         assert!(run.status.success(), "{source}: {}", String::from_utf8_lossy(&run.stderr));
         let bill = fs::read_to_string(dir.path().join("bill")).unwrap();
         let counted =
-            ["Counted in the kernel", "Counted by the kernel's events", "Counted in a run of its own"];
+            ["Counted in the kernel", "Counted by the kernel's events", "Counted while it ran (ptrace)"];
         let is_counted = counted.iter().any(|text| bill.contains(text));
         assert_eq!(bill.contains("The call sites that pay most"), is_counted, "{source}: {bill}");
         let mut show = Command::new(env!("CARGO_BIN_EXE_tollgate"));

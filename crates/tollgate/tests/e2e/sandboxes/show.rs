@@ -75,6 +75,7 @@ fn told(place: &Place) -> [String; 2] {
     let taken = place.takes.iter().map(Take::told);
     let exec = match place.counts {
         Source::Bpf => None,
+        Source::Only("none", why) => Some(format!("exec: counts nothing (\"{why}\")")),
         Source::Only(source, why) => Some(format!("exec: counts by {source} (\"{why}\")")),
         Source::Any => Some("exec: counts by what still fits".into()),
         Source::Refused(..) => Some("exec: the bill goes nowhere".into()),

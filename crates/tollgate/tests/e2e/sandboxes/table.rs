@@ -35,9 +35,9 @@ pub(crate) enum Source {
     Refused(i32, &'static str),
 }
 
-const NO_PRIVILEGE: Source = Source::Only("ptrace", "it needs root, or CAP_BPF and CAP_PERFMON");
-const NO_EVENTS: Source = Source::Only("ptrace", "BPF program");
-const NO_TYPES: Source = Source::Only("ptrace", "the kernel does not describe its types");
+const NO_PRIVILEGE: Source = Source::Only("none", "it needs root, or CAP_BPF and CAP_PERFMON");
+const NO_EVENTS: Source = Source::Only("none", "BPF program");
+const NO_TYPES: Source = Source::Only("none", "the kernel does not describe its types");
 
 /// Rows that a place removes.
 pub(crate) struct Take {
@@ -234,7 +234,7 @@ pub(crate) static PLACES: &[Place] = &[
         ],
         finds: &["seccomp", "no-perf", "no-io-uring", "no-userfaultfd"],
 
-        counts: Source::Only("ptrace", "a filter of this sandbox"),
+        counts: Source::Only("none", "a filter of this sandbox"),
         ..PLACE
     },
     Place {
