@@ -85,18 +85,7 @@ static RULES: &[Rule] = &[
         check: private_paths::check,
     },
     Rule { name: "leftovers", what: "no source contains a mark of unfinished work", check: marks::leftovers },
-    Rule { name: "merges", what: "no text contains the marks of an unfinished merge", check: marks::merges },
-    Rule {
-        name: "blanks",
-        what: "texts have no tabs, no trailing spaces and one newline at their end",
-        check: marks::blanks,
-    },
     Rule { name: "long-files", what: "no file has more than 700 lines of Rust", check: sizes::long_files },
-    Rule {
-        name: "sizes",
-        what: "crates/tollgate has less than 3,500 lines of Rust outside of its tests",
-        check: sizes::glue,
-    },
     Rule { name: "big-files", what: "no file is over 1 MiB", check: sizes::big_files },
     Rule {
         name: "words",
