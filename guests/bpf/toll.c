@@ -576,6 +576,8 @@ SEC("tp_btf/sched_switch") int sched_switch(u64 *args)
     if (t) {
         if (!now)
             now = now_ns();
+        if (t->mode == BORN)
+            t->ran = next->se.sum_exec_runtime;
         resume(t, now);
     }
     return 0;
@@ -747,12 +749,13 @@ SEC("tp_btf/sched_process_exec") int process_exec(u64 *args)
     if (t->mode == BORN) {
         // The command begins here, in the middle of this call.
         u64 now = now_ns();
+        // The kernel accounts at the next tick or switch what it has run until now.
+        t->base_ran = t->ran + (now - t->on_since);
         add(BEFORE_NS, now - t->on_since);
         t->mode = CALL;
         t->timing = TIMED;
         t->since = t->on_since = now;
         t->who = (u64)p;
-        t->base_ran = p->se.sum_exec_runtime;
         t->base_switches = p->nvcsw + p->nivcsw;
         t->base_faults = p->min_flt + p->maj_flt;
     }
