@@ -237,7 +237,7 @@ proptest! {
     #[test]
     fn lists_of_probes(rows in prop::collection::vec((text(), text(), text(), any::<bool>()), 0..6), style in style()) {
         let row = |(id, what, reason, can): (String, String, String, bool)| {
-            ProbeRow { enable: (!can).then(|| id.clone()), reason: (!can).then_some(reason), id, what, per: Per::Operation, in_ladder: can }
+            ProbeRow { enable: (!can).then(|| id.clone()), command: reason.clone(), reason: (!can).then_some(reason), id, what, per: Per::Operation, in_ladder: can }
         };
         let rows: Vec<ProbeRow> = rows.into_iter().map(row).collect();
         check(&probes(&rows, true, &style), &style)?;

@@ -314,10 +314,8 @@ impl Shared {
                     send(command, signal, info);
                 }
             }
-            None if STOP.contains(&signal) || !has_begun => {
-                if !IGNORED.contains(&signal) {
-                    take_default(signal);
-                }
+            None if (STOP.contains(&signal) || !has_begun) && !IGNORED.contains(&signal) => {
+                take_default(signal);
             }
             None if is_heard && !IGNORED.contains(&signal) => self.interrupt(),
             None => {}
