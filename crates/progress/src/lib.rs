@@ -1,7 +1,7 @@
 //! Progress on standard error: how far a command is, how long it will take, and that it lives.
 //!
 //! Nothing is drawn while a batch runs: drawing happens between two requests to the worker, and at most five times a
-//! second. Only what is silent for longer than [`SILENCE`] is drawn by a thread that waits.
+//! second. Only what is silent for more than 2.5 s is drawn by a thread that waits.
 
 mod console;
 mod reader;
