@@ -80,7 +80,7 @@ fn run(row: fn(u64) -> Measurement, rows: u64) -> Run {
 
 #[test]
 fn views_pages_and_exports_grow_with_the_rows() {
-    let style = Style { width: 80, color: false, unicode: true, all: true, warnings: true };
+    let style = Style { width: 80, unicode: true, ..Style::default() };
     for (kind, row) in KINDS {
         let [few, many] = [300, 1_200].map(|rows| run(row, rows));
         let grows = |what: &str, of: &dyn Fn(&Run) -> usize| {

@@ -1,6 +1,6 @@
 //! What differs between two sides besides the figures, as data.
 
-use super::pairs::Pair;
+use super::pairs::{Pair, short};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,7 +193,7 @@ pub(super) fn spoiler(pair: &Pair<'_>, [a, b]: [&[Run]; 2]) -> Option<String> {
             places.iter().filter_map(|(place, _)| runs.get(*place)).map(of).collect()
         };
         let (a, b) = (values(&pair.a, a), values(&pair.b, b));
-        let words = |side: BTreeSet<String>| Vec::from_iter(side).join(" or ");
+        let words = |side: BTreeSet<String>| short(&Vec::from_iter(side).join(" or "));
         (a.len() != 1 || a != b).then(|| format!("{what} is {} in A and {} in B", words(a), words(b)))
     };
     FACTS.iter().find_map(differs)

@@ -54,7 +54,7 @@ fn sentences(text: &str, style: &Style) -> Vec<String> {
 
 /// The three lines that a comparison begins with: how many rows moved, which most and why, what could have been seen.
 pub(super) fn summary(found: &Comparison, style: &Style) -> [String; 3] {
-    [moved(found), largest(found, style), sees(found)]
+    [moved(found), largest(found, style), sees(found)].map(|line| clean(&line, style))
 }
 
 fn moved(found: &Comparison) -> String {

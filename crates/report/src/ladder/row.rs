@@ -168,16 +168,17 @@ fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
     }
 }
 
-/// Half the interval in per cent of the headline; a bound has none.
+/// Half the interval in per cent of the headline; a bound has none. It is as wide in a run whose intervals were not measured.
 fn half_interval(result: &Measurement) -> String {
-    match (&result.ns, &result.cycles) {
+    let half = match (&result.ns, &result.cycles) {
         (Some(figure), _) if !figure.is_zero_within_error() => number::half_share(figure),
         // Simulated cycles are exact.
         (None, Some(figure)) if !figure.is_zero_within_error() => {
             number::percent(figure.relative_half_width())
         }
         _ => "-".into(),
-    }
+    };
+    format!("{half:>5}")
 }
 
 /// The counts in words. A narrow table has room for one: that of the switches, or, where the proof
