@@ -133,6 +133,7 @@ fn shortened(example: &str, path: &str, options: &[String]) -> String {
     }
     let (call, rest) = example.split_at(ends.unwrap_or(example.len()));
     let mut call = call.replace("--pid 1234 --for 10s", &format!("--pid {} --for 100ms", std::process::id()));
+    call = call.replace("'./old' --fail-above 3% -- ./new", "true --at-most 1s --fail-above 1000% -- true");
     if has("memory-limit") {
         call = call.split(' ').map(smaller).collect::<Vec<_>>().join(" ");
     }

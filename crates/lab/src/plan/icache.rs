@@ -144,7 +144,7 @@ fn builds(request: &IcacheRequest) -> Result<Vec<Build>, PlanError> {
         }
         programs => programs
             .iter()
-            .map(|program| built(program, options::program(program)?, request, &isas))
+            .map(|program| built(program, read(program)?, request, &isas))
             .collect(),
     }
 }

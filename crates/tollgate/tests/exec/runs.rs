@@ -82,6 +82,8 @@ fn a_command_inherits_what_is_ignored_and_blocked() {
             // SAFETY: the child makes system calls only.
             unsafe {
                 std::os::unix::process::CommandExt::pre_exec(command, || {
+                    // `exec` of these tests does so too.
+                    libc::signal(libc::SIGINT, libc::SIG_DFL);
                     for signal in [libc::SIGPIPE, libc::SIGXFSZ, libc::SIGCHLD, libc::SIGHUP, libc::SIGUSR2] {
                         libc::signal(signal, libc::SIG_IGN);
                     }
