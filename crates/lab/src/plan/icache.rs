@@ -142,10 +142,7 @@ fn builds(request: &IcacheRequest) -> Result<Vec<Build>, PlanError> {
             }
             Ok(vec![built(program, bytes, request, &isas)?])
         }
-        programs => programs
-            .iter()
-            .map(|program| built(program, read(program)?, request, &isas))
-            .collect(),
+        programs => programs.iter().map(|program| built(program, read(program)?, request, &isas)).collect(),
     }
 }
 
