@@ -374,6 +374,9 @@ int main(int argc, char **argv)
     done = mmap(0, COUNTERS * sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     setrlimit(RLIMIT_CORE, &none);
+    // A shell starts what runs in its background with some of them ignored.
+    for (unsigned i = 0; i < sizeof FATAL / sizeof *FATAL; i++)
+        signal(FATAL[i], SIG_DFL);
     const char *mode = argv[2];
     int a = argc > 3 ? atoi(argv[3]) : 0, b = argc > 4 ? atoi(argv[4]) : 0;
     random_state = a;
