@@ -69,7 +69,7 @@ impl Program {
         bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap())).collect()
     }
 
-    /// Counts it, or says why this source is refused. Under ptrace it runs twice.
+    /// Counts it, or says why this source is refused.
     fn counted(&self, (source, extras): (Source, Extras), words: &[&str]) -> Result<Counted, String> {
         _ = fs::remove_file(self.file());
         let mut command: Vec<OsString> = vec![self.path.clone().into(), self.file().into()];
@@ -85,16 +85,15 @@ const EXECS: usize = 5;
 const SIGNALS: usize = 6;
 
 /// What was counted where the program says something else.
-fn differences(counts: &Counts, said: &[u64], runs: u64, first: u64) -> Vec<String> {
-    let each = |at: usize| said[at] / runs;
+fn differences(counts: &Counts, said: &[u64], first: u64) -> Vec<String> {
     let mut due: Vec<(_, String, u64)> = vec![
-        (Call, "getppid".into(), each(0)),
-        (Task, "process".into(), each(3)),
-        (Task, "thread".into(), each(THREADS)),
-        (Exec, "exec".into(), each(EXECS) + first),
+        (Call, "getppid".into(), said[0]),
+        (Task, "process".into(), said[3]),
+        (Task, "thread".into(), said[THREADS]),
+        (Exec, "exec".into(), said[EXECS] + first),
     ];
     if cfg!(target_arch = "x86_64") {
-        due.extend([(Call, "getppid (i386)".into(), each(1)), (Call, "getppid (x32)".into(), each(2))]);
+        due.extend([(Call, "getppid (i386)".into(), said[1]), (Call, "getppid (x32)".into(), said[2])]);
     }
     let mut differences: Vec<String> = due
         .into_iter()
@@ -108,7 +107,7 @@ fn differences(counts: &Counts, said: &[u64], runs: u64, first: u64) -> Vec<Stri
         .filter(|((kind, name), _)| *kind == Signal && name != "SIGCHLD")
         .map(|((_, name), tally)| (name.as_str(), tally.count))
         .collect();
-    let (sum, due) = (signals.values().sum::<u64>(), said[SIGNALS..].iter().sum::<u64>() / runs);
+    let (sum, due) = (signals.values().sum::<u64>(), said[SIGNALS..].iter().sum::<u64>());
     let numbers = [
         (libc::SIGTERM, "SIGTERM"),
         (libc::SIGKILL, "SIGKILL"),
@@ -116,7 +115,7 @@ fn differences(counts: &Counts, said: &[u64], runs: u64, first: u64) -> Vec<Stri
         (40, "signal 40"),
     ];
     for (number, name) in numbers {
-        let (got, due) = (signals.get(name).copied().unwrap_or(0), each(SIGNALS + number as usize));
+        let (got, due) = (signals.get(name).copied().unwrap_or(0), said[SIGNALS + number as usize]);
         differences.extend((got != due).then(|| format!("{got} of {name} where {due} are due")));
     }
     differences.extend((sum != due).then(|| format!("{signals:?} where {due} signals are due")));
@@ -134,8 +133,7 @@ fn check(program: &Program, words: &[&str]) -> Vec<String> {
                 continue;
             }
         };
-        let runs = if source.0 == Source::Ptrace { 2 } else { 1 };
-        let mut found = differences(counted.counts.as_ref().unwrap(), &program.said(), runs, 1);
+        let mut found = differences(counted.counts.as_ref().unwrap(), &program.said(), 1);
         let contradicted = counted.warnings.iter().filter(|it| it.code == "contradicted");
         // Children that nobody waits for are in no account of a process.
         found.extend(
@@ -221,7 +219,7 @@ fn a_process_is_counted_from_the_middle_of_its_life() {
             }
         };
         child.wait().unwrap();
-        let mut wrong = differences(counted.counts.as_ref().unwrap(), &program.said(), 1, 0);
+        let mut wrong = differences(counted.counts.as_ref().unwrap(), &program.said(), 0);
         let contradicted = counted.warnings.iter().filter(|it| it.code == "contradicted");
         wrong.extend(contradicted.map(|it| it.text.clone()));
         assert!(wrong.is_empty(), "{extras:?}: {wrong:#?}");
