@@ -39,8 +39,11 @@ fn allocations(of: impl FnOnce() -> usize) -> u64 {
     ALLOCATED.get() - before
 }
 
+/// Makes the row of a number.
+type Row = fn(u64) -> Measurement;
+
 /// A row of each kind, by its number.
-static KINDS: [(&str, fn(u64) -> Measurement); 6] = [
+static KINDS: [(&str, Row); 6] = [
     ("imported", |n| {
         let asked = Asked::Imported(ImportedAsked {
             core_a: Some(n / 99),

@@ -167,7 +167,7 @@ mod tests {
         let dir = tempfile::TempDir::new().unwrap();
         let path = dir.path().join("file");
         fs::write(&path, bytes).unwrap();
-        StartError::of_exec(path.as_os_str(), &[path.clone()], errno).to_string()
+        StartError::of_exec(path.as_os_str(), std::slice::from_ref(&path), errno).to_string()
     }
 
     #[test]

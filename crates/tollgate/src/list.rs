@@ -38,7 +38,7 @@ const PATIENCE_MS: i32 = 10_000;
 enum Needs {
     /// The probe of that number can be opened.
     Probe(List, usize),
-    Runtime(Runtime),
+    Runtime(Box<Runtime>),
     Guest,
     Nothing,
 }
@@ -67,7 +67,7 @@ fn every() -> anyhow::Result<Vec<(ProbeRow, Needs)>> {
         let border = (Per::Call, "tollgate run ffi");
         let (per, command) = if runtime.is_border() { border } else { (Per::Switch, "tollgate switch") };
         let row = row(&runtime.row(&mechanism), &mechanism.what, per, command);
-        all.push((row, Needs::Runtime(runtime)));
+        all.push((row, Needs::Runtime(Box::new(runtime))));
     }
     let rings = Link::NAMES.iter().map(|(_, link, what)| row(link.id(), what, Per::Switch, "tollgate ring"));
     all.extend(rings.map(|row| (row, Needs::Nothing)));

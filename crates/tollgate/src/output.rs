@@ -26,7 +26,12 @@ pub(crate) fn say(lines: impl Display) {
 /// Prints the error of a wrong command line, or a help that was asked for: in color, unless foreign text is in it.
 pub(crate) fn print_usage(error: &clap::Error) {
     let text = error.render().to_string();
-    let printed = if text::inert(&text) == text { error.print() } else { Ok(say(text.trim_end())) };
+    let printed = if text::inert(&text) == text {
+        error.print()
+    } else {
+        say(text.trim_end());
+        Ok(())
+    };
     if printed.is_err_and(|error| ReaderGone::is_cause_of(&error)) && !error.use_stderr() {
         ReaderGone::end_process();
     }

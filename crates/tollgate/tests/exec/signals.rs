@@ -156,6 +156,7 @@ fn tollgate_stops_and_goes_on_with_its_command() {
             let script = "echo ready $$; kill -STOP $$; exit 3";
             let mut command = exec(source, &[], dir.path());
             command.args(["--", "sh", "-c", script]).process_group(0).stdout(Stdio::piped());
+            #[expect(clippy::zombie_processes, reason = "`changed` waits for it")]
             let mut tollgate = command.spawn().unwrap();
             let mut line = String::new();
             BufReader::new(tollgate.stdout.take().unwrap()).read_line(&mut line).unwrap();
