@@ -15,7 +15,7 @@ const RANDOM: f64 = 2.0;
 /// Kinds of crossings that other programs and the scheduler cause, too.
 const SCHEDULED: [&str; 3] = ["switch", "wake-up", "interrupt"];
 
-/// What all pairs have in common.
+/// Facts of the whole comparison, on which every row's verdict depends.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
     /// A change up to this share counts as none.
@@ -27,7 +27,7 @@ pub(super) struct Judge<'a> {
     pub(super) until: Option<f64>,
     pub(super) by_runs: bool,
     pub(super) at_one_frequency: bool,
-    /// Whether crossings cost the same on both sides.
+    /// Both sides pay the same prices for crossings.
     pub(super) at_one_price: bool,
     /// The most processes of any probe in one run, so that each run has its own places.
     pub(super) most_epochs: usize,
@@ -98,7 +98,7 @@ impl Draft {
         }
     }
 
-    /// Whether a yardstick was taken out of it.
+    /// True if B's figure was adjusted by the yardsticks.
     pub(super) fn is_explained(&self) -> bool {
         matches!(&self.kind, Kind::Sampled(Sampled { explained: Some(_), .. }))
     }
@@ -108,7 +108,7 @@ impl Judge<'_> {
     pub(super) fn draft(&self, pair: &Pair<'_>) -> Draft {
         let class = Class::of(pair.a[0].1);
         let known = all(pair).flat_map(|it| &it.epochs).all(|epoch| epoch.core_hz.is_some_and(|hz| hz > 0.0));
-        // What two CPUs do to each other goes by the clock of the caches between them.
+        // Transfers between two CPUs follow the clock of the caches between them, not the core's.
         let at_one_frequency =
             self.at_one_frequency && known && class != Class::Across && pair.part.is_none();
         let kind = self.kind(pair, at_one_frequency);

@@ -19,7 +19,7 @@ pub struct Explained {
     pub left: f64,
     /// B over A at one core frequency, with what the yardsticks did.
     pub absolute: f64,
-    /// What the yardsticks did to it: `absolute` over the ratio of the row.
+    /// Slow-down of the row by the machine, as the yardsticks show it: `absolute` over the ratio of the row.
     pub taken: f64,
 }
 
@@ -70,8 +70,8 @@ impl Machine {
     /// The columns without what the yardsticks explain, and the shift of what is left; `None` if without them the shift is known
     /// as well. `each` is the number of places of a run in a column.
     ///
-    /// What is taken from a figure is what the same epochs of the yardsticks did, times the powers by which the batches of the
-    /// probe follow them within runs. What only the probe did stays in it, whatever the powers are.
+    /// Subtracts from each epoch's figure the movement of the yardsticks in that epoch, times the power by which the probe's
+    /// batches follow them within a run. A change of the probe alone stays in the figure, whatever the powers are.
     pub(super) fn explain(
         &self,
         results: [&[(usize, &Measurement)]; 2],
@@ -139,11 +139,11 @@ fn there(column: &Column) -> Vec<f64> {
     column.iter().copied().flatten().collect()
 }
 
-/// A typical batch may be so many times as long as the figure, which is the level of the fastest.
+/// Largest ratio of a typical batch to the figure, which is the level of the fastest batches.
 const TYPICAL: f64 = 1.5;
 
-/// Whether the regression is one of the figure. Where single crossings are stamped in a longer batch, as after a sweep of the caches,
-/// the batch follows the yardsticks and not the crossing.
+/// True if the regression was fitted to the same quantity as the figure. If single crossings are stamped in a longer batch, for
+/// example after a sweep of the caches, the batch follows the yardsticks and the crossing need not.
 fn is_of_the_figure(result: &Measurement) -> bool {
     let over = |epoch: &EpochFigure| Some((epoch.typical.as_ref()?.ns / epoch.ns).ln());
     let all: Vec<f64> = result.epochs.iter().filter_map(over).collect();
@@ -184,8 +184,8 @@ impl OneRun {
         Self { logs: places.iter().map(logs).collect(), places }
     }
 
-    /// All yardsticks by epoch, for a row of so many epochs; `None` if the row has not all epochs of the run, because then it is not
-    /// known which, or a yardstick is missing in one.
+    /// The yardsticks of each epoch. `None` if the row has fewer epochs than the run, because nothing says which are missing, or
+    /// if an epoch has no value of a yardstick.
     fn of_epochs(&self, epochs: usize) -> Option<Vec<Vec<f64>>> {
         let all = |epoch: usize| self.logs.iter().map(|logs| *logs.get(epoch)?).collect();
         let alike = self.logs.iter().all(|logs| logs.len() == epochs);

@@ -20,7 +20,7 @@ pub struct Options {
     pub fail_above: Option<f64>,
     /// Compare nanoseconds even on one host, so that a change of the core's frequency counts as a change.
     pub by_time: bool,
-    /// What the user calls A and B; empty where there is no name but that of the runs.
+    /// The user's names of A and B; empty if a side has only the ids of its runs.
     pub names: [String; 2],
 }
 
