@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_riscv::timing::{Cause, Causes, Core, CoreError, Ledger, Timed};
+use tollgate_cores::{Cause, Causes, Core, CoreError, Ledger, Timed};
 use tollgate_riscv::{Access, Code, Observer, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use crate::attribution::Attribution;

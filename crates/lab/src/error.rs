@@ -28,7 +28,7 @@ pub enum LabError {
     #[error("the bill has {outside} and the guest's own counter {inside}: one of them is wrong")]
     Disagreement { outside: u64, inside: u64 },
     #[error("{0}")]
-    Core(#[from] tollgate_riscv::timing::CoreError),
+    Core(#[from] tollgate_cores::CoreError),
     #[error("cannot use the temporary directory: {0}")]
     Scratch(std::io::Error),
 }

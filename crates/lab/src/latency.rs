@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use tollgate_record::stages::StageRow;
-use tollgate_riscv::timing::{Core, Stage};
+use tollgate_cores::{Core, Stage};
 
 use crate::image;
 use crate::pipeline::{self, Around, Hazard, PipelineError, View, Wanted};

@@ -1,6 +1,6 @@
 //! Where a program's cycles go on a core: by function and cause.
 
-use tollgate_riscv::timing::{Causes, Core, CoreError, Fast};
+use tollgate_cores::{Causes, Core, CoreError, Fast};
 use tollgate_riscv::{Access, Code, EventCounts, Observer, Pass, Retired, Several, Trap, Walk};
 
 use crate::profile::Profile;
@@ -277,7 +277,7 @@ mod tests {
         };
         let profile = || Profile::new(elf, None);
         let mut plain = Plain {
-            by_function: vec![[0; tollgate_riscv::timing::Cause::COUNT]; profile().len()],
+            by_function: vec![[0; tollgate_cores::Cause::COUNT]; profile().len()],
             stacks: Stacks::new(profile().len()),
             profile: profile(),
             clock: Clock::new(&core, &booted().code()).expect("a core"),
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(ledger.cycles(), plain.clock.model.cycles());
         assert_eq!(ledger.by_function.iter().flatten().sum::<u64>(), ledger.cycles());
         assert_eq!(ledger.stacks.paths(), plain.stacks.paths());
-        ledger.by_function.resize(plain.by_function.len(), [0; tollgate_riscv::timing::Cause::COUNT]);
+        ledger.by_function.resize(plain.by_function.len(), [0; tollgate_cores::Cause::COUNT]);
         for (at, causes) in plain.by_function.iter().enumerate() {
             let name = plain.profile.name(at);
             assert_eq!(ledger.by_function[at], *causes, "{name}");

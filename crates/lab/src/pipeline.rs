@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use tollgate_record::stages::StageRow;
 use tollgate_record::text::{nearest, suggestion};
-use tollgate_riscv::timing::{Core, CoreError, Passage, Stage, Timed};
+use tollgate_cores::{Core, CoreError, Passage, Stage, Timed};
 use tollgate_riscv::{Decoder, Stop, text};
 
 use finder::{Finder, Handlers, Place, is_trapping};

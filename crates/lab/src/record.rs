@@ -10,7 +10,7 @@ use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
     Warning, counter, phase as record_phase, warning,
 };
-use tollgate_riscv::timing::{Cause, Causes, Ledger};
+use tollgate_cores::{Cause, Causes, Ledger};
 
 use crate::bill::{Experiment, TrapBill};
 use crate::call::Crossing;

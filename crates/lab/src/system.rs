@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use tollgate_record::Measurement;
 use tollgate_record::family::ProgramAsked;
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 use tollgate_riscv::{Aside, Elf, LoadError, Machine, aside};
 
 use crate::boot::{BootOutcome, Input, KernelError, Limits, Watching, run_watched};
@@ -175,7 +175,7 @@ impl Watch {
         functions: Vec<(String, u64)>,
         programs: &[Program],
         core: Option<&Core>,
-    ) -> Result<Self, tollgate_riscv::timing::CoreError> {
+    ) -> Result<Self, tollgate_cores::CoreError> {
         let profile = Profile::of_system(symbols(functions, programs, machine.config().ram_bytes));
         Ok(match core {
             None => Self::Profile(Box::new(profile)),

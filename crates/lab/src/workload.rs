@@ -6,7 +6,7 @@
 //! that it spends outside the program, and the refilling of the pipe on the way in and out, are direct; what the
 //! program's own instructions take longer than the twin's is refill. The two add up to the slow-down, exactly.
 
-use tollgate_riscv::timing::{Cause, Causes, Core};
+use tollgate_cores::{Cause, Causes, Core};
 use tollgate_riscv::{
     Access, Config, Elf, Isa, Machine, Observer, Privilege, Retired, Stop, Trap, TrapReturn, Walk,
 };

@@ -6,7 +6,7 @@ use tollgate_lab::{
     Crossing, CycleBill, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL,
     record,
 };
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 use tollgate_testkit::{program, skip};
 
 fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill {

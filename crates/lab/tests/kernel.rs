@@ -7,7 +7,7 @@ use tollgate_lab::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready,
 use tollgate_lab::program::{self, Job, run};
 use tollgate_record::{Measurement, counter, phase};
 use tollgate_riscv::Isa;
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 
 fn isa() -> Isa {
     "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt".parse().unwrap()

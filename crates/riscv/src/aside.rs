@@ -78,7 +78,7 @@ struct Lengths {
 /// observed everything when this returns.
 ///
 /// ```
-/// use tollgate_riscv::timing::{Core, Fast};
+/// use tollgate_cores::{Core, Fast};
 /// use tollgate_riscv::{Config, Machine, aside};
 /// let mut machine = Machine::new(Config::default()).unwrap();
 /// // addi a0, a0, 1; j back

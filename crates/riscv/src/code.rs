@@ -43,7 +43,7 @@ impl Code {
     }
 
     /// Whether what is at an address has four bytes, legal or not.
-    pub(crate) fn is_long(&self, pa: u64) -> bool {
+    pub fn is_long(&self, pa: u64) -> bool {
         self.half(pa).is_some_and(|low| low & 3 == 3)
     }
 

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map with that hash.
-pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Fold>>;
+pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<Fold>>;
 
 /// Folds words of 64 bits into one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fold(u64);
+pub struct Fold(u64);
 
 impl Hasher for Fold {
     fn finish(&self) -> u64 {

@@ -175,7 +175,7 @@ impl Op {
     }
 
     /// How many bytes a load or store accesses (an atomic is neither), and whether it stores.
-    pub(crate) fn access(self) -> Option<(u8, bool)> {
+    pub fn access(self) -> Option<(u8, bool)> {
         let row = self.row();
         // All of them have the size in the same bits.
         let size = 1 << (row.bits >> 12 & 3);

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::csr::Illegal;
+use crate::decode::Decoder;
 use crate::exception::AccessType;
 use crate::hart::status;
 use crate::machine::{Machine, MemoryError};
@@ -98,6 +99,11 @@ impl Machine {
     pub fn translate(&self, va: u64) -> Option<u64> {
         let va = self.hart.canonical(va);
         mmu::look_up(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
+    }
+
+    /// What decodes its instructions.
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
     }
 
     /// Whether floating point is on (`mstatus.FS`).

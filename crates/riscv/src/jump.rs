@@ -21,7 +21,7 @@ pub(crate) fn jump_index(pc: u64) -> usize {
 }
 
 /// An array that is made on the heap at once.
-pub(crate) fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
+pub fn boxed<T: Clone, const N: usize>(value: T) -> Box<[T; N]> {
     match vec![value; N].into_boxed_slice().try_into() {
         Ok(array) => array,
         Err(_) => unreachable!("the vector has N elements"),

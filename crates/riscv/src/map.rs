@@ -36,7 +36,7 @@ pub(crate) const TIMEBASE_HZ: u32 = 10_000_000;
 pub(crate) const TICK_NS: u64 = 1_000_000_000 / TIMEBASE_HZ as u64;
 
 /// Whether a device is at an address that can be accessed: below RAM, unless RAM is there.
-pub(crate) fn is_device(pa: u64) -> bool {
+pub fn is_device(pa: u64) -> bool {
     pa < RAM_BASE
         && [
             (ROM_BASE, ROM_SIZE),

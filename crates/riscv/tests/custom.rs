@@ -3,7 +3,7 @@
 mod common;
 
 use common::Asm;
-use tollgate_riscv::timing::{Cause, Core, Fast, Timed};
+use tollgate_cores::{Cause, Core, Fast, Timed};
 use tollgate_riscv::{Access, AccessKind, Config, Machine, Observer, Op};
 
 const BASE: u64 = 0x8000_0000;

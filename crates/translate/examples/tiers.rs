@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use tollgate_riscv::tier::SAMPLE;
-use tollgate_riscv::timing::{Core, Fast, Ledger, TimingCounts};
+use tollgate_cores::{Core, Fast, Ledger, TimingCounts};
 use tollgate_riscv::{Config, Elf, Machine};
 use tollgate_translate::Translations;
 

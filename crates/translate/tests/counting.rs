@@ -10,7 +10,7 @@ use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
 use tollgate_riscv::cache::{Cache, Policy, WritePolicy};
 use tollgate_riscv::tier::{Counter, Kind, Passed, Quiet, Reported, Sight, View};
-use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Timed};
+use tollgate_cores::{ByPrivilege, Core, Fast, Timed};
 use tollgate_riscv::{Access, Config, Elf, Isa, Machine, Observer, Op, Privilege, Retired, Stop};
 use translated::translate;
 

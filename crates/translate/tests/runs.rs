@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
-use tollgate_riscv::timing::{Core, Fast};
+use tollgate_cores::{Core, Fast};
 use tollgate_riscv::{Access, Class, Machine, Observer, Op, Retired, Several, Stop, Trap, Walk};
 use translated::translate;
 

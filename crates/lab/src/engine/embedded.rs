@@ -1,6 +1,6 @@
 //! The machine of our own: every instruction is seen, so every instruction is charged to a phase.
 
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 use tollgate_riscv::{Config, Elf, Machine, Observer, Stop};
 
 use crate::attribution::Attribution;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tollgate_riscv::timing::{Cause, Causes, Core, CoreError};
+use tollgate_cores::{Cause, Causes, Core, CoreError};
 use tollgate_riscv::{Access, Class, Code, Observer, Op, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use super::crossings::{CROSSINGS, DONE};

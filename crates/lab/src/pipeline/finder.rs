@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use tollgate_riscv::timing::{Flush, Passage, Stage};
+use tollgate_cores::{Flush, Passage, Stage};
 use tollgate_riscv::{Observer, Trap};
 
 /// Passages, kept while they may be wanted.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tollgate_record::Measurement;
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 
 use super::boot::{ISA, check_writable, save};
 use super::options::{PlanError, core, isa, program, read, trusted, within};

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tollgate_record::file;
 use tollgate_record::text::quoted;
 use tollgate_riscv::Isa;
-use tollgate_riscv::timing::{Core, CoreError};
+use tollgate_cores::{Core, CoreError};
 
 use crate::icache::IcacheError;
 use crate::status::FAILED;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use tollgate_record::text;
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 
 use super::options::{self, PlanError, within};
 use super::trap::{TrapRequest, WorkloadRequest};

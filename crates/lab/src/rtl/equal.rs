@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use tollgate_riscv::timing::{ByPrivilege, Core, Fast, Timed};
+use tollgate_cores::{ByPrivilege, Core, Fast, Timed};
 
 use super::program::{Part, Program};
 use super::subject::{SUBJECTS, Subject};

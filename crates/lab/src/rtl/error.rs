@@ -1,6 +1,6 @@
 //! Why nothing was compared.
 
-use tollgate_riscv::timing::CoreError;
+use tollgate_cores::CoreError;
 use tollgate_riscv::{ConfigError, LoadError, MemoryError};
 
 use super::golden::GoldenError;

@@ -1,6 +1,6 @@
 //! What a bill says of its core: how near it is to the RTL, as the tests record it.
 
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 
 use super::subject::SUBJECTS;
 

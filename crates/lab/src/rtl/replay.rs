@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tollgate_riscv::timing::{Core, Timed};
+use tollgate_cores::{Core, Timed};
 use tollgate_riscv::{Op, Step};
 
 use super::error::RtlError;

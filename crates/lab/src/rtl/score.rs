@@ -1,7 +1,7 @@
 //! How far the model is from the RTL, instruction by instruction.
 
 use strum::VariantArray;
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 
 use super::error::RtlError;
 use super::golden::{self, Golden};

@@ -1,6 +1,6 @@
 //! The cores whose RTL was run.
 
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 use tollgate_riscv::{Code, Config, Isa, Machine};
 
 use super::error::RtlError;

@@ -30,7 +30,7 @@ mod sweep;
 pub use causes::{Causes, MissCause, Split};
 pub use distances::Distances;
 pub use geometry::{CacheError, Geometry};
-pub(crate) use model::Found;
+pub use model::Found;
 pub use model::{Cache, Counts, Evicted, Outcome};
 pub use policy::{Policy, WritePolicy};
 pub use sweep::Sweep;

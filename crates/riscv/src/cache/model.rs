@@ -34,7 +34,8 @@ pub struct Outcome {
 
 /// What an access found: a smaller form of [`Outcome`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Found {
+pub enum Found {
+    /// It hit.
     Hit,
     /// It hit, and is the first store to the line since that was brought in or written back.
     Soiled,
@@ -192,7 +193,7 @@ impl Cache {
     /// A number that changes whenever the contents or the order of a policy change: while it stays the same, an access
     /// finds what it found before.
     #[inline(always)]
-    pub(crate) fn changes(&self) -> u64 {
+    pub fn changes(&self) -> u64 {
         self.changes
     }
 
@@ -222,7 +223,7 @@ impl Cache {
 
     /// The same with a smaller result than an [`Outcome`].
     #[inline(always)]
-    pub(crate) fn look_for(&mut self, line: u64, store: bool) -> Found {
+    pub fn look_for(&mut self, line: u64, store: bool) -> Found {
         let wanted = line << LINE_SHIFT | VALID;
         self.counts.reads += u64::from(!store);
         self.counts.writes += u64::from(store);
@@ -244,14 +245,14 @@ impl Cache {
 
     /// [`access_noted`](Self::access_noted) with a smaller result.
     #[inline(always)]
-    pub(crate) fn look_for_noted(&mut self, noted: u64) -> Found {
+    pub fn look_for_noted(&mut self, noted: u64) -> Found {
         self.look_again(noted >> LINE_SHIFT << self.shift, noted & DIRTY != 0)
     }
 
     /// [`look_for`](Self::look_for) without counting reads and writes, for what [`is_latest`](Self::is_latest) did not find. Only for
     /// caches that write back.
     #[inline(always)]
-    pub(crate) fn look_again(&mut self, address: u64, store: bool) -> Found {
+    pub fn look_again(&mut self, address: u64, store: bool) -> Found {
         let line = address >> self.shift;
         let (set, wanted) = ((line & self.set_mask) as usize, line << LINE_SHIFT | VALID);
         match self.order {
@@ -272,7 +273,7 @@ impl Cache {
     /// Whether an access finds the line that the last one in that set found, and a store a dirty one, so that nothing changes.
     /// The caller counts such a hit ([`count_hits`](Self::count_hits)). Only for caches that write back.
     #[inline(always)]
-    pub(crate) fn is_latest(&self, address: u64, store: bool) -> bool {
+    pub fn is_latest(&self, address: u64, store: bool) -> bool {
         let line = address >> self.shift;
         let Some(latest) = self.latest.get((line & self.set_mask) as usize) else { return false };
         // A load finds a clean line as well.
@@ -282,7 +283,7 @@ impl Cache {
     /// One access after the other, as long as each is to a page (an address and a mask) and finds the line that the last one in
     /// its set found; how many do. They are counted. Only for caches that write back.
     #[inline(always)]
-    pub(crate) fn access_latests(&mut self, touches: &[Touch], (page, mask): (u64, u64)) -> usize {
+    pub fn access_latests(&mut self, touches: &[Touch], (page, mask): (u64, u64)) -> usize {
         let (shift, set_mask) = (self.shift, self.set_mask);
         let sets = self.latest.as_mut_slice();
         let mut stores = 0;
@@ -428,7 +429,7 @@ impl Cache {
 
     /// The first address of a dirty line that was in a place.
     #[inline(always)]
-    pub(crate) fn dirty(&self, place: u64) -> Option<u64> {
+    pub fn dirty(&self, place: u64) -> Option<u64> {
         (place & DIRTY != 0).then_some(place >> LINE_SHIFT << self.shift)
     }
 

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use super::Asm;
-use tollgate_riscv::timing::{Cause, Core, Passage, Stage, Timed};
+use tollgate_cores::{Cause, Core, Passage, Stage, Timed};
 use tollgate_riscv::{Config, Machine, Op};
 
 pub(crate) const CODE: u64 = 0x8000_0000;

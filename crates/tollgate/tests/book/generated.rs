@@ -8,7 +8,7 @@ use tollgate_boundary::{CROSSINGS, FAULT_KINDS, LADDER, PROBES};
 use tollgate_measure::Probe;
 use tollgate_record::schema;
 use tollgate_record::vocabulary::{cause, counter, phase, warning};
-use tollgate_riscv::timing::Core;
+use tollgate_cores::Core;
 use tollgate_runtime::Sources;
 use tollgate_testkit::Recorded;
 

@@ -1,0 +1,85 @@
+//! Whose the cycles are: by phase, by owner, and the words that hardware stacks.
+
+use super::ledger::{Cause, Causes, Ledger};
+use super::microarchitecture::Slot;
+
+/// What a core was charged and has counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    pub(crate) ledger: Ledger,
+    /// Whose instructions are executed, if that is known, and the cycles of each owner's instructions.
+    pub(crate) owner: Option<u32>,
+    pub(crate) owners: Ledger,
+    pub(crate) instructions: u64,
+    pub(crate) traps: u64,
+    /// What the words cost that traps and returns stack in hardware; part of the ledger.
+    pub(crate) stacking: Causes,
+    /// The phase that the next refill is charged to.
+    refill_phase: u8,
+    started: bool,
+}
+
+impl Account {
+    pub(crate) fn new() -> Self {
+        Account {
+            ledger: Ledger::default(),
+            owner: None,
+            owners: Ledger::default(),
+            instructions: 0,
+            traps: 0,
+            stacking: [0; Cause::COUNT],
+            refill_phase: u8::MAX,
+            started: false,
+        }
+    }
+
+    /// Whether anything has passed.
+    pub(crate) fn started(&self) -> bool {
+        self.started
+    }
+
+    /// The first instruction pays for filling the pipe.
+    #[inline]
+    pub(crate) fn start(&mut self, phase: u8, filling: u64) {
+        if !self.started {
+            self.started = true;
+            self.charge(phase, Cause::Issue, filling);
+        }
+    }
+
+    /// Charges an instruction's slot in which cycles were lost.
+    #[inline(never)]
+    pub(crate) fn charge_slot(&mut self, phase: u8, slot: &Slot) {
+        self.ledger.charge_all(phase, &slot.charges);
+        if let Some((cause, cycles)) = slot.refill {
+            self.ledger.charge(self.refill_phase, cause, cycles);
+        }
+        if let Some(owner) = self.owner {
+            self.owners.add_to(owner, &slot.causes());
+        }
+        self.refill_phase = phase;
+    }
+
+    /// Charges instructions that took one cycle each, up to the last one.
+    #[inline]
+    pub(crate) fn issue(&mut self, phase: u8, instructions: u64) {
+        if instructions > 0 {
+            self.charge(phase, Cause::Issue, instructions);
+            self.refill_phase = phase;
+        }
+    }
+
+    /// The next refill belongs to this phase: that of a trap, or of the last instruction.
+    #[inline]
+    pub(crate) fn refill_to(&mut self, phase: u8) {
+        self.refill_phase = phase;
+    }
+
+    /// Charges cycles of one cause.
+    pub(crate) fn charge(&mut self, phase: u8, cause: Cause, cycles: u64) {
+        self.ledger.charge(phase, cause, cycles);
+        if let Some(owner) = self.owner {
+            self.owners.row(owner as usize)[cause as usize] += cycles;
+        }
+    }
+}

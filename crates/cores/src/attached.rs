@@ -1,0 +1,492 @@
+//! A core attached to a machine.
+
+use tollgate_riscv::{Access, AccessKind, Class, Code, Insn, Machine, Observer};
+use tollgate_riscv::{BlockInsn, Pass, Retired, Several, Step as MachineStep, Stop, Trap, Walk};
+
+use super::access::Data;
+use super::account::Account;
+use super::core::{Core, CoreError};
+use super::ledger::{Cause, Causes, Ledger};
+use super::microarchitecture::{Microarchitecture, Slot, Step};
+use super::passage::{Flush, Passage, Sink, Stage, stalls_of};
+use super::phases::{ByPrivilege, Phases};
+use super::timed::TimingCounts;
+
+/// A microarchitecture with what it knows about decoded code.
+#[derive(Clone)]
+struct Driver<C: Microarchitecture> {
+    core: C,
+    /// What it knows about the instruction in each place of the engine's memory.
+    ops: Vec<C::Op>,
+    epoch: u64,
+    /// Instructions that were executed alone, found by a hash.
+    alone: Vec<Option<(Insn, C::Op)>>,
+    slot: Slot,
+}
+
+/// How many instructions executed alone are remembered; a power of two.
+const ALONE: usize = 1 << 10;
+
+impl<C: Microarchitecture> Driver<C> {
+    fn new(core: &Core) -> Result<Self, CoreError> {
+        Ok(Driver {
+            core: C::new(core)?,
+            ops: Vec::new(),
+            epoch: u64::MAX,
+            alone: vec![None; ALONE],
+            slot: Slot::default(),
+        })
+    }
+
+    /// An instruction that was executed alone. Returns its phase's cycles in the slot.
+    fn retire(&mut self, retired: &Retired, accesses: &[Data]) {
+        let insn = &retired.insn;
+        let registers = u32::from_le_bytes([insn.rd, insn.rs1, insn.rs2, insn.op as u8]);
+        let mixed = registers.wrapping_mul(0x9e37_79b1) ^ (insn.imm as u32).wrapping_mul(0x85eb_ca6b);
+        let place = &mut self.alone[(mixed >> 20) as usize % ALONE];
+        place.take_if(|(known, _)| known != insn);
+        let (_, op) = *place.get_or_insert_with(|| (*insn, self.core.describe(insn)));
+        let step = Step {
+            pc: retired.pc,
+            pa: retired.pa,
+            next_pc: retired.next_pc,
+            insn,
+            op: &op,
+            privilege: retired.privilege,
+            operands: retired.operands,
+            taken: retired.taken,
+        };
+        self.slot.lost = false;
+        self.core.retire(&step, accesses, &mut self.slot);
+    }
+
+    /// Brings up to date what is known about decoded code, as far as `end`.
+    #[inline]
+    fn describe(&mut self, several: &Several, end: usize) {
+        if self.epoch != several.epoch {
+            self.epoch = several.epoch;
+            self.ops.clear();
+        }
+        if self.ops.len() < end {
+            self.describe_more(several, end);
+        }
+    }
+
+    #[cold]
+    fn describe_more(&mut self, several: &Several, end: usize) {
+        let more = several.insns.get(self.ops.len()..end).unwrap_or_default();
+        let core = &self.core;
+        self.ops.extend(more.iter().map(|op| core.describe(&op.insn)));
+    }
+
+    /// Runs of instructions in one phase.
+    fn several(&mut self, several: &Several, phase: u8, account: &mut Account) {
+        let mut accesses = several.accesses.iter();
+        let mut operands = several.operands.iter();
+        let depends = self.core.depends_on_operands();
+        for pass in several.passes {
+            self.describe(several, pass.end().into());
+            let (mut issued, len) = (0, u64::from(pass.end() - pass.start()));
+            let insns = several.insns(pass);
+            let ops = self.ops.get(usize::from(pass.start())..usize::from(pass.end())).unwrap_or_default();
+            for (i, (insn, op)) in insns.iter().zip(ops).enumerate() {
+                let last = i + 1 == insns.len();
+                let next_pc = match insns.get(i + 1) {
+                    Some(next) => several.outside(next.pc),
+                    None => next_of_last(several, pass, insn),
+                };
+                let access = match insn.insn.op.access() {
+                    Some((size, store)) => accesses.next().map(|touch| Data {
+                        va: several.outside(touch.va),
+                        pa: touch.pa(),
+                        size,
+                        store,
+                    }),
+                    None => None,
+                };
+                let operands = match depends && insn.insn.op.by_operands() {
+                    true => operands.next().copied().unwrap_or_default(),
+                    false => [0; 2],
+                };
+                let step = Step {
+                    pc: several.outside(insn.pc),
+                    pa: u64::from(insn.page) << 12 | insn.pc & 0xfff,
+                    next_pc,
+                    insn: &insn.insn,
+                    op,
+                    privilege: several.privilege,
+                    operands,
+                    taken: last && pass.taken(),
+                };
+                self.slot.lost = false;
+                self.core.retire(&step, access.as_slice(), &mut self.slot);
+                if self.slot.lost {
+                    // Refills belong to the instruction that was there before.
+                    account.issue(phase, std::mem::take(&mut issued));
+                    account.charge_slot(phase, &self.slot);
+                } else {
+                    issued += 1;
+                }
+            }
+            account.issue(phase, issued);
+            account.instructions += len;
+        }
+    }
+}
+
+/// Where the last instruction of a run went.
+fn next_of_last(several: &Several, pass: &Pass, last: &BlockInsn) -> u64 {
+    let next = match last.insn.row().class {
+        Class::JumpReg => pass.target,
+        Class::Jump => last.pc.wrapping_add(last.insn.imm as u64),
+        Class::Branch if pass.taken() => last.pc.wrapping_add(last.insn.imm as u64),
+        _ => last.pc.wrapping_add(u64::from(last.insn.len)),
+    };
+    several.outside(next)
+}
+
+/// The cores, one variant each: a batch of instructions is dispatched once.
+macro_rules! cores {
+    (($d:tt) $($variant:ident: $core:ty,)*) => {
+        #[derive(Clone)]
+        enum Engine {
+            $($variant(Box<Driver<$core>>),)*
+        }
+
+        impl Engine {
+            /// The stages that stage diagrams show.
+            fn stages(&self) -> [bool; 5] {
+                match self {
+                    $(Engine::$variant(_) => <$core>::STAGES,)*
+                }
+            }
+        }
+
+        /// Evaluates an expression for the driver of whichever core it is.
+        macro_rules! on {
+            ($d engine:expr, $d driver:ident => $d value:expr) => {
+                match $d engine {
+                    $(Engine::$variant($d driver) => $d value,)*
+                }
+            };
+        }
+    };
+}
+cores! { ($)
+    Plain: super::timed::Model,
+}
+
+impl Engine {
+    fn new(core: &Core) -> Result<Self, CoreError> {
+        core.check()?;
+        Ok(Engine::Plain(Box::new(Driver::new(core)?)))
+    }
+}
+
+/// Attaches a core to a machine: cycles, charged by phase and cause.
+///
+/// `P` assigns the phases, by default the privilege modes (rows 0 user, 1 supervisor, 3 machine); `S` receives each
+/// instruction's passage through the pipe.
+#[derive(Clone)]
+pub struct TimedCore<P: Phases = ByPrivilege, S: Sink = ()> {
+    core: Core,
+    engine: Engine,
+    account: Account,
+    phases: P,
+    sink: S,
+    accesses: Vec<Data>,
+    /// Words that hardware stacks.
+    stacked: Vec<Data>,
+    sequence: u64,
+    /// The address behind the last instruction.
+    sequential: Option<u64>,
+    /// The last instruction's mode.
+    privilege: tollgate_riscv::Privilege,
+}
+
+impl<P: Phases, S: Sink> TimedCore<P, S> {
+    /// A core with empty pipe and caches.
+    pub fn new(core: &Core, phases: P, sink: S) -> Result<Self, CoreError> {
+        Ok(TimedCore {
+            engine: Engine::new(core)?,
+            core: core.clone(),
+            account: Account::new(),
+            phases,
+            sink,
+            accesses: Vec::new(),
+            stacked: Vec::new(),
+            sequence: 0,
+            sequential: None,
+            privilege: tollgate_riscv::Privilege::Machine,
+        })
+    }
+
+    /// Lets the core know the code that was loaded: fetches beyond what is executed then find it.
+    #[must_use]
+    pub fn with_code(mut self, code: &Code) -> Self {
+        on!(&mut self.engine, driver => Microarchitecture::load(&mut driver.core, code));
+        self
+    }
+
+    /// The core.
+    pub fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// Cycles so far: until the last instruction has left the pipe.
+    pub fn cycles(&self) -> u64 {
+        if self.account.started() { on!(&self.engine, driver => driver.core.cycles()) } else { 0 }
+    }
+
+    /// Where they went. The sum of all entries is [`cycles`](Self::cycles).
+    pub fn ledger(&self) -> &Ledger {
+        &self.account.ledger
+    }
+
+    /// Whose instructions the next ones are, a number of the caller's own.
+    pub fn set_owner(&mut self, owner: u32) {
+        self.account.owner = Some(owner);
+    }
+
+    /// The cycles of each owner's instructions, by cause. An instruction is charged what came before it since the one
+    /// before.
+    pub fn by_owner(&self) -> &[Causes] {
+        self.account.owners.rows()
+    }
+
+    /// Cycles of the ledger that went into words which traps and returns stack in hardware, by cause.
+    pub fn stacking(&self) -> &Causes {
+        &self.account.stacking
+    }
+
+    /// What was counted besides.
+    pub fn counts(&self) -> TimingCounts {
+        let Account { instructions, traps, .. } = self.account;
+        on!(&self.engine, driver => TimingCounts {
+            instructions,
+            mispredicts: driver.core.mispredicts(),
+            traps,
+            memory: driver.core.memory().counts(),
+        })
+    }
+
+    /// Empties caches and translation buffers and forgets all predictions, but does not empty the pipe: what comes
+    /// next finds a cold core.
+    pub fn make_cold(&mut self) {
+        on!(&mut self.engine, driver => {
+            driver.core.memory_mut().flush_all();
+            driver.core.forget_predictions();
+        });
+    }
+
+    /// Whether an interrupt, whose line rises in the cycle in which an instruction retires that leaves
+    /// [`cycles`](Self::cycles) at `line`, is taken before the next instruction.
+    pub fn interrupts(&mut self, machine: &Machine, line: u64) -> bool {
+        on!(&mut self.engine, driver => driver.core.interrupts(machine, line))
+    }
+
+    /// Raises the machine external interrupt in one exact cycle: runs until the core [takes it](Self::interrupts) before
+    /// the next instruction, if the guest has it enabled. Then the trap is taken. The interrupt latency is the handler's
+    /// IF less `cycle`.
+    ///
+    /// # Errors
+    /// When `budget` steps were not enough, or the machine stopped; contains the reason.
+    pub fn interrupt_at(&mut self, machine: &mut Machine, cycle: u64, budget: u64) -> Result<(), Stop> {
+        let mut raised = false;
+        for _ in 0..budget {
+            // The last instruction leaves WB at the end of cycle `cycles() - 1`.
+            if !raised && self.interrupts(machine, cycle + 1) {
+                machine.set_external_interrupt(true);
+                raised = true;
+            }
+            match machine.step(self) {
+                MachineStep::Stopped(stop) => return Err(stop),
+                MachineStep::Trapped if raised => {
+                    machine.set_external_interrupt(false);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        machine.set_external_interrupt(false);
+        Err(Stop::Budget)
+    }
+
+    /// A copy of the model as if this trap had not occurred: without the accesses of the trapping instruction and the
+    /// hardware.
+    #[must_use]
+    pub fn untrapped(&self) -> Self
+    where
+        Self: Clone,
+    {
+        let mut copy = self.clone();
+        copy.accesses.clear();
+        copy.stacked.clear();
+        copy
+    }
+
+    /// What assigns the phases.
+    pub fn phases(&mut self) -> &mut P {
+        &mut self.phases
+    }
+
+    /// What receives the passages.
+    pub fn sink(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// The ledger, the phases and the sink.
+    pub fn into_parts(self) -> (Ledger, P, S) {
+        (self.account.ledger, self.phases, self.sink)
+    }
+
+    fn slot(&self) -> &Slot {
+        on!(&self.engine, driver => &driver.slot)
+    }
+
+    /// The first instruction pays for filling the pipe.
+    fn start(&mut self, phase: u8) {
+        if !self.account.started() {
+            let filling = on!(&self.engine, driver => driver.core.cycles());
+            self.account.start(phase, filling);
+        }
+    }
+
+    /// Reports the instructions that were fetched behind the last one and are squashed.
+    fn squash(&mut self) {
+        let Some(sequential) = self.sequential else { return };
+        for squashed in on!(&self.engine, driver => driver.core.squashed(sequential)) {
+            self.sink.passage(Passage {
+                sequence: self.sequence,
+                pc: squashed.pc,
+                word: None,
+                privilege: self.privilege,
+                starts: squashed.starts,
+                end: squashed.end,
+                stalls: Vec::new(),
+                squashed: Some(squashed.flush),
+            });
+            self.sequence += 1;
+        }
+    }
+
+    /// Reports the passage of the instruction in the slot.
+    fn emit(&mut self, pc: u64, word: Option<u32>, len: u8, squashed: Option<Flush>) {
+        let slot = *self.slot();
+        let mut starts = slot.starts.map(|at| Some(at.max(0).cast_unsigned()));
+        let stages = self.engine.stages();
+        for (start, stage) in starts.iter_mut().zip(stages) {
+            start.take_if(|_| !stage);
+        }
+        let mut stalls = stalls_of(&slot);
+        if !stages[Stage::Execute as usize] {
+            // An instruction of a core without a pipeline waits in its only stage.
+            stalls.iter_mut().for_each(|stall| stall.stage = Stage::WriteBack);
+        }
+        self.sink.passage(Passage {
+            sequence: self.sequence,
+            pc,
+            word,
+            privilege: self.privilege,
+            starts,
+            end: slot.end.cast_unsigned(),
+            stalls,
+            squashed,
+        });
+        self.sequence += 1;
+        self.sequential = Some(pc.wrapping_add(u64::from(len)));
+    }
+
+    /// Charges the slot of an instruction that was reported alone.
+    fn charge(&mut self, phase: u8) {
+        let slot = *self.slot();
+        match slot.lost {
+            true => self.account.charge_slot(phase, &slot),
+            false => self.account.issue(phase, 1),
+        }
+    }
+
+    /// The words that the last trap or return has stacked go through the data port, before the pipe is refilled.
+    fn stack(&mut self, phase: u8) {
+        if self.stacked.is_empty() {
+            return;
+        }
+        let [port, missed] = on!(&mut self.engine, driver => Microarchitecture::stack(&mut driver.core, &self.stacked));
+        self.stacked.clear();
+        for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
+            self.account.charge(phase, cause, cycles.into());
+            self.account.stacking[cause as usize] += u64::from(cycles);
+        }
+    }
+}
+
+impl<P: Phases, S: Sink> Observer for TimedCore<P, S> {
+    const RETIRE: bool = !Self::BLOCKS;
+    const MEMORY: bool = true;
+    const TRAP: bool = true;
+    const WALK: bool = true;
+    const BLOCKS: bool = P::BY_MODE && !S::ACTIVE;
+
+    fn operands(&self) -> bool {
+        on!(&self.engine, driver => driver.core.depends_on_operands())
+    }
+
+    fn access(&mut self, access: &Access) {
+        match access.kind {
+            AccessKind::Stacking => self.stacked.push(Data::of(access)),
+            _ => self.accesses.push(Data::of(access)),
+        }
+    }
+
+    fn retire(&mut self, retired: &Retired) {
+        let phase = self.phases.of(retired);
+        self.start(phase);
+        if S::ACTIVE {
+            self.squash();
+        }
+        on!(&mut self.engine, driver => driver.retire(retired, &self.accesses));
+        self.accesses.clear();
+        self.account.instructions += 1;
+        self.charge(phase);
+        if S::ACTIVE {
+            self.privilege = retired.privilege;
+            self.emit(retired.pc, Some(retired.word), retired.insn.len, None);
+        }
+        self.stack(phase);
+    }
+
+    fn several(&mut self, several: &Several) {
+        let phase = P::of_mode(several.privilege);
+        self.start(phase);
+        on!(&mut self.engine, driver => driver.several(several, phase, &mut self.account));
+    }
+
+    fn trap(&mut self, trap: &Trap) {
+        self.accesses.clear();
+        let phase = self.phases.of_trap(trap);
+        self.start(phase);
+        self.account.traps += 1;
+        if S::ACTIVE && !trap.cause.is_interrupt() {
+            self.squash();
+        }
+        let used = on!(&mut self.engine, driver => Microarchitecture::trap(&mut driver.core, trap, &mut driver.slot));
+        if used {
+            self.charge(phase);
+            if S::ACTIVE {
+                self.privilege = trap.from;
+                self.emit(trap.epc, None, 4, Some(Flush::Trap));
+            }
+        } else {
+            self.account.refill_to(phase);
+        }
+        self.stack(phase);
+    }
+
+    fn walk(&mut self, walk: &Walk) {
+        on!(&mut self.engine, driver => driver.core.memory_mut().learn(walk));
+    }
+
+    fn address_space(&mut self, satp: u64) {
+        on!(&mut self.engine, driver => driver.core.memory_mut().set_satp(satp));
+    }
+}

@@ -1,0 +1,207 @@
+//! What a core fetches without executing it: behind traps and returns, and on wrong paths, where it stalls, misses and
+//! predicts as other instructions do.
+
+use std::sync::Arc;
+
+use super::step::Step;
+use tollgate_riscv::Code;
+use tollgate_riscv::Map;
+use tollgate_riscv::Privilege;
+use tollgate_riscv::{Class, Insn};
+
+/// The instructions that a page has room for.
+const HALVES: usize = 2048;
+/// No page has this number.
+const NONE: u64 = u64::MAX;
+
+/// The instructions that a fetch may come to, by physical address: the code that was loaded, and in its place what was
+/// executed.
+#[derive(Clone, Debug)]
+pub(super) struct Beyond {
+    code: Option<Code>,
+    /// The pages that were looked at; copies of a core share them.
+    pages: Vec<Arc<Page>>,
+    numbers: Map<u64, usize>,
+    /// The last page, and where it is.
+    latest: (u64, usize),
+    /// Whether an instruction took the place of another one.
+    replaced: bool,
+}
+
+/// A page of instructions.
+#[derive(Clone, Debug)]
+struct Page {
+    insns: Box<[Option<Insn>]>,
+    /// A bit for each: whether it is a branch or a jump, and whether it has four bytes.
+    jumps: [u64; HALVES / 64],
+    long: [u64; HALVES / 64],
+}
+
+fn place(pa: u64) -> (usize, usize, u64) {
+    let at = (pa & 0xfff) as usize / 2;
+    (at, at / 64, 1 << (at % 64))
+}
+
+impl Page {
+    fn new(number: u64, code: Option<&Code>) -> Self {
+        let mut page =
+            Page { insns: vec![None; HALVES].into(), jumps: [0; HALVES / 64], long: [0; HALVES / 64] };
+        for pa in (number << 12..).step_by(2).take(HALVES).filter(|_| code.is_some()) {
+            let (_, word, bit) = place(pa);
+            match code.and_then(|code| code.find(pa)) {
+                Some(insn) => page.set(pa, &insn),
+                None if code.is_some_and(|code| code.is_long(pa)) => page.long[word] |= bit,
+                None => {}
+            }
+        }
+        page
+    }
+
+    fn set(&mut self, pa: u64, insn: &Insn) {
+        let (at, word, bit) = place(pa);
+        let jumps = matches!(insn.row().class, Class::Branch | Class::Jump | Class::JumpReg);
+        for (bits, set) in [(&mut self.jumps, jumps), (&mut self.long, insn.len == 4)] {
+            bits[word] = bits[word] & !bit | if set { bit } else { 0 };
+        }
+        self.insns[at] = Some(*insn);
+    }
+}
+
+impl Beyond {
+    /// Without any code.
+    pub(super) fn new() -> Self {
+        Beyond { code: None, pages: Vec::new(), numbers: Map::default(), latest: (NONE, 0), replaced: false }
+    }
+
+    /// This code was loaded, and nothing of it is executed yet.
+    pub(super) fn load(&mut self, code: &Code) {
+        *self = Self { code: Some(code.clone()), ..Self::new() };
+    }
+
+    /// Whether code was loaded.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.code.is_some()
+    }
+
+    /// Where the page of an address is.
+    #[inline(always)]
+    fn page(&mut self, pa: u64) -> usize {
+        let number = pa >> 12;
+        if self.latest.0 != number {
+            self.latest = (number, self.look_up(number));
+        }
+        self.latest.1
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, number: u64) -> usize {
+        let (pages, code) = (&mut self.pages, self.code.as_ref());
+        *self.numbers.entry(number).or_insert_with(|| {
+            pages.push(Arc::new(Page::new(number, code)));
+            pages.len() - 1
+        })
+    }
+
+    /// An instruction is executed. Yields whether it takes the place of another one.
+    pub(super) fn note(&mut self, pa: u64, insn: &Insn) -> bool {
+        let page = self.page(pa);
+        let before = self.pages[page].insns[place(pa).0];
+        if before != Some(*insn) {
+            Arc::make_mut(&mut self.pages[page]).set(pa, insn);
+        }
+        let replaced = before.is_some_and(|before| before != *insn);
+        self.replaced |= replaced;
+        replaced
+    }
+
+    /// Whether an instruction took the place of another one since this was asked last.
+    pub(super) fn take_replaced(&mut self) -> bool {
+        std::mem::take(&mut self.replaced)
+    }
+
+    /// The instruction at an address, if it is known.
+    pub(super) fn find(&mut self, pa: u64) -> Option<Insn> {
+        let page = self.page(pa);
+        self.pages[page].insns[place(pa).0]
+    }
+
+    /// The branch or jump at an address, if there is one.
+    #[inline(always)]
+    pub(super) fn jump(&mut self, pa: u64) -> Option<Insn> {
+        let page = self.page(pa);
+        let page = &self.pages[page];
+        let (at, word, bit) = place(pa);
+        if page.jumps[word] & bit == 0 { None } else { page.insns[at] }
+    }
+
+    /// The bytes of what is at an address.
+    #[inline(always)]
+    pub(super) fn len(&mut self, pa: u64) -> u64 {
+        let page = self.page(pa);
+        let (_, word, bit) = place(pa);
+        if self.pages[page].long[word] & bit == 0 { 2 } else { 4 }
+    }
+}
+
+/// Where a wrong path begins, and the last cycle in which what is in ID counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WrongPath {
+    pub(super) pc: u64,
+    pub(super) pa: u64,
+    pub(super) privilege: Privilege,
+    pub(super) until: i64,
+}
+
+impl WrongPath {
+    /// The wrong path of an instruction in the same page, from an address on.
+    pub(super) fn of(step: &Step, pc: u64, until: i64) -> Option<Self> {
+        let pa = step.pa.wrapping_add(pc.wrapping_sub(step.pc));
+        ((pc ^ step.pc) >> 12 == 0).then_some(WrongPath { pc, pa, privilege: step.privilege, until })
+    }
+}
+
+/// What a wrong path has done by its last cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Strayed {
+    /// Whether an instruction of it has come to ID.
+    pub(super) present: bool,
+    /// Whether one is stalled there.
+    pub(super) stalled: bool,
+    /// From when the instruction cache can be read, if one has missed.
+    pub(super) held: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate_riscv::Op;
+    use tollgate_riscv::Operands;
+
+    const BASE: u64 = 0x8000_0000;
+
+    #[test]
+    fn what_is_executed_takes_the_place_of_what_was_loaded() {
+        let words = |op, rd, imm| Insn::encode(op, Operands { rd, imm, ..Operands::default() }).to_le_bytes();
+        // addi, jal, and a compressed return.
+        let bytes = [&words(Op::Addi, 5, 1)[..], &words(Op::Jal, 1, 16), &[0x82, 0x80]].concat();
+        let isa = "rv64gc".parse().unwrap();
+        let mut beyond = Beyond::new();
+        assert_eq!(beyond.find(BASE), None);
+        beyond.load(&Code::new(isa, vec![(BASE, bytes)]));
+        assert_eq!(beyond.find(BASE).unwrap().op, Op::Addi);
+        assert_eq!((beyond.jump(BASE), beyond.len(BASE)), (None, 4));
+        assert_eq!((beyond.jump(BASE + 4).unwrap().op, beyond.len(BASE + 4)), (Op::Jal, 4));
+        assert_eq!((beyond.jump(BASE + 8).unwrap().op, beyond.len(BASE + 8)), (Op::Jalr, 2));
+        assert_eq!((beyond.find(BASE + 10), beyond.find(BASE + 0x1000)), (None, None));
+        // The same instruction takes no place; another one does, and a copy that was made before does not see it.
+        let mut copy = beyond.clone();
+        let (jump, nop) = (beyond.find(BASE + 4).unwrap(), beyond.find(BASE).unwrap());
+        assert!(!beyond.note(BASE + 4, &jump));
+        assert!(beyond.note(BASE + 4, &nop));
+        assert_eq!((beyond.jump(BASE + 4), beyond.find(BASE + 4)), (None, Some(nop)));
+        assert_eq!(copy.jump(BASE + 4), Some(jump));
+        // Where nothing was known, nothing is replaced.
+        assert!(!beyond.note(BASE + 0x1000, &jump));
+        assert_eq!(beyond.jump(BASE + 0x1000), Some(jump));
+    }
+}

@@ -1,0 +1,96 @@
+//! How many cycles everything takes: an in-order core attached to the machine from outside.
+//!
+//! The machine executes; what retires, traps and is accessed goes through a [`Core`]'s pipe, caches, translation
+//! buffers and predictors, and every cycle is charged to a phase and a [`Cause`]. The guest is not affected: its
+//! `mcycle` and `mtime` stay what the functional machine makes them.
+//!
+//! [`Timed`] is the plain scoreboard, instruction by instruction: it is the reference, and supports phases
+//! and stage diagrams. [`Fast`] gives the same cycles and the same ledger by privilege mode, from memoized
+//! blocks; or, without the pipe, counts what caches and translation buffers do.
+//!
+//! ```
+//! use tollgate_cores::{Cause, Core, Timed};
+//! use tollgate_riscv::{Config, Machine};
+//! let mut machine = Machine::new(Config::default()).unwrap();
+//! // lw a0, 0(sp); addi a0, a0, 1
+//! for (i, word) in [0x0001_2503u32, 0x0015_0513].iter().enumerate() {
+//!     machine.write_memory(0x8000_0000 + 4 * i as u64, &word.to_le_bytes()).unwrap();
+//! }
+//! machine.set_x(2, 0x8000_1000);
+//! let mut timed = Timed::new(&Core::preset("ripes-5stage").unwrap(), (), ()).unwrap();
+//! machine.run(2, &mut timed);
+//! // Two instructions, four cycles to fill the pipe, one to wait for the load.
+//! assert_eq!(timed.cycles(), 7);
+//! assert_eq!(timed.ledger().of_cause(Cause::LoadUse), 1);
+//! assert_eq!(timed.ledger().total(), timed.cycles());
+//! ```
+
+mod access;
+mod account;
+mod adapter;
+
+mod astray;
+mod attached;
+mod backend;
+mod beyond;
+mod block;
+mod core;
+mod csr;
+mod fast;
+mod float;
+mod frontend;
+mod history;
+mod hot;
+mod keys;
+mod known;
+mod latest;
+mod ledger;
+mod line_port;
+mod lines;
+mod lines_ahead;
+mod marks;
+mod memo;
+mod memory;
+mod microarchitecture;
+mod operands;
+mod passage;
+mod phases;
+mod pipe;
+mod port;
+mod predict;
+mod queue;
+mod refill;
+mod repeats;
+mod replay;
+mod reports;
+mod rigid;
+mod run_on;
+mod scoreboard;
+mod seen;
+mod shape;
+mod slot;
+mod state;
+mod step;
+mod stores;
+mod timed;
+mod tlb;
+mod touches;
+mod trail;
+mod traps;
+mod ways;
+mod words;
+mod work;
+
+pub use self::core::{Core, CoreError};
+pub use attached::TimedCore;
+pub use csr::CsrFlushes;
+pub use fast::Fast;
+pub use keys::{
+    Branches, CacheShape, Front, Kind, Memory, Operation, Operations, Pipeline, Predictor, ScoreboardShape,
+    StoreBuffer, System, TlbShape, Traps,
+};
+pub use ledger::{Cause, Causes, Ledger};
+pub use memory::MemoryCounts;
+pub use passage::{Flush, Passage, Sink, Stage, Stall};
+pub use phases::{ByPrivilege, Phases};
+pub use timed::{Timed, TimingCounts};

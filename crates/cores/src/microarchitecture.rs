@@ -1,0 +1,130 @@
+//! What a timed core is: its file says which stage does what, [`TimedCore`](super::TimedCore) attaches it to a machine.
+
+use tollgate_riscv::{Code, Insn, Machine, Privilege, Trap};
+
+use super::access::Data;
+use super::core::{Core, CoreError};
+use super::ledger::{Cause, Causes};
+use super::memory::Memory;
+use super::passage::Flush;
+
+/// A microarchitecture: when each instruction is in each stage, and why it was not there earlier.
+///
+/// The machine executes, and the core receives in program order what retired and what trapped. It sees addresses and, where
+/// [`Op::by_operands`](tollgate_riscv::Op::by_operands) says so, operands, and no other values.
+pub(crate) trait Microarchitecture: Clone {
+    /// What the core needs to know about an instruction, found once for each place in decoded code.
+    type Op: Copy;
+
+    /// Stages that stage diagrams show, in the order of [`Stage::ALL`](super::Stage::ALL).
+    const STAGES: [bool; 5] = [true; 5];
+
+    /// A core with an empty pipe and empty caches, of the parameters of `core`.
+    fn new(core: &Core) -> Result<Self, CoreError>;
+
+    /// What it needs to know about an instruction.
+    fn describe(&self, insn: &Insn) -> Self::Op;
+
+    /// Code was loaded that fetches may reach before, or without, its execution.
+    fn load(&mut self, _code: &Code) {}
+
+    /// Whether cycles of operations depend on operands ([`Step::operands`]).
+    fn depends_on_operands(&self) -> bool;
+
+    /// An instruction retires, with its accesses to memory in order.
+    fn retire(&mut self, step: &Step<Self::Op>, accesses: &[Data], slot: &mut Slot);
+
+    /// A trap is taken. Returns whether an instruction has used a slot of the pipe for it: not for interrupts.
+    fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool;
+
+    /// Words that a trap or a return has stacked in hardware ([`tollgate_riscv::custom`]) go through the data port. Returns
+    /// the cycles of the port, and those of misses.
+    fn stack(&mut self, words: &[Data]) -> [u32; 2];
+
+    /// Whether an interrupt, whose line rises in the cycle in which an instruction retires that leaves
+    /// [`cycles`](Self::cycles) at `line`, is taken before the next instruction.
+    fn interrupts(&mut self, machine: &Machine, line: u64) -> bool;
+
+    /// Fetches behind the last instruction that are squashed, for stage diagrams; `sequential` is the address behind it.
+    fn squashed(&self, sequential: u64) -> Vec<Squashed>;
+
+    /// Forgets predictions and whatever else a cold core does not know. Caches and translation buffers are emptied by the caller.
+    fn forget_predictions(&mut self);
+
+    /// Cycles until the last instruction has left the pipe; before the first one, the cycles of filling it.
+    fn cycles(&self) -> u64;
+
+    /// Branches and indirect jumps that were mispredicted.
+    fn mispredicts(&self) -> u64;
+
+    /// Caches, translation buffers and memory.
+    fn memory(&self) -> &Memory;
+
+    /// The same, to change it.
+    fn memory_mut(&mut self) -> &mut Memory;
+}
+
+/// An instruction that retired.
+pub(crate) struct Step<'a, O> {
+    pub(crate) pc: u64,
+    /// The physical address of its first byte.
+    pub(crate) pa: u64,
+    /// The address of the next instruction.
+    pub(crate) next_pc: u64,
+    pub(crate) insn: &'a Insn,
+    /// What the core has found out about it.
+    pub(crate) op: &'a O,
+    pub(crate) privilege: Privilege,
+    /// What [`Retired`](tollgate_riscv::Retired) has under these names.
+    pub(crate) operands: [u64; 2],
+    pub(crate) taken: bool,
+}
+
+/// When an instruction was in each stage, and what its cycles are charged to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    /// When it entered each stage.
+    pub(crate) starts: [i64; 5],
+    /// The first cycle in which it is no longer in the pipe.
+    pub(crate) end: i64,
+    /// Whether it took more than one cycle, or that one is not charged to [`Cause::Issue`]. What follows is undefined if not.
+    pub(crate) lost: bool,
+    /// Its cycles, with its own.
+    pub(crate) charges: Causes,
+    /// What the instruction before is charged, which redirected the fetch.
+    pub(crate) refill: Option<(Cause, u64)>,
+    /// Cycles of walks for its fetch, and further fetches: which of the charges belong to IF.
+    pub(crate) fetch_walk: u32,
+    pub(crate) second: u32,
+}
+
+impl Slot {
+    /// Begins to charge: its own cycle first.
+    #[inline]
+    pub(crate) fn begin(&mut self, own: Cause) {
+        self.lost = true;
+        self.charges = [0; Cause::COUNT];
+        self.charges[own as usize] = 1;
+        self.refill = None;
+        (self.fetch_walk, self.second) = (0, 0);
+    }
+
+    /// All its cycles by cause.
+    pub(crate) fn causes(&self) -> Causes {
+        let mut causes = self.charges;
+        if let Some((cause, cycles)) = self.refill {
+            causes[cause as usize] += cycles;
+        }
+        causes
+    }
+}
+
+/// A fetch that was squashed.
+pub(crate) struct Squashed {
+    pub(crate) pc: u64,
+    /// When it entered each stage, as far as it came.
+    pub(crate) starts: [Option<u64>; 5],
+    /// The cycle in which it was squashed.
+    pub(crate) end: u64,
+    pub(crate) flush: Flush,
+}
