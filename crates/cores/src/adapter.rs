@@ -38,6 +38,14 @@ impl Microarchitecture for Model {
         Model::load(self, code);
     }
 
+    fn stages(&self) -> [bool; 5] {
+        match self.core.pipeline.kind {
+            Kind::FiveStage | Kind::Scoreboard => [true; 5],
+            Kind::TwoStage => [true, false, false, false, true],
+            Kind::SingleCycle | Kind::MultiCycle => [false, false, false, false, true],
+        }
+    }
+
     fn depends_on_operands(&self) -> bool {
         Dependence::any(&self.core)
     }

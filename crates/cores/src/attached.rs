@@ -157,7 +157,7 @@ macro_rules! cores {
             /// The stages that stage diagrams show.
             fn stages(&self) -> [bool; 5] {
                 match self {
-                    $(Engine::$variant(_) => <$core>::STAGES,)*
+                    $(Engine::$variant(driver) => driver.core.stages(),)*
                 }
             }
         }
@@ -235,7 +235,11 @@ impl<P: Phases, S: Sink> TimedCore<P, S> {
 
     /// Cycles so far: until the last instruction has left the pipe.
     pub fn cycles(&self) -> u64 {
-        if self.account.started() { on!(&self.engine, driver => driver.core.cycles()) } else { 0 }
+        if self.account.started() {
+            on!(&self.engine, driver => Microarchitecture::cycles(&driver.core))
+        } else {
+            0
+        }
     }
 
     /// Where they went. The sum of all entries is [`cycles`](Self::cycles).
@@ -347,7 +351,7 @@ impl<P: Phases, S: Sink> TimedCore<P, S> {
     /// The first instruction pays for filling the pipe.
     fn start(&mut self, phase: u8) {
         if !self.account.started() {
-            let filling = on!(&self.engine, driver => driver.core.cycles());
+            let filling = on!(&self.engine, driver => Microarchitecture::cycles(&driver.core));
             self.account.start(phase, filling);
         }
     }
@@ -411,7 +415,8 @@ impl<P: Phases, S: Sink> TimedCore<P, S> {
         if self.stacked.is_empty() {
             return;
         }
-        let [port, missed] = on!(&mut self.engine, driver => Microarchitecture::stack(&mut driver.core, &self.stacked));
+        let [port, missed] =
+            on!(&mut self.engine, driver => Microarchitecture::stack(&mut driver.core, &self.stacked));
         self.stacked.clear();
         for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
             self.account.charge(phase, cause, cycles.into());

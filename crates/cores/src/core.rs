@@ -26,6 +26,8 @@ pub struct Core {
     pub about: String,
     /// A bundled core, whose keys apply wherever this file does not give them.
     pub base: Option<String>,
+    /// Its microarchitecture; the other keys are its parameters.
+    pub design: Design,
     /// The pipe.
     pub pipeline: Pipeline,
     /// Long operations.

@@ -5,6 +5,25 @@ use serde::Deserialize;
 use super::csr::CsrFlushes;
 use tollgate_riscv::cache::Policy;
 
+/// Which microarchitecture a core is: each has a file of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// One to five stages, as textbooks draw them.
+    #[default]
+    Textbook,
+    /// lowRISC's Ibex.
+    Ibex,
+    /// PicoRV32.
+    Picorv32,
+    /// VexRiscv.
+    Vexriscv,
+    /// Rocket.
+    Rocket,
+    /// CVA6.
+    Cva6,
+}
+
 /// The number of stages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -86,8 +86,8 @@ pub use attached::TimedCore;
 pub use csr::CsrFlushes;
 pub use fast::Fast;
 pub use keys::{
-    Branches, CacheShape, Front, Kind, Memory, Operation, Operations, Pipeline, Predictor, ScoreboardShape,
-    StoreBuffer, System, TlbShape, Traps,
+    Branches, CacheShape, Design, Front, Kind, Memory, Operation, Operations, Pipeline, Predictor,
+    ScoreboardShape, StoreBuffer, System, TlbShape, Traps,
 };
 pub use ledger::{Cause, Causes, Ledger};
 pub use memory::MemoryCounts;

@@ -16,9 +16,6 @@ pub(crate) trait Microarchitecture: Clone {
     /// What the core needs to know about an instruction, found once for each place in decoded code.
     type Op: Copy;
 
-    /// Stages that stage diagrams show, in the order of [`Stage::ALL`](super::Stage::ALL).
-    const STAGES: [bool; 5] = [true; 5];
-
     /// A core with an empty pipe and empty caches, of the parameters of `core`.
     fn new(core: &Core) -> Result<Self, CoreError>;
 
@@ -27,6 +24,11 @@ pub(crate) trait Microarchitecture: Clone {
 
     /// Code was loaded that fetches may reach before, or without, its execution.
     fn load(&mut self, _code: &Code) {}
+
+    /// Which stages it has for stage diagrams, in the order of [`Stage::ALL`](super::Stage::ALL).
+    fn stages(&self) -> [bool; 5] {
+        [true; 5]
+    }
 
     /// Whether cycles of operations depend on operands ([`Step::operands`]).
     fn depends_on_operands(&self) -> bool;

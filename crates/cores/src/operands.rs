@@ -226,7 +226,7 @@ mod tests {
 
     fn dependence(op: Op, toml: &str) -> Dependence {
         let core = Core::from_toml(toml).unwrap();
-        let insn = crate::Decoder::new("rv64gc".parse().unwrap())
+        let insn = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap())
             .decode(Insn::encode(op, Operands { rd: 5, rs1: 6, rs2: 7, ..Default::default() }));
         Dependence::of(&insn.unwrap(), &core).unwrap()
     }

@@ -547,7 +547,9 @@ mod tests {
         let mut predict = Predict::new(&core);
         let jump = |predict: &Predict, pc, rd, rs1| {
             let insn = Insn::encode(Op::Jalr, Operands { rd, rs1, ..Default::default() });
-            predict.turn(pc, &crate::Decoder::new("rv64gc".parse().unwrap()).decode(insn).unwrap()).unwrap()
+            predict
+                .turn(pc, &tollgate_riscv::Decoder::new("rv64gc".parse().unwrap()).decode(insn).unwrap())
+                .unwrap()
         };
         let [call, back, other] =
             [(0x100, 1, 10), (0x200, 0, 1), (0x300, 0, 10)].map(|(pc, rd, rs1)| jump(&predict, pc, rd, rs1));
@@ -610,7 +612,7 @@ mod tests {
 
     fn jump_to(imm: i64) -> Insn {
         let word = Insn::encode(Op::Jal, Operands { imm, ..Default::default() });
-        crate::Decoder::new("rv64gc".parse().unwrap()).decode(word).unwrap()
+        tollgate_riscv::Decoder::new("rv64gc".parse().unwrap()).decode(word).unwrap()
     }
 
     #[test]
@@ -619,7 +621,7 @@ mod tests {
         // there pushes nothing, and the branch there is not one of the latest, until one is mispredicted.
         let core = "[branch]\npredictor = 'history'\ncounters = 8\nbtb = 4\nbtb-associative = true\nreturn-stack = 2";
         let mut predict = Predict::new(&Core::from_toml(core).unwrap());
-        let decoder = crate::Decoder::new("rv64gc".parse().unwrap());
+        let decoder = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap());
         let mut go = |pc, op, rd, rs1, next: u64, taken| {
             let imm = if op == Op::Jalr { 0 } else { next.wrapping_sub(pc).cast_signed() };
             let insn = decoder.decode(Insn::encode(op, Operands { rd, rs1, imm, ..Default::default() }));
@@ -641,7 +643,7 @@ mod tests {
         for (odd, depth) in [(false, 1), (true, 2)] {
             let core = format!("[branch]\nbtb = 4\nreturn-stack = 4\nodd-calls = {odd}");
             let mut predict = Predict::new(&Core::from_toml(&core).unwrap());
-            let decoder = crate::Decoder::new("rv64gc".parse().unwrap());
+            let decoder = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap());
             for (pc, rd, rs1) in [(0x100, 1, 10), (0x200, 1, 5)] {
                 let insn = Insn::encode(Op::Jalr, Operands { rd, rs1, ..Default::default() });
                 let turn = predict.turn(pc, &decoder.decode(insn).unwrap()).unwrap();
@@ -664,7 +666,7 @@ mod tests {
         .unwrap();
         let mut predict = Predict::new(&core);
         let insn = Insn::encode(Op::Beq, Operands { imm: -0x80, ..Default::default() });
-        let insn = crate::Decoder::new("rv64gc".parse().unwrap()).decode(insn).unwrap();
+        let insn = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap()).decode(insn).unwrap();
         let turn = predict.turn(0x100, &insn).unwrap();
         // Weakly not taken at first: wrong once, right from then on.
         let resolve = |predict: &mut Predict| {

@@ -5,7 +5,9 @@ mod common;
 
 use common::{Asm, Rng, random};
 use random::{BASE, Mode};
-use tollgate_cores::{ByPrivilege, Cause, Causes, Core, Fast, Kind, Ledger, Timed, TimingCounts};
+use tollgate_cores::{
+    ByPrivilege, Cause, Causes, Core, Fast, Kind, Ledger, Passage, Timed, TimedCore, TimingCounts,
+};
 use tollgate_riscv::{
     Access, Class, Code, Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Pass, Retired,
     Several, Stop, Trap, Walk,
@@ -37,14 +39,42 @@ fn plain(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
 
 fn fast(core: &Core, isa: Isa, image: &[u8]) -> (u64, Ledger, TimingCounts) {
     let mut m = machine(isa, image);
-    let mut fast = Fast::<true>::new(core).unwrap().with_code(&code(isa, image));
+    let mut fast = TimedCore::new(core, ByPrivilege, ()).unwrap().with_code(&code(isa, image));
     assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
-    let (found, replayed) = fast.memo_counts();
-    // A scoreboard of this size is in a new state behind almost every instruction that waits.
-    let memoized = core.pipeline.kind != Kind::Scoreboard;
-    assert!(!memoized || found > replayed / 4, "{found} runs of instructions found, {replayed} replayed");
     assert_eq!(fast.ledger().total(), fast.cycles());
     (fast.cycles(), fast.ledger().clone(), fast.counts())
+}
+
+/// What goes through the pipe, instruction by instruction.
+fn passages<O: Observer>(
+    isa: Isa,
+    image: &[u8],
+    mut timed: O,
+    parts: impl Fn(O) -> Vec<Passage>,
+) -> Vec<Passage> {
+    let mut m = machine(isa, image);
+    assert_eq!(m.run_reference(BUDGET, &mut timed), Stop::Exit { code: 0 });
+    parts(timed)
+}
+
+#[test]
+fn rebuilt_cores_draw_the_same_passages() {
+    let rv64: Isa = "rv64gc".parse().unwrap();
+    for name in Core::PRESETS {
+        let core = Core::preset(name).unwrap();
+        for (seed, mode) in [(7, Mode::Machine), (8, Mode::Sv39), (9, Mode::Machine)] {
+            let image = random::program(&mut Rng(seed), rv64, mode, 200);
+            let code = code(rv64, &image);
+            let old = Timed::new(&core, (), Vec::new()).unwrap().with_code(&code);
+            let new = TimedCore::new(&core, (), Vec::new()).unwrap().with_code(&code);
+            let old = passages(rv64, &image, old, |timed| timed.into_parts().2);
+            let new = passages(rv64, &image, new, |timed| timed.into_parts().2);
+            for (at, (old, new)) in old.iter().zip(&new).enumerate() {
+                assert_eq!(old, new, "passage {at} of seed {seed}, {name}");
+            }
+            assert_eq!(old.len(), new.len(), "seed {seed}, {name}");
+        }
+    }
 }
 
 /// A machine without a pipeline, whose shifts and divisions depend on their operands.

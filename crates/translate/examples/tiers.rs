@@ -28,7 +28,7 @@ type End = (u64, Option<TimingCounts>, Option<Ledger>);
 
 /// The speed of a run, and its end.
 fn speed(elf: &Elf, steps: u64, translates: bool, design: Design) -> (f64, u64, End) {
-    let core = Core::from_toml(include_str!("../../riscv/examples/bench.toml")).expect("the core is valid");
+    let core = Core::from_toml(include_str!("../../cores/examples/bench.toml")).expect("the core is valid");
     let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
     machine.load(elf).expect("the program fits");
     if translates {

@@ -95,7 +95,7 @@ fn misses_are_those_of_the_plain_model_after_any_number_of_instructions() {
 
 #[test]
 fn programs_of_the_bench_miss_as_often_as_they_do_interpreted() {
-    let core = Core::from_toml(include_str!("../../riscv/examples/bench.toml")).unwrap();
+    let core = Core::from_toml(include_str!("../../cores/examples/bench.toml")).unwrap();
     for program in [
         &include_bytes!("../../../guests/riscv/bench/mix.elf")[..],
         include_bytes!("../../../guests/riscv/bench/float.elf"),

@@ -114,7 +114,7 @@ fn runs_accesses_and_operands_are_those_of_the_interpreter() {
 
 #[test]
 fn cycles_and_ledger_are_those_of_interpreted_code() {
-    let bench = Core::from_toml(include_str!("../../riscv/examples/bench.toml")).unwrap();
+    let bench = Core::from_toml(include_str!("../../cores/examples/bench.toml")).unwrap();
     let cores = [bench, Core::preset("rocket").unwrap(), Core::preset("cva6").unwrap()];
     for (seed, core) in common::seeds(1).flat_map(|seed| (64 * seed..).zip(&cores)) {
         for mode in [Mode::Machine, Mode::Sv39] {

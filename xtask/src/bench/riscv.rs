@@ -167,7 +167,7 @@ fn boots(tool: &Tool) -> Result<Vec<Figure>> {
 
 /// What the example `speed` measures of the interpreter.
 fn alone() -> Result<Vec<Figure>> {
-    let text = example("tollgate-riscv", "speed", &[])?;
+    let text = example("tollgate-cores", "speed", &[])?;
     let number = |words: &[&str]| number_after(&text, words).unwrap_or(f64::NAN);
     let speed = |what, words: &[&str], bound| at_least(what, number(words), bound);
     Ok(vec![

@@ -121,7 +121,7 @@ impl<const PIPE: bool> Fast<PIPE> {
 #[cfg(test)]
 mod tests {
     use crate::{ByPrivilege, Core, Fast, Timed};
-    use crate::{Code, Config, Insn, Machine, MachineKind, Op, Operands};
+    use tollgate_riscv::{Code, Config, Insn, Machine, MachineKind, Op, Operands};
 
     const BASE: u64 = 0x8000_0000;
 

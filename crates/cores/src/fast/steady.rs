@@ -246,11 +246,11 @@ impl<const PIPE: bool> Fast<PIPE> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{
+    use crate::{ByPrivilege, Core, Fast, Timed};
+    use tollgate_riscv::{
         Access, Config, Insn, LoudTouch, Machine, MachineKind, Observer, Op, Operands, Retired, Several,
         Touch, Trap, Walk,
     };
-    use crate::{ByPrivilege, Core, Fast, Timed};
 
     const BASE: u64 = 0x8000_0000;
 

@@ -2,7 +2,7 @@
 //! each design, one after the other and round by round, so that a slow moment of the host affects all of them. Then, unless a
 //! design is named: the time to start and to trap, caches of other shapes, and a sweep of many geometries over a million fetches.
 //!
-//! `cargo run --release -p tollgate-riscv --example speed [ROUNDS] [STEPS] [DESIGN] [PROGRAM]`
+//! `cargo run --release -p tollgate-cores --example speed [ROUNDS] [STEPS] [DESIGN] [PROGRAM]`
 //!
 //! Only designs whose names begin with DESIGN run, so that a profiler sees one kind of run; PROGRAM is `mix` or `float`.
 #![allow(clippy::print_stdout)]
