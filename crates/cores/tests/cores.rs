@@ -1,6 +1,5 @@
 //! Cores from TOML: which ones are refused and how; and the known figures of the presets.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

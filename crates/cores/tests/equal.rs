@@ -1,6 +1,5 @@
 //! The fast path against the plain scoreboard: the same cycles, the same ledger, the same counts.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::{Asm, Rng, random};

@@ -4,7 +4,6 @@
 //! A row is an instruction, a column a cycle; `.` is not in the pipe. A stage that is repeated is one in
 //! which the instruction stalls. Rows with `x` are squashed.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

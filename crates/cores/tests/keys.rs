@@ -1,7 +1,6 @@
 //! Keys of a core's file, each on a pipeline in which nothing else waits: what a key says is how many cycles more the
 //! instructions take for which it is, and no others.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

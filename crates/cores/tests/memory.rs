@@ -1,7 +1,6 @@
 //! Keys of caches, translation, devices, target buffers and the stores of a scoreboard. What each of them adds to a short
 //! program is counted by hand from what the RTL does; each row changes one key.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

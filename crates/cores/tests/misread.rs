@@ -1,6 +1,5 @@
 //! The fast path against the plain scoreboard where wrong paths misread words.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::{Asm, Rng};

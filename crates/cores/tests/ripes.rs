@@ -5,7 +5,6 @@
 //! rules: N + 4, and one more for each load-use (a store's data included), two for each taken branch, jal and
 //! jalr; without forwarding an operand of the instruction right behind its producer costs two, one further one.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

@@ -1,7 +1,6 @@
 //! Hazards of a five-stage machine that replays loads, has an iterative unit and writes registers in order: the diagrams
 //! are drawn by hand from what Rocket's RTL does.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

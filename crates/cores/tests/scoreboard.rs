@@ -1,6 +1,5 @@
 //! A core with a scoreboard: issue and commit of short programs, counted by hand from CVA6's RTL.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

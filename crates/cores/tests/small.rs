@@ -1,7 +1,6 @@
 //! Hazards of machines with one or two stages, and of a five-stage machine that computes in MEM and stores behind the
 //! pipe: the diagrams are drawn by hand from what the RTL of Ibex, PicoRV32 and VexRiscv does.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

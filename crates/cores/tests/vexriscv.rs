@@ -1,7 +1,6 @@
 //! Hazards of a five-stage machine whose stages wait together and that fetches on wrong paths: the diagrams are drawn by hand
 //! from what the RTL of VexRiscv does.
 
-#[path = "../../riscv/tests/common/mod.rs"]
 mod common;
 
 use common::Asm;

@@ -78,14 +78,21 @@ struct Lengths {
 /// observed everything when this returns.
 ///
 /// ```
-/// use tollgate_cores::{Core, Fast};
-/// use tollgate_riscv::{Config, Machine, aside};
+/// use tollgate_riscv::{Config, Machine, Observer, Retired, aside};
+/// #[derive(Default)]
+/// struct Retirements(u64);
+/// impl Observer for Retirements {
+///     const RETIRE: bool = true;
+///     fn retire(&mut self, _: &Retired) {
+///         self.0 += 1;
+///     }
+/// }
 /// let mut machine = Machine::new(Config::default()).unwrap();
 /// // addi a0, a0, 1; j back
 /// machine.write_memory(0x8000_0000, &[0x13, 0x05, 0x15, 0, 0x6f, 0xf0, 0xdf, 0xff]).unwrap();
-/// let mut fast: Fast = Fast::new(&Core::preset("ripes-5stage").unwrap()).unwrap();
-/// aside(&mut fast, |observer| machine.run(2000, observer));
-/// assert_eq!(fast.cycles(), 2000 + 4 + 2 * 999);
+/// let mut count = Retirements::default();
+/// aside(&mut count, |observer| machine.run(2000, observer));
+/// assert_eq!(count.0, 2000);
 /// ```
 pub fn aside<O: Observer + Send, R>(observer: &mut O, run: impl FnOnce(&mut Aside<O>) -> R) -> R {
     let alone = thread::available_parallelism().map_or(1, usize::from) == 1;

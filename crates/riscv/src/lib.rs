@@ -27,8 +27,8 @@
 //! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
 //! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
 //! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops, `snapshot` saves and restores a machine; `fp` is IEEE 754;
-//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed, [`aside`](aside()) on a thread of its own; `input` what is typed;
-//! [`timing`] how many cycles everything takes.
+//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed, [`aside`](aside()) on a thread of its own; `input` what is typed.
+//! How many cycles everything takes is counted by the crate `tollgate-cores`.
 //!
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
 //! have a budget, and memory is limited by the [`Config`].

@@ -3,7 +3,6 @@
 mod common;
 
 use common::Asm;
-use tollgate_cores::{Cause, Core, Fast, Timed};
 use tollgate_riscv::{Access, AccessKind, Config, Machine, Observer, Op};
 
 const BASE: u64 = 0x8000_0000;
@@ -118,49 +117,6 @@ fn a_trap_stacks_the_caller_saved_registers_and_the_return_loads_them() {
                 "a0 as it was, and as it was changed"
             );
         }
-    }
-}
-
-/// The same program with stacking on and off: one word a cycle through the data port, there and back, and the misses
-/// of the lines that contain the frame.
-#[test]
-fn stacking_takes_a_cycle_for_each_word_and_its_misses() {
-    let mut code = Asm::default();
-    code.csrw(MTVEC, 31).csrw(MTOLLSP, 30);
-    to_user(&mut code);
-    code.op(Op::Ecall, 0, 0, 0, 0).op(Op::Addi, 11, 10, 0, 0).op(Op::Jal, 0, 0, 0, 0);
-    let mut handler = Asm::default();
-    handler.csrr(9, MEPC).op(Op::Addi, 9, 9, 0, 4).csrw(MEPC, 9).op(Op::Mret, 0, 0, 0, 0);
-    // The frame of 17 words is at 0xf70 to 0xff7, in three lines of 64 bytes. Its stores miss, its loads do not.
-    let cached = "name = 'cached'
-        [pipeline]
-        memory-wait = 1
-        [l1d]
-        geometry = '4:2:64'
-        [memory]
-        latency = 20
-        stores-wait = true";
-    let spent = |core: &Core, stacks: u64| {
-        let mut m = machine("rv64gc_xtollstack", &code, &handler);
-        m.set_x(30, BASE + 0x1000 + stacks);
-        let mut timed: Timed = Timed::new(core, (), ()).unwrap();
-        m.run_reference(40, &mut timed);
-        assert_eq!(timed.ledger().total(), timed.cycles());
-        let mut m = machine("rv64gc_xtollstack", &code, &handler);
-        m.set_x(30, BASE + 0x1000 + stacks);
-        let mut fast: Fast = Fast::new(core).unwrap();
-        m.run(40, &mut fast);
-        assert_eq!((fast.cycles(), fast.counts()), (timed.cycles(), timed.counts()));
-        let of = |cause| timed.ledger().of_cause(cause) as i64;
-        [timed.cycles() as i64, of(Cause::Structural), of(Cause::DMiss)]
-    };
-    let single = Core::preset("single-cycle").unwrap();
-    let five = Core::preset("ripes-5stage").unwrap();
-    let cached = Core::from_toml(cached).unwrap();
-    for (core, port, missed) in [(single, 34, 0), (five, 34, 0), (cached, 2 * 34, 3 * 20)] {
-        let (with, without) = (spent(&core, 1), spent(&core, 0));
-        let more: Vec<i64> = with.iter().zip(without).map(|(with, without)| with - without).collect();
-        assert_eq!(more, [port + missed, port, missed], "{}", core.name);
     }
 }
 

@@ -1,7 +1,6 @@
 //! Shared by the tests: a minimal ELF writer, an assembler's few helpers and a seeded random generator.
 #![allow(dead_code)]
 
-pub(crate) mod diagram;
 pub(crate) mod random;
 
 use tollgate_riscv::{Insn, Op, Operands};
