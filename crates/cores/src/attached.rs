@@ -425,6 +425,13 @@ impl<P: Phases, S: Sink> TimedCore<P, S> {
     }
 }
 
+impl TimedCore<(), ()> {
+    /// Does one step of a machine with this core attached. (It is compiled in this crate, whose tests are optimized.)
+    pub fn step(&mut self, machine: &mut Machine) -> MachineStep {
+        machine.step(self)
+    }
+}
+
 impl<P: Phases, S: Sink> Observer for TimedCore<P, S> {
     const RETIRE: bool = !Self::BLOCKS;
     const MEMORY: bool = true;

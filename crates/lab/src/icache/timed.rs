@@ -1,7 +1,7 @@
 //! What the misses cost: the same instructions once more, on a pipeline that waits for its lines.
 
+use tollgate_cores::{ByPrivilege, CacheShape, Cause, Core, CoreError, Memory, TimedCore};
 use tollgate_riscv::cache::{Geometry, Policy};
-use tollgate_cores::{CacheShape, Cause, Core, CoreError, Fast, Memory};
 use tollgate_riscv::{Machine, Stop};
 
 use super::settings::Settings;
@@ -37,10 +37,10 @@ pub(super) fn time(
         hit: 0,
     });
     core.memory = Memory { latency: plan.miss_latency, ..Memory::default() };
-    let mut fast: Fast = Fast::new(&core)?;
+    let mut timed = TimedCore::new(&core, ByPrivilege, ())?;
     // How it stops does not matter, only that everything that ran before ran again.
     if plan.proxy_kernel.is_some() {
-        let mut user = UserMode::new(&mut fast);
+        let mut user = UserMode::new(&mut timed);
         let mut left = plan.max_instructions;
         while left > 0 {
             let slice = SLICE.min(left);
@@ -51,11 +51,11 @@ pub(super) fn time(
             machine.take_console();
         }
     } else {
-        let _ = machine.run(instructions, &mut fast);
+        let _ = machine.run(instructions, &mut timed);
     }
-    if fast.counts().instructions != instructions {
+    if timed.counts().instructions != instructions {
         return Ok(None);
     }
-    let waiting = fast.ledger().of_cause(Cause::IMiss);
-    Ok(Some(Timing { cycles: fast.cycles(), waiting }))
+    let waiting = timed.ledger().of_cause(Cause::IMiss);
+    Ok(Some(Timing { cycles: timed.cycles(), waiting }))
 }
