@@ -8,7 +8,7 @@ use super::account::Account;
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes, Ledger};
 use super::microarchitecture::{Microarchitecture, Slot, Step};
-use super::passage::{Flush, Passage, Sink, Stage, stalls_of};
+use super::passage::{Flush, Passage, Sink, Stage};
 use super::phases::{ByPrivilege, Phases};
 use super::timed::TimingCounts;
 
@@ -382,7 +382,7 @@ impl<P: Phases, S: Sink> TimedCore<P, S> {
         for (start, stage) in starts.iter_mut().zip(stages) {
             start.take_if(|_| !stage);
         }
-        let mut stalls = stalls_of(&slot);
+        let mut stalls = slot.stalls();
         if !stages[Stage::Execute as usize] {
             // An instruction of a core without a pipeline waits in its only stage.
             stalls.iter_mut().for_each(|stall| stall.stage = Stage::WriteBack);

@@ -6,7 +6,8 @@ use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes};
 use super::memory::Memory;
-use super::passage::Flush;
+use super::passage::{Flush, Stall, stalls};
+use super::shape::Costs;
 
 /// A microarchitecture: when each instruction is in each stage, and why it was not there earlier.
 ///
@@ -109,6 +110,12 @@ impl Slot {
         self.charges[own as usize] = 1;
         self.refill = None;
         (self.fetch_walk, self.second) = (0, 0);
+    }
+
+    /// The stalls that it was charged for.
+    pub(crate) fn stalls(&self) -> Vec<Stall> {
+        let costs = Costs { fetch_walk: self.fetch_walk, second: self.second, ..Costs::default() };
+        if self.lost { stalls(&self.charges, &costs) } else { Vec::new() }
     }
 
     /// All its cycles by cause.

@@ -1,7 +1,6 @@
 //! The passage of one instruction through the pipe, for stage diagrams.
 
 use super::ledger::{Cause, Causes};
-use super::microarchitecture::Slot;
 use super::shape::Costs;
 use tollgate_riscv::Privilege;
 
@@ -113,12 +112,6 @@ pub(super) fn stalls(charges: &Causes, costs: &Costs) -> Vec<Stall> {
     add(Stage::Memory, Cause::DMiss, u64::MAX);
     add(Stage::Memory, Cause::Structural, u64::MAX);
     all
-}
-
-/// The stalls of a passage, from its slot.
-pub(super) fn stalls_of(slot: &Slot) -> Vec<Stall> {
-    let costs = Costs { fetch_walk: slot.fetch_walk, second: slot.second, ..Costs::default() };
-    if slot.lost { stalls(&slot.charges, &costs) } else { Vec::new() }
 }
 
 /// Receives passages. `()` discards them and costs nothing.

@@ -23,7 +23,8 @@ fn every_preset_is_a_core_of_that_name() {
         // Every latency has its source.
         for line in Core::preset_toml(name).unwrap().lines() {
             let number = line.split_once('=').is_some_and(|(_, v)| v.contains(|c: char| c.is_ascii_digit()));
-            let prose = line.starts_with("about") || line.starts_with("name") || line.starts_with('#');
+            let prose =
+                ["about", "name", "design"].iter().any(|key| line.starts_with(key)) || line.starts_with('#');
             let seed = line.starts_with("seed");
             assert!(!number || prose || seed || line.contains('#'), "{name}: {line}");
         }

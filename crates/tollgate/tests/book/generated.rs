@@ -120,7 +120,7 @@ fn bare(rust: &str) -> &str {
 #[test]
 fn cores() {
     let source = ["core", "csr", "keys"].map(|name| {
-        std::fs::read_to_string(root().join(format!("crates/riscv/src/timing/{name}.rs"))).unwrap()
+        std::fs::read_to_string(root().join(format!("crates/cores/src/{name}.rs"))).unwrap()
     });
     let source = source.concat();
     let fields = |of: &str| -> Vec<(String, String, String)> {
