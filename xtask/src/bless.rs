@@ -25,6 +25,7 @@ static RECORDED: &[(&str, &[&str])] = &[
     // From the schema, so after it.
     ("python", &["xtask", "python", "drifted"]),
     ("screens", &["test", "--package", "tollgate-report", "--no-fail-fast"]),
+    ("witnesses", &["test", "--package", "tollgate-lab", "--test", "witness"]),
 ];
 
 fn names() -> impl Iterator<Item = &'static str> {
