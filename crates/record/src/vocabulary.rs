@@ -111,7 +111,6 @@ names! {
     UNPRICED = "unpriced", "There is no price of this machine for some crossings.";
     UNPROVEN = "unproven", "What proves the crossing could not be counted here.";
     UNSTEADY = "unsteady", "What a crossing takes differed between the measurements before and after the program, or within one, so that its parts are known less closely.";
-    UPGRADED = "upgraded", "The record is of an older schema; fields without a place in this one were left out.";
     WARM = "warm", "Part of the file was in the page cache before the scan began.";
     WORKER_LOST = "worker-lost", "The process that measures was lost, and the run ended early.";
 }

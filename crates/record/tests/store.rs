@@ -169,6 +169,12 @@ fn files_that_are_no_runs_are_listed_with_the_reason() {
             good.replace(SCHEMA, "tollgate/3").into_bytes(),
             "its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate",
         ),
+        (
+            "older.json",
+            good.replace(SCHEMA, "tollgate/1").into_bytes(),
+            "its schema is \"tollgate/1\" and this program reads \"tollgate/2\"; measure again",
+        ),
+        ("key.json", good.replace("\"status\"", "\"sttus\"").into_bytes(), "unknown field `sttus`"),
         ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "unknown field `sead`"),
         (
             "status.json",
