@@ -1,7 +1,7 @@
 //! A run as JSON text, and back: the only place that knows how a file can be wrong.
 
 use crate::text::{inert_json, short};
-use crate::{Run, SCHEMA};
+use crate::{Counter, Measurement, Run, SCHEMA};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,7 +108,21 @@ pub fn from_json(text: &[u8]) -> Result<Run, DocumentError> {
             return Err(DocumentError::Checksum(short(&found, 40), computed));
         }
     }
+    run.results.iter_mut().for_each(respell);
     Ok(run)
+}
+
+/// Spells the keys of earlier records, some of which had `_` for `-`, as this version does.
+fn respell(result: &mut Measurement) {
+    let respelled = |key: String| {
+        let new = key.replace('_', "-");
+        let is_old = key.contains("_per_") || key.ends_with("_event") || Counter::find(&new).is_some();
+        if is_old && Counter::find(&key).is_none() { new } else { key }
+    };
+    for map in [&mut result.counters, &mut result.proof, &mut result.instrumented_ns] {
+        *map = std::mem::take(map).into_iter().map(|(key, value)| (respelled(key), value)).collect();
+    }
+    result.per_counted = result.per_counted.take().map(respelled);
 }
 
 fn wrong(text: &[u8], error: &serde_json::Error) -> DocumentError {
