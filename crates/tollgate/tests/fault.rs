@@ -64,11 +64,11 @@ fn a_scan_counts_what_the_kernel_counts_and_its_parts_add_up() {
         assert_eq!(result["status"], "measured", "{result:#}");
         assert_eq!(number(result, "/crossings"), pages);
         for kind in ["minor", "major"] {
-            let counted = number(result, &format!("/counters/scan_{kind}"));
+            let counted = number(result, &format!("/counters/scan-{kind}"));
             let each = number(result, &format!("/proof/{kind}-per-touch"));
             assert_eq!((each * pages).round(), counted, "{kind}");
             // The process has faulted before its scan, and no less than in it.
-            assert!(number(result, &format!("/counters/{kind}_faults")) >= counted, "{kind}");
+            assert!(number(result, &format!("/counters/{kind}-faults")) >= counted, "{kind}");
         }
         // The histogram has every touch, and the timeline ends where the counts end.
         assert_eq!(number(result, "/single/count"), pages);
