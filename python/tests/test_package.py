@@ -89,7 +89,7 @@ def test_a_frame_has_what_the_record_has() -> None:
     assert frame["estimate"][0] == first.cycles.estimate == document["cycles"]["estimate"]
     assert (frame["low"][0], frame["high"][0]) == first.cycles.ci
     assert frame["unit"][0] == "cycles"
-    assert frame["proof.traps_per_crossing"][0] == 1.0
+    assert frame["proof.traps-per-crossing"][0] == 1.0
     assert frame["asked.core"][0] == "rocket"
     assert "found.family" not in frame
 

@@ -153,7 +153,7 @@ fn proof(tool: &Tool, _: &Effort) -> Result<Vec<Figure>> {
     let figure = |(probe, switches): (&String, &f64)| {
         at_most(&format!("{probe}: switches per round trip, from 2"), (2.0 * switches - 2.0).abs(), 0.05)
     };
-    let counted = claimed.filter_map(|row| Some((&row.probe, row.proof.get("switches_per_crossing")?)));
+    let counted = claimed.filter_map(|row| Some((&row.probe, row.proof.get("switches-per-crossing")?)));
     Ok(counted.map(figure).collect())
 }
 

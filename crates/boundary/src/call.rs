@@ -14,7 +14,7 @@ use std::arch::asm;
 use tollgate_measure::{Claim, Meta};
 
 /// What the rows have in common.
-const ROW: Meta = Meta { proof: &[Claim::exact("callee_count_per_call")], ..mechanism::ROW };
+const ROW: Meta = Meta { proof: &[Claim::exact("callee-count-per-call")], ..mechanism::ROW };
 
 /// The callee: `imaxabs` of the C library, compiled into this program.
 #[inline(never)]

@@ -55,6 +55,6 @@ use tollgate_record::Per;
 const ROW: Meta = Meta {
     per: Per::Switch,
     crossings_per_pass: 2,
-    proof: &[Claim::exact("arrivals_per_switch")],
+    proof: &[Claim::exact("arrivals-per-switch")],
     ..mechanism::ROW
 };

@@ -23,7 +23,7 @@ use tollgate_record::family::ProbeFound;
 
 /// What plain system calls have in common: each answer is checked and is right.
 pub(crate) const ROW: Meta =
-    Meta { per: Per::Syscall, proof: &[Claim::exact("right_answers_per_syscall")], ..mechanism::ROW };
+    Meta { per: Per::Syscall, proof: &[Claim::exact("right-answers-per-syscall")], ..mechanism::ROW };
 
 /// The seccomp mode of this process: a filter makes every system call more expensive.
 fn seccomp() -> ProbeFound {

@@ -59,6 +59,13 @@ fn one_id_is_one_experiment() {
     assert_eq!(duplicates(&[&[PROBES[0], PROBES[0]]]), ["null"]);
 }
 
+#[test]
+fn claims_are_spelled_as_the_other_names_of_a_record() {
+    for claim in every().iter().flat_map(|probe| probe.meta().proof) {
+        assert!(!claim.key.contains('_'), "{}: words are joined by `-`", claim.key);
+    }
+}
+
 /// The ladder is what fits into a minute and one screen; the other families are measured when they are named.
 #[test]
 fn the_ladder_is_short_and_other_families_must_be_named() {
@@ -253,7 +260,7 @@ fn probes_that_are_open_side_by_side_do_not_disturb_each_other() {
         let passes = 3 * 20.min(crossing.most_passes());
         for (claim, count) in meta.proof.iter().zip(counts) {
             if let Some(count) = count
-                && (claim.tolerance == 0.0 || claim.key == "switches_per_crossing")
+                && (claim.tolerance == 0.0 || claim.key == "switches-per-crossing")
             {
                 assert_agrees(meta, claim, count, passes);
             }

@@ -223,7 +223,7 @@ impl Random {
         };
         row.epochs = logs.iter().zip(slow).map(epoch).collect();
         if name == "fault/anonymous" {
-            row.proof.insert("minor_per_touch".into(), 1.0);
+            row.proof.insert("minor-per-touch".into(), 1.0);
         }
         if kind == Kind::Elapsed {
             row.epochs.truncate(1);

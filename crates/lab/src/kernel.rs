@@ -564,7 +564,7 @@ fn entry_of(
         }
         entry.phases.push(line);
     }
-    entry.proof.insert("traps_per_crossing".into(), bill.traps as f64);
+    entry.proof.insert("traps-per-crossing".into(), bill.traps as f64);
     let unnamed: u64 = bill
         .parts
         .iter()

@@ -61,7 +61,7 @@ pub fn measured(bill: &TrapBill) -> Measurement {
             }
             entry.phases.push(self::phase(phase, each(cost.instructions)));
         }
-        entry.proof.insert("traps_per_crossing".into(), each(total.traps));
+        entry.proof.insert("traps-per-crossing".into(), each(total.traps));
     }
     if spread.min != spread.max || spread.single != spread.min {
         let text = "the crossings are not all alike; the phases are means".to_owned();
@@ -196,7 +196,7 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     }
     direct.instructions = Some(each(kernel as f64));
     entry.phases = vec![direct, refill];
-    entry.proof.insert("traps_per_crossing".into(), 1.0);
+    entry.proof.insert("traps-per-crossing".into(), 1.0);
     entry
 }
 

@@ -29,7 +29,7 @@ fn check(result: &Measurement) {
     let unnamed = result.phase(phase::OTHER).and_then(|phase| phase.instructions).unwrap_or(0.0);
     assert!(unnamed <= 0.02 * instructions, "{name}: {unnamed} of {instructions}");
     // Registers are saved by at least a store each and restored by at least a load each, for each trap.
-    let traps = result.proof["traps_per_crossing"];
+    let traps = result.proof["traps-per-crossing"];
     for phase in [phase::REGISTER_SAVE, phase::REGISTER_RESTORE] {
         let instructions = of(result, phase);
         assert!(
@@ -80,7 +80,7 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     for (name, traps) in
         [("fault-anonymous", 1.0), ("signal", 2.0), ("switch-process", 2.0), ("switch-thread", 2.0)]
     {
-        assert_eq!(found(name).proof["traps_per_crossing"], traps, "{name}");
+        assert_eq!(found(name).proof["traps-per-crossing"], traps, "{name}");
     }
     let [process, thread] = ["switch-process", "switch-thread"].map(found);
     for phase in [phase::WAKE_UP, phase::SCHEDULE, phase::TASK_SWITCH] {
@@ -110,7 +110,7 @@ fn the_bill_of_an_interrupt_from_another_hart_adds_up() {
     let [ipi, getpid, _] = &results[..] else { panic!("{results:?}") };
     [ipi, getpid].into_iter().for_each(check);
     // Each membarrier sends one, and the first half warms the caches.
-    assert_eq!((ipi.proof["traps_per_crossing"], ipi.crossings), (1.0, 100));
+    assert_eq!((ipi.proof["traps-per-crossing"], ipi.crossings), (1.0, 100));
     let function = |part: &str| ipi.counters.keys().any(|name| name.contains(part));
     // It ends in what membarrier asks of the other hart (kernel/sched/membarrier.c), and no call is made.
     assert!(function("/ipi_mb/"), "{:?}", ipi.counters);
@@ -148,7 +148,7 @@ fn the_bill_of_xv6_names_its_instructions_and_adds_up() {
     // By kernel/trampoline.S: behind the three instructions for the address of the frame a load of each of 31 registers. The
     // page table is changed on the way in and out, with a fence on both sides.
     let getpid = &results[0];
-    assert_eq!(getpid.proof["traps_per_crossing"], 1.0);
+    assert_eq!(getpid.proof["traps-per-crossing"], 1.0);
     assert_eq!(of(getpid, phase::RETURN), 1.0);
     assert_eq!(of(getpid, phase::REGISTER_RESTORE), 34.0);
     assert_eq!(of(getpid, phase::ADDRESS_SPACE), 6.0);
@@ -185,7 +185,7 @@ fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
     assert_eq!(results.len(), System::Pk.crossings().len());
     results.iter().for_each(check);
     for result in &results {
-        assert_eq!(result.proof["traps_per_crossing"], 1.0, "{}", result.probe);
+        assert_eq!(result.proof["traps-per-crossing"], 1.0, "{}", result.probe);
         assert_eq!(of(result, phase::RETURN), 1.0, "{}", result.probe);
         // By pk/entry.S: 35 stores, and 5 reads and an exchange of control registers before them.
         assert!(of(result, phase::REGISTER_SAVE) >= 40.0, "{}", result.probe);

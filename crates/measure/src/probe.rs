@@ -46,7 +46,7 @@ pub enum Placement {
 /// One count that shows that the crossing happened.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// The key in the record: `switches_per_crossing`, `minor_per_touch`.
+    /// The key in the record: `switches-per-crossing`, `minor-per-touch`.
     pub key: &'static str,
     /// What the count must be for each crossing.
     pub per_crossing: f64,
@@ -64,7 +64,7 @@ impl Claim {
 
     /// One context switch for each crossing, within 2.5 %; otherwise the figure is per counted switch.
     pub const fn switches() -> Self {
-        Self { key: "switches_per_crossing", per_crossing: 1.0, tolerance: 0.025, divides: true }
+        Self { key: "switches-per-crossing", per_crossing: 1.0, tolerance: 0.025, divides: true }
     }
 }
 

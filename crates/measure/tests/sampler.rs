@@ -236,7 +236,7 @@ fn a_known_cost_is_found_exactly_and_the_call_is_taken_off() {
     // A pass of 1,000 ticks makes two crossings.
     assert_eq!((ticks.estimate, ticks.ci, ticks.min, ticks.p99), (500.0, [500.0, 500.0], 500.0, 500.0));
     assert_eq!(result.ns.unwrap().estimate, 250.0);
-    assert_eq!(result.proof["switches_per_crossing"], 1.0);
+    assert_eq!(result.proof["switches-per-crossing"], 1.0);
     assert_eq!(result.status, Status::Measured);
     assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     let single = result.single.unwrap();
@@ -279,7 +279,7 @@ fn a_batch_is_about_as_long_as_planned() {
 #[test]
 fn a_switch_that_happens_twice_is_divided_by_what_was_counted() {
     let result = &results(&[known("a", 1_000, 40, Behavior::Works)], &PLAN)[0];
-    assert_eq!(result.proof["switches_per_crossing"], 2.0);
+    assert_eq!(result.proof["switches-per-crossing"], 2.0);
     assert_eq!(result.ticks.unwrap().estimate, 250.0);
     assert!(result.has_warning(warning::PER_COUNTED));
 }

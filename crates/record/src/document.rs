@@ -1,12 +1,14 @@
 //! A run as JSON text, and back: the only place that knows how a file can be wrong.
 
 use crate::text::{inert_json, short};
-use crate::upgrade::{self, OLD};
-use crate::{Run, SCHEMA};
+use crate::{Counter, Measurement, Run, SCHEMA};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::error::Category;
+
+/// The schema before the first release.
+const OLD: &str = "tollgate/1";
 
 /// Why a text is not a run that this program can read. Each reads as a clause after the file's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,15 +25,15 @@ pub enum DocumentError {
     /// JSON of something else.
     #[error("it is JSON, but not a tollgate record: it has no \"schema\": \"{SCHEMA}\"")]
     NotARecord,
+    /// A record of the schema before the first release.
+    #[error("its schema is \"{OLD}\" and this program reads \"{SCHEMA}\"; measure again")]
+    OldSchema,
     /// A record of a version that this program does not know.
     #[error("its schema is \"{0}\" and this program reads \"{SCHEMA}\"; use a newer tollgate")]
     UnknownSchema(String),
     /// The right schema, but a field is missing or of the wrong kind.
     #[error("it says \"{SCHEMA}\" but does not hold to it: {0} at byte {1}")]
     Wrong(String, usize),
-    /// A record of an older schema, but a field is missing or of the wrong kind.
-    #[error("it says \"{OLD}\" but does not hold to it: {0}")]
-    WrongOld(String),
     /// The content is not what was written.
     #[error(
         "its checksum is {0} and its content has {1}: it was edited or damaged after it was written; measure \
@@ -93,7 +95,7 @@ pub fn from_json(text: &[u8]) -> Result<Run, DocumentError> {
     let head: Head = serde_json::from_slice(text).map_err(|error| wrong(text, &error))?;
     match head.schema {
         Some(Value::String(schema)) if schema == SCHEMA => {}
-        Some(Value::String(schema)) if schema == OLD => return old(text),
+        Some(Value::String(schema)) if schema == OLD => return Err(DocumentError::OldSchema),
         Some(Value::String(schema)) if schema.starts_with("tollgate/") => {
             return Err(DocumentError::UnknownSchema(short(&schema, 40)));
         }
@@ -106,14 +108,21 @@ pub fn from_json(text: &[u8]) -> Result<Run, DocumentError> {
             return Err(DocumentError::Checksum(short(&found, 40), computed));
         }
     }
+    run.results.iter_mut().for_each(respell);
     Ok(run)
 }
 
-/// The run that a text of the older schema holds.
-fn old(text: &[u8]) -> Result<Run, DocumentError> {
-    let mut document = serde_json::from_slice(text).map_err(|error| wrong(text, &error))?;
-    upgrade::upgrade(&mut document);
-    serde_json::from_value(document).map_err(|error| DocumentError::WrongOld(short(&error.to_string(), 200)))
+/// Spells the keys of earlier records, some of which had `_` for `-`, as this version does.
+fn respell(result: &mut Measurement) {
+    let respelled = |key: String| {
+        let new = key.replace('_', "-");
+        let is_old = key.contains("_per_") || key.ends_with("_event") || Counter::find(&new).is_some();
+        if is_old && Counter::find(&key).is_none() { new } else { key }
+    };
+    for map in [&mut result.counters, &mut result.proof, &mut result.instrumented_ns] {
+        *map = std::mem::take(map).into_iter().map(|(key, value)| (respelled(key), value)).collect();
+    }
+    result.per_counted = result.per_counted.take().map(respelled);
 }
 
 fn wrong(text: &[u8], error: &serde_json::Error) -> DocumentError {

@@ -23,7 +23,6 @@ pub mod stages;
 pub mod store;
 pub mod text;
 pub mod trust;
-mod upgrade;
 pub mod vocabulary;
 mod yardstick;
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-/// The version of the document. A reader upgrades `tollgate/1` and refuses any other.
+/// The version of the document. A reader refuses any other.
 pub const SCHEMA: &str = "tollgate/2";
 
 /// One invocation of the tool and all that it found.

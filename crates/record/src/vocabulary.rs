@@ -111,7 +111,6 @@ names! {
     UNPRICED = "unpriced", "There is no price of this machine for some crossings.";
     UNPROVEN = "unproven", "What proves the crossing could not be counted here.";
     UNSTEADY = "unsteady", "What a crossing takes differed between the measurements before and after the program, or within one, so that its parts are known less closely.";
-    UPGRADED = "upgraded", "The record is of an older schema; fields without a place in this one were left out.";
     WARM = "warm", "Part of the file was in the page cache before the scan began.";
     WORKER_LOST = "worker-lost", "The process that measures was lost, and the run ended early.";
 }
@@ -122,22 +121,22 @@ names! {
     ACCESSES = "accesses", "Accesses to the cache, over the whole program.";
     AFTER = "after/*", "What the program pays for each trap once it has returned: cycles by cause, and lines and entries fetched again.";
     ALONE_CYCLES = "alone-cycles", "Cycles of the program between two traps, without traps.";
-    BYTES_READ = "bytes_read", "Bytes read from the device, over the whole scan.";
+    BYTES_READ = "bytes-read", "Bytes read from the device, over the whole scan.";
     BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
     CACHE_EVENTS = "cache-*", "Accesses to the last cache that the processor counts, and its misses; `:u` in user mode, `:k` in the kernel.";
     CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
-    CPU_SECONDS = "cpu_s", "Seconds of CPU time of the whole program, without what counting added.";
-    CPU_SHARE = "cpu_share", "CPU time divided by elapsed time.";
+    CPU_SECONDS = "cpu-s", "Seconds of CPU time of the whole program, without what counting added.";
+    CPU_SHARE = "cpu-share", "CPU time divided by elapsed time.";
     CPU_TIME = "cpu-time", "Nanoseconds of CPU time of both sides together.";
     CYCLES = "cycles", "Cycles.";
     CYCLES_BY_MODE = "cycles:*", "Core cycles in one mode, counted by the processor.";
-    DIRECT_READ = "direct_read_p50_ns", "Median time of a direct read of one page from the device, in nanoseconds.";
+    DIRECT_READ = "direct-read-p50-ns", "Median time of a direct read of one page from the device, in nanoseconds.";
     DTLB_EVENTS = "dTLB-*", "Loads that looked into the data TLB, and its misses.";
     DYNAMIC = "dynamic/*", "Executed instructions by kind, over the whole program.";
-    ELAPSED = "elapsed_s", "Seconds from the start of the process to its end.";
+    ELAPSED = "elapsed-s", "Seconds from the start of the process to its end.";
     FETCHED_BYTES = "fetched-bytes", "Bytes of instructions fetched, over the whole program.";
     FETCH_WAIT_CYCLES = "fetch-wait-cycles", "Cycles that the timed program waited for instructions.";
-    FILE_SYSTEM_INPUTS = "file_system_inputs", "Blocks of 512 bytes read for the process (getrusage).";
+    FILE_SYSTEM_INPUTS = "file-system-inputs", "Blocks of 512 bytes read for the process (getrusage).";
     FIRST_FETCH_MIN = "first-fetch-min", "Fewest cycles from the interrupt to the handler's first fetch.";
     FUNCTION = "function/*", "Instructions and cycles of a kernel's function in one crossing: `function/NAME/cycles`.";
     HIT_RATE = "hit-rate", "Hits divided by accesses.";
@@ -146,7 +145,7 @@ names! {
     INSTRUCTIONS_MAX = "instructions-max", "Most instructions of one crossing in the loop.";
     INSTRUCTIONS_MIN = "instructions-min", "Fewest instructions of one crossing in the loop.";
     INSTRUCTIONS_SINGLE = "instructions-single", "Instructions of the single crossing before the loop.";
-    INVOLUNTARY_SWITCHES = "involuntary_switches", "Involuntary context switches (getrusage).";
+    INVOLUNTARY_SWITCHES = "involuntary-switches", "Involuntary context switches (getrusage).";
     L1D_EVENTS = "L1d-*", "Loads that looked into the first data cache, and its misses.";
     COLD_APART = "cold-apart", "The differences of single instructions from cold caches, without their signs.";
     COLD_MODEL = "cold-model-cycles", "The same cycles on the timed core.";
@@ -155,42 +154,42 @@ names! {
     LINE_HIT_RATE = "line-hit-rate", "Hits divided by line accesses.";
     LINE_MISSES = "line-misses", "Lines that were missed, over the whole program.";
     LOADS = "loads", "Loads of the kernel.";
-    MAPPED_PER_TOUCH = "mapped_per_touch", "Pages that one fault maps.";
-    MAXIMUM_RESIDENT = "maximum_resident_kib", "Largest resident set of the process, in KiB (getrusage).";
+    MAPPED_PER_TOUCH = "mapped-per-touch", "Pages that one fault maps.";
+    MAXIMUM_RESIDENT = "maximum-resident-kib", "Largest resident set of the process, in KiB (getrusage).";
     MIGRATIONS = "migrations", "Moves to another CPU, counted by the kernel.";
-    MINOR_FAULTS = "minor_faults", "Minor faults of the process (getrusage).";
-    MAJOR_FAULTS = "major_faults", "Major faults of the process (getrusage).";
+    MINOR_FAULTS = "minor-faults", "Minor faults of the process (getrusage).";
+    MAJOR_FAULTS = "major-faults", "Major faults of the process (getrusage).";
     MISSES = "misses", "Misses, over the whole program.";
     MISSES_CAPACITY = "misses-capacity", "Misses that a fully associative cache of the size would also have.";
     MISSES_COMPULSORY = "misses-compulsory", "First accesses to a line.";
     MISSES_CONFLICT = "misses-conflict", "Misses that only the mapping to sets causes.";
     OBJECT_TEXT_BYTES = "object-text-bytes", "Bytes of the program's text before linking.";
-    OFF_CPU = "off_cpu_ns_per_touch", "Nanoseconds off the CPU for each touch.";
-    PAGES_PER_SECOND = "pages_per_second", "Pages touched in a second.";
-    PAGES_TOUCHED = "pages_touched", "Distinct pages touched.";
+    OFF_CPU = "off-cpu-ns-per-touch", "Nanoseconds off the CPU for each touch.";
+    PAGES_PER_SECOND = "pages-per-second", "Pages touched in a second.";
+    PAGES_TOUCHED = "pages-touched", "Distinct pages touched.";
     PAGE_FAULTS = "page-faults", "Page faults, counted by the kernel.";
     PHASE = "phase/*", "Instructions, loads, stores, bytes stored and traps of one phase: `phase/NAME/loads`.";
-    READ_PER_TOUCHED = "read_per_touched", "Bytes read from the device for each byte of touched pages.";
+    READ_PER_TOUCHED = "read-per-touched", "Bytes read from the device for each byte of touched pages.";
     REFILL = "refill/*", "Lines and TLB entries that the program fetches again for each trap.";
-    RESIDENT_BEFORE = "resident_before", "Pages of the file in the page cache before the scan.";
-    SCAN_MAJOR = "scan_major", "Major faults of the scan itself.";
-    SCAN_MINOR = "scan_minor", "Minor faults of the scan itself.";
-    SCAN_SECONDS = "scan_s", "Seconds of the scan itself.";
+    RESIDENT_BEFORE = "resident-before", "Pages of the file in the page cache before the scan.";
+    SCAN_MAJOR = "scan-major", "Major faults of the scan itself.";
+    SCAN_MINOR = "scan-minor", "Minor faults of the scan itself.";
+    SCAN_SECONDS = "scan-s", "Seconds of the scan itself.";
     SLOW_DOWN = "slow-down", "Cycles with traps divided by cycles without, less 1.";
     SQUASHED = "squashed", "Instructions that were fetched and thrown away.";
     STATIC = "static/*", "Instructions in the program's text by kind.";
-    STEADY_MAJOR = "steady_major_per_touch", "Major faults for each touch once memory is full.";
+    STEADY_MAJOR = "steady-major-per-touch", "Major faults for each touch once memory is full.";
     STEADY_APART = "steady-apart", "Differences of single instructions between the timed core and the RTL, in one warm pass of a loop.";
     STEADY_MODEL = "steady-model-cycles", "Cycles of one warm pass of a loop on the timed core.";
     STEADY_RTL = "steady-rtl-cycles", "Cycles of one warm pass of a loop in the RTL.";
     STORES = "stores", "Stores of the kernel.";
-    SYSTEM_SECONDS = "system_s", "Seconds in the kernel (getrusage).";
+    SYSTEM_SECONDS = "system-s", "Seconds in the kernel (getrusage).";
     TEXT_BYTES = "text-bytes", "Bytes of the program's text.";
     TIMED_CYCLES = "timed-cycles", "Cycles of the program on the timed core.";
     USER_INSTRUCTIONS = "user-instructions", "Instructions of the program from trap to trap.";
-    USER_SECONDS = "user_s", "Seconds in user mode (getrusage).";
-    VOLUNTARY_SWITCHES = "voluntary_switches", "Voluntary context switches (getrusage).";
-    WALL = "wall_ns_per_touch", "Nanoseconds of wall time for each touch.";
+    USER_SECONDS = "user-s", "Seconds in user mode (getrusage).";
+    VOLUNTARY_SWITCHES = "voluntary-switches", "Voluntary context switches (getrusage).";
+    WALL = "wall-ns-per-touch", "Nanoseconds of wall time for each touch.";
 }
 
 names! {
@@ -278,7 +277,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_name_is_defined_once_and_has_a_sentence() {
+    fn every_name_is_defined_once_in_the_same_spelling_and_has_a_sentence() {
         let all = [
             warning::ALL.iter().map(|it| (it.name, it.meaning)).collect::<Vec<_>>(),
             counter::ALL.iter().map(|it| (it.name, it.meaning)).collect(),
@@ -290,6 +289,7 @@ mod tests {
             assert_eq!(names.len(), list.len());
             for (name, meaning) in &list {
                 assert!(meaning.ends_with('.') && meaning.len() > 5, "{name}: {meaning}");
+                assert!(!name.contains('_'), "{name}: words are joined by `-`");
             }
         }
     }

@@ -169,6 +169,12 @@ fn files_that_are_no_runs_are_listed_with_the_reason() {
             good.replace(SCHEMA, "tollgate/3").into_bytes(),
             "its schema is \"tollgate/3\" and this program reads \"tollgate/2\"; use a newer tollgate",
         ),
+        (
+            "older.json",
+            good.replace(SCHEMA, "tollgate/1").into_bytes(),
+            "its schema is \"tollgate/1\" and this program reads \"tollgate/2\"; measure again",
+        ),
+        ("key.json", good.replace("\"status\"", "\"sttus\"").into_bytes(), "unknown field `sttus`"),
         ("field.json", good.replace("\"seed\"", "\"sead\"").into_bytes(), "unknown field `sead`"),
         (
             "status.json",
@@ -198,6 +204,23 @@ fn files_that_are_no_runs_are_listed_with_the_reason() {
 }
 
 #[test]
+fn keys_of_earlier_records_are_read_as_they_are_spelled_now() {
+    let mut run = common::sample();
+    let result = &mut run.results[0];
+    let guest = "function/sys_getpid_per_cpu/cycles";
+    result.counters = ["bytes_read", "bytes-saved", guest, "unknown_one"].map(|key| (key.into(), 1.0)).into();
+    result.proof = [("right_answers_per_call".into(), 1.0)].into();
+    result.instrumented_ns = [("page_faults_event".into(), 1.0)].into();
+    result.per_counted = Some("switches_per_crossing".into());
+    let result = &from_json(to_json(&run).unwrap().as_bytes()).unwrap().results[0];
+    let keys = result.counters.keys().chain(result.proof.keys()).chain(result.instrumented_ns.keys());
+    let keys: Vec<&str> = keys.chain(&result.per_counted).map(String::as_str).collect();
+    let maps =
+        ["bytes-read", "bytes-saved", guest, "unknown_one", "right-answers-per-call", "page-faults-event"];
+    assert_eq!(keys, [maps.as_slice(), &["switches-per-crossing"]].concat());
+}
+
+#[test]
 fn a_directory_that_does_not_exist_holds_nothing() {
     let store = Store::open("/does/not/exist".into()).unwrap();
     assert!(store.list().unwrap().is_empty());
@@ -210,7 +233,7 @@ fn figures_that_are_no_numbers_are_left_out_with_a_warning() {
     let mut run = common::sample();
     let futex = &mut run.results[0];
     futex.cycles = Some(common::estimate(f64::NAN));
-    futex.proof.insert("switches_per_crossing".into(), f64::INFINITY);
+    futex.proof.insert("switches-per-crossing".into(), f64::INFINITY);
     run.host.clock.pair_ticks = f64::NAN;
     store.save(&run).unwrap();
     let back = store.load("latest").unwrap();
@@ -219,7 +242,7 @@ fn figures_that_are_no_numbers_are_left_out_with_a_warning() {
     assert_eq!(futex.warnings[0].code, warning::NOT_FINITE);
     assert_eq!(
         futex.warnings[0].text,
-        "cycles, proof switches_per_crossing are not finite numbers and were left out"
+        "cycles, proof switches-per-crossing are not finite numbers and were left out"
     );
     assert_eq!(back.warnings[1].text, "clock.pair_ticks is not a finite number and was left out");
     // The last figure gone, the probe has failed.

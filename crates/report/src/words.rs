@@ -39,15 +39,15 @@ pub(crate) fn family(family: &str) -> Option<(&'static str, Per)> {
     })
 }
 
-/// What a key of the proof counts: `switches_per_crossing` counts `switches`. Longer keys of our own
+/// What a key of the proof counts: `switches-per-crossing` counts `switches`. Longer keys of our own
 /// probes have a short word, since the column is narrow.
 pub(crate) fn counted(key: &str) -> String {
-    match key.split("_per_").next().unwrap_or(key) {
-        "right_answers" => "right".into(),
-        "handler_runs" => "handled".into(),
-        "callee_count" => "called".into(),
+    match key.split("-per-").next().unwrap_or(key) {
+        "right-answers" => "right".into(),
+        "handler-runs" => "handled".into(),
+        "callee-count" => "called".into(),
         "copies" => "copied".into(),
-        "user_mode" => "in user mode".into(),
-        other => other.replace('_', " "),
+        "user-mode" => "in user mode".into(),
+        other => other.replace('-', " "),
     }
 }

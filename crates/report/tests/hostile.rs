@@ -199,8 +199,8 @@ proptest! {
     #[test]
     fn faults(run in run(), numbers in prop::collection::vec((figure(), figure(), figure()), 8), style in style()) {
         const KEYS: [&str; 12] = [
-            "scan_minor", "scan_major", "page_bytes", "bytes_read", "elapsed_s", "cpu_share", "minor_faults",
-            "direct_read_p50_ns", "read_ahead_kib", "size", "memory_limit", "mapped_per_touch",
+            "scan-minor", "scan-major", "page_bytes", "bytes-read", "elapsed-s", "cpu-share", "minor-faults",
+            "direct-read-p50-ns", "read_ahead_kib", "size", "memory_limit", "mapped-per-touch",
         ];
         let mut run = run;
         for (place, (result, (a, b, c))) in run.results.iter_mut().zip(numbers).enumerate() {

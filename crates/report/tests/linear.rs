@@ -3,40 +3,19 @@
 
 mod fixture;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use tollgate_record::family::{ImportedAsked, RingAsked, RuntimeAsked};
 use tollgate_record::{Asked, Estimate, Measurement, Per, Run, Status};
 use tollgate_report::export::FORMATS;
 use tollgate_report::{Style, html, view};
-
-thread_local! {
-    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATED.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are the system's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are the system's.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
+use tollgate_testkit::{Allocated, Counting};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
 fn allocations(of: impl FnOnce() -> usize) -> u64 {
-    let before = ALLOCATED.get();
-    assert!(of() > 0);
-    ALLOCATED.get() - before
+    let (length, allocated) = Allocated::during(of);
+    assert!(length > 0);
+    allocated.count
 }
 
 /// Makes the row of a number.

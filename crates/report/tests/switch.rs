@@ -35,7 +35,7 @@ fn row(name: &str, kind: &str, tasks: u64, ns: f64) -> Measurement {
         bytes_per_task: Some(4096.0),
         ..RuntimeFound::default()
     });
-    row.proof.insert("resumes_per_switch".into(), 1.0);
+    row.proof.insert("resumes-per-switch".into(), 1.0);
     row
 }
 

@@ -19,11 +19,11 @@ const PICOSECONDS: Scale = Scale { hz: 1e12 };
 
 /// The tasks' own count, within the tolerance of the transcript's check.
 static PROOF: [Claim; 1] =
-    [Claim { key: "resumes_per_switch", per_crossing: 1.0, tolerance: 0.5, divides: false }];
+    [Claim { key: "resumes-per-switch", per_crossing: 1.0, tolerance: 0.5, divides: false }];
 
 /// The calls that the callee counted, which the transcript's check compares with those of the caller.
 static ENTERED: [Claim; 1] =
-    [Claim { key: "entered_per_call", per_crossing: 1.0, tolerance: 0.0, divides: false }];
+    [Claim { key: "entered-per-call", per_crossing: 1.0, tolerance: 0.0, divides: false }];
 
 /// Relative difference of the kernel's count from the switches that causes a warning.
 const KERNEL_APART: f64 = 0.025;
@@ -107,14 +107,14 @@ fn proof(row: &Row, result: &mut Measurement) {
     let total = |of: fn(&Transcript) -> Option<u64>| row.epochs.iter().map(of).sum::<Option<u64>>();
     let share = |count: u64| count as f64 / switches as f64;
     if let Some(visits) = total(|said| said.dispatcher) {
-        result.proof.insert("dispatches_per_switch".into(), share(visits));
+        result.proof.insert("dispatches-per-switch".into(), share(visits));
     }
     if let Some(copies) = total(|said| said.copies) {
-        result.proof.insert("copies_per_call".into(), share(copies));
+        result.proof.insert("copies-per-call".into(), share(copies));
     }
     if let Some(counted) = total(|said| said.kernel) {
         let share = share(counted);
-        result.proof.insert("kernel_switches_per_switch".into(), share);
+        result.proof.insert("kernel-switches-per-switch".into(), share);
         if (share - 1.0).abs() > KERNEL_APART {
             let text = format!("the kernel counted {share:.2} context switches for each switch of the token");
             result.warnings.push(Warning::new(warning::PROOF_DISAGREES, text));
@@ -230,7 +230,7 @@ mod tests {
         let result = measurement(&row, &UNITS);
         assert_eq!((result.probe.as_str(), result.per), ("ffi/cgo/down", Per::Call));
         assert_eq!(result.ns.unwrap().mean, 10.0, "1,000 ns for 100 calls");
-        assert_eq!(result.proof["entered_per_call"], 1.0);
-        assert_eq!(result.proof["copies_per_call"], 0.5);
+        assert_eq!(result.proof["entered-per-call"], 1.0);
+        assert_eq!(result.proof["copies-per-call"], 0.5);
     }
 }

@@ -1,6 +1,10 @@
+use super::plan::fit;
 use super::*;
-use crate::table::Kind;
-use crate::transcript::Sample;
+use crate::cache::Cache;
+use crate::room::Room;
+use crate::sources::Sources;
+use crate::table::{Kind, Runtime};
+use crate::transcript::{Sample, Transcript};
 use std::path::Path;
 
 const ROOM: Room = Room { bytes: 1 << 30, bound: "--memory" };

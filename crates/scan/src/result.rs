@@ -94,8 +94,8 @@ fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, to
     let (minor, major) = (grown(|usage| usage.minor), grown(|usage| usage.major));
     let read = grown(|usage| usage.inputs) * 512.0;
     let seconds = last.ns as f64 / 1e9;
-    result.proof.insert("minor_per_touch".into(), minor / touches);
-    result.proof.insert("major_per_touch".into(), major / touches);
+    result.proof.insert("minor-per-touch".into(), minor / touches);
+    result.proof.insert("major-per-touch".into(), major / touches);
     result.count(counter::SCAN_SECONDS, seconds);
     result.count(counter::SCAN_MINOR, minor);
     result.count(counter::SCAN_MAJOR, major);

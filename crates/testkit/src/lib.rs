@@ -12,6 +12,7 @@
 //! }
 //! ```
 
+mod allocations;
 mod browser;
 pub mod cache;
 mod programs;
@@ -19,6 +20,7 @@ mod recorded;
 mod skips;
 pub mod workspace;
 
+pub use allocations::{Allocated, Counting};
 pub use browser::Browser;
 pub use programs::{Missing, fast, need, printed, program, program_in};
 pub use recorded::{BLESS, Recorded};

@@ -1,11 +1,10 @@
 //! The bill: a record of what was counted and what that costs on this machine.
 
 use crate::account::{Account, End, tick};
-use crate::bpf::Overhead;
-use crate::calibrate::Pair;
+use crate::calibrate::{Overhead, Pair};
 use crate::count::{Counts, Kind, Stamped, Tally};
+use crate::counted::{Counted, Repeat};
 use crate::price::Prices;
-use crate::run::{Counted, Repeat};
 use crate::saving::savings;
 use crate::sites::{Names, Site};
 use std::collections::BTreeMap;

@@ -58,6 +58,28 @@ fn middle(mut batches: [f64; BATCHES]) -> Estimate {
     Estimate::within(batches[10], [batches[5], batches[15]])
 }
 
+/// What counting adds to a call and a fault.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overhead {
+    /// Without counting.
+    pub(crate) bare: Pair,
+    /// While they are counted.
+    pub(crate) counted: Pair,
+    /// What of that is between the two stamps of each.
+    pub(crate) inside: Pair,
+}
+
+impl Overhead {
+    /// The means of both: the machine may have changed its speed between them.
+    pub(crate) fn spanned(&self, other: &Self) -> Self {
+        Self {
+            bare: self.bare.spanned(&other.bare),
+            counted: self.counted.spanned(&other.counted),
+            inside: self.inside.spanned(&other.inside),
+        }
+    }
+}
+
 /// A child that measures each time it is asked.
 pub(crate) struct Yardstick {
     pub(crate) pid: libc::pid_t,

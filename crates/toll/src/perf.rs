@@ -1,8 +1,7 @@
 //! Counts by perf events: each system call and signal is a record in a ring that this process reads meanwhile.
 
 use crate::account::End;
-use crate::bpf::Overhead;
-use crate::calibrate::{Pair, Yardstick};
+use crate::calibrate::{Overhead, Pair, Yardstick};
 use crate::call::{Call, plain};
 use crate::count::{Counts, Kind, Tally};
 use crate::images::Images;

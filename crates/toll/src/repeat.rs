@@ -1,9 +1,9 @@
 //! Several runs of one command: medians, and what each run gave.
 
 use crate::account::{Account, End};
-use crate::bpf::Overhead;
 use crate::count::{Counts, Kind, Source, Stamped, Tally};
-use crate::run::{Counted, Extras, Repeat, Wanted, run};
+use crate::counted::{Counted, Extras, Repeat};
+use crate::run::{Wanted, run};
 use crate::signals::Signals;
 use crate::start::StartError;
 use crate::watch::Limits;
@@ -25,27 +25,25 @@ pub fn repeat(
     times: usize,
     mut begin: impl FnMut(usize),
 ) -> Result<Counted, StartError> {
-    let signals = Signals::hold()?;
-    let input = Input::here();
+    let again = Again::start()?;
     let (mut runs, mut wanted, mut end): (Vec<Counted>, _, _) = (Vec::new(), wanted, None);
     while runs.len() < times {
         begin(runs.len());
-        input.rewind();
-        let counted = match run(command, wanted, limits, Extras::default()) {
-            Err(StartError::Interrupted) if !runs.is_empty() => break,
-            counted => counted?,
-        };
+        let Some(counted) = again.run(command, wanted, limits)? else { break };
         end = end.filter(|end| *end != End::Exited(0)).or(Some(counted.account.end));
-        if signals.was_interrupted() && !runs.is_empty() {
+        if again.was_interrupted() && !runs.is_empty() {
             end = Some(counted.account.end);
             break;
         }
         wanted =
             Wanted::Only(if counted.source == Source::Ptrace { Source::Accounts } else { counted.source });
         runs.push(counted);
-        if signals.was_interrupted() {
+        if again.was_interrupted() {
             break;
         }
+    }
+    if runs.is_empty() {
+        return Err(StartError::Interrupted);
     }
     let asked_for = runs.len() == times;
     let mut counted = merged(runs);
@@ -57,21 +55,39 @@ pub fn repeat(
     Ok(counted)
 }
 
-/// A file on standard input, which each run reads from the same place.
-pub(crate) struct Input(Option<libc::off_t>);
+/// Runs commands one after the other until a signal asks for the end. A file on standard input is read from the same place by
+/// each.
+pub(crate) struct Again {
+    signals: Signals,
+    input: Option<libc::off_t>,
+}
 
-impl Input {
-    pub(crate) fn here() -> Self {
+impl Again {
+    pub(crate) fn start() -> Result<Self, StartError> {
         // SAFETY: a descriptor and numbers; the place stays as it is.
         let at = unsafe { libc::lseek(0, 0, libc::SEEK_CUR) };
-        Self((at >= 0).then_some(at))
+        Ok(Self { signals: Signals::hold()?, input: (at >= 0).then_some(at) })
     }
 
-    pub(crate) fn rewind(&self) {
-        if let Some(at) = self.0 {
+    /// Runs a command; `None` if a signal asked for the end before it had begun.
+    pub(crate) fn run(
+        &self,
+        command: &[OsString],
+        wanted: Wanted,
+        limits: Limits,
+    ) -> Result<Option<Counted>, StartError> {
+        if let Some(at) = self.input {
             // SAFETY: a descriptor and numbers.
             unsafe { libc::lseek(0, at, libc::SEEK_SET) };
         }
+        match run(command, wanted, limits, Extras::default()) {
+            Err(StartError::Interrupted) => Ok(None),
+            counted => counted.map(Some),
+        }
+    }
+
+    pub(crate) fn was_interrupted(&self) -> bool {
+        self.signals.was_interrupted()
     }
 }
 
@@ -103,13 +119,7 @@ fn merged(mut runs: Vec<Counted>) -> Counted {
         first.counts = Some(median_counts(&counts));
     }
     let overheads = runs.iter().filter_map(|run| run.overhead);
-    first.overhead = first.overhead.map(|first| {
-        overheads.fold(first, |all, next| Overhead {
-            bare: all.bare.spanned(&next.bare),
-            counted: all.counted.spanned(&next.counted),
-            inside: all.inside.spanned(&next.inside),
-        })
-    });
+    first.overhead = first.overhead.map(|first| overheads.fold(first, |all, next| all.spanned(&next)));
     Counted { account, repeats, ..first }
 }
 

@@ -6,7 +6,7 @@ use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::rc::Rc;
 use tollgate_record::family::Frame;
@@ -98,7 +98,12 @@ impl CallCheck {
     fn ends_at(&mut self, last: &Address) -> bool {
         let is_call = |last: &Address| {
             let mut code = [0; 7];
-            let file = File::open(&last.file.as_ref()?.path).ok()?;
+            // The path may lead to something else by now: opening a pipe would wait for its writer.
+            let file = File::options()
+                .read(true)
+                .custom_flags(libc::O_NONBLOCK)
+                .open(&last.file.as_ref()?.path)
+                .ok()?;
             file.read_exact_at(&mut code, last.offset.checked_sub(6)?).ok()?;
             Some(is_call(code))
         };
@@ -162,13 +167,29 @@ impl Names {
 
 /// Whether a file is still the one that was mapped.
 fn is_unchanged(file: &Mapped) -> bool {
-    let modified = fs::metadata(Path::new(&file.path)).and_then(|it| it.modified());
-    modified.is_ok_and(|modified| modified <= file.since)
+    let found = fs::metadata(Path::new(&file.path)).ok().filter(fs::Metadata::is_file);
+    found.and_then(|it| it.modified().ok()).is_some_and(|modified| modified <= file.since)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::SystemTime;
+
+    #[test]
+    fn a_pipe_in_place_of_the_mapped_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("library.so");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let path = fifo.to_str().unwrap().to_owned();
+        let file = Rc::new(Mapped { path: path.clone(), since: SystemTime::now() });
+        let frame = Address { file: Some(file), offset: 4096 };
+        assert!(!CallCheck::default().ends_at(&frame));
+        let site =
+            Site { kind: Kind::Call, name: "read".into(), tally: Tally::default(), frames: vec![frame] };
+        let (frames, complete) = Names::new().frames(&site);
+        assert_eq!((frames[0].file.as_str(), &frames[0].function, complete), (path.as_str(), &None, false));
+    }
 
     #[test]
     fn calls_of_every_form_are_calls() {

@@ -2,10 +2,10 @@
 
 use crate::account::End;
 use crate::bill;
+use crate::counted::Counted;
 use crate::price::Prices;
-use crate::repeat::Input;
-use crate::run::{Counted, Extras, Wanted, run as run_once};
-use crate::signals::Signals;
+use crate::repeat::Again;
+use crate::run::Wanted;
 use crate::start::StartError;
 use crate::watch::Limits;
 use std::ffi::OsString;
@@ -104,21 +104,13 @@ pub fn run(
     at_most: Duration,
     series: &mut impl Series,
 ) -> Result<End, StartError> {
-    let signals = Signals::hold()?;
-    let input = Input::here();
+    let again = Again::start()?;
     let mut end = End::Exited(0);
-    let turn = |side: usize| {
-        input.rewind();
-        match run_once(commands[side], wanted, limits, Extras::default()) {
-            Err(StartError::Interrupted) => Ok(None),
-            counted => counted.map(Some),
-        }
-    };
     pairs(at_most, series, |first| {
         let mut pair = [None, None];
         for side in [first, 1 - first] {
-            let Some(counted) = turn(side)? else { return Ok(None) };
-            let is_interrupted = signals.was_interrupted();
+            let Some(counted) = again.run(commands[side], wanted, limits)? else { return Ok(None) };
+            let is_interrupted = again.was_interrupted();
             if side == 1 || is_interrupted {
                 end = counted.account.end;
             }

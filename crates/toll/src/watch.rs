@@ -74,7 +74,7 @@ impl Counter for Uncounted {}
 pub(crate) fn watch(
     command: &[OsString],
     limits: Limits,
-    counter: &mut impl Counter,
+    counter: &mut dyn Counter,
 ) -> Result<Account, StartError> {
     let signals = Signals::hold()?;
     let mut waiting = Waiting::start(command, signals.inherited(), counter.prepare())?;
@@ -148,13 +148,13 @@ struct Sampling {
 }
 
 impl Sampling {
-    fn start(pid: libc::pid_t, counter: &impl Counter) -> Option<Self> {
+    fn start(pid: libc::pid_t, counter: &dyn Counter) -> Option<Self> {
         let period = counter.period()?;
         Some(Self { process: Process::open(pid).ok()?, period, due: Instant::now() + period })
     }
 
     /// Waits until the next sample was taken, or the command has ended.
-    fn ends_before_next(&mut self, counter: &mut impl Counter) -> bool {
+    fn ends_before_next(&mut self, counter: &mut dyn Counter) -> bool {
         while !self.process.ends_within(Some(self.due.saturating_duration_since(Instant::now()))) {
             // A signal ends the waiting early.
             if Instant::now() < self.due {

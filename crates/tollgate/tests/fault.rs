@@ -64,11 +64,11 @@ fn a_scan_counts_what_the_kernel_counts_and_its_parts_add_up() {
         assert_eq!(result["status"], "measured", "{result:#}");
         assert_eq!(number(result, "/crossings"), pages);
         for kind in ["minor", "major"] {
-            let counted = number(result, &format!("/counters/scan_{kind}"));
-            let each = number(result, &format!("/proof/{kind}_per_touch"));
+            let counted = number(result, &format!("/counters/scan-{kind}"));
+            let each = number(result, &format!("/proof/{kind}-per-touch"));
             assert_eq!((each * pages).round(), counted, "{kind}");
             // The process has faulted before its scan, and no less than in it.
-            assert!(number(result, &format!("/counters/{kind}_faults")) >= counted, "{kind}");
+            assert!(number(result, &format!("/counters/{kind}-faults")) >= counted, "{kind}");
         }
         // The histogram has every touch, and the timeline ends where the counts end.
         assert_eq!(number(result, "/single/count"), pages);
@@ -78,7 +78,7 @@ fn a_scan_counts_what_the_kernel_counts_and_its_parts_add_up() {
             series["points"].as_array().unwrap().last().unwrap()[1].as_f64().unwrap()
         };
         assert_eq!(end("touches"), pages);
-        assert_eq!(end("minor faults"), number(result, "/counters/scan_minor"));
+        assert_eq!(end("minor faults"), number(result, "/counters/scan-minor"));
         let parts = result["phases"].as_array().unwrap().iter();
         let sum: f64 = parts.map(|part| number(part, "/ns/estimate")).sum();
         assert!((sum / number(result, "/ns/estimate") - 1.0).abs() < 1e-6, "{sum}");
@@ -100,7 +100,7 @@ fn patterns_touch_what_they_say() {
         let run: Value = serde_json::from_str(&outcome.stdout).unwrap();
         let result = &run["results"][0];
         assert_eq!(number(result, "/crossings"), touches, "{args}");
-        let distinct = number(result, "/counters/pages_touched");
+        let distinct = number(result, "/counters/pages-touched");
         match pages {
             Some(pages) => assert_eq!(distinct, pages, "{args}"),
             // 1 - 1/e of 1,024 is 647; three deviations are about 30.
@@ -136,7 +136,7 @@ fn a_file_that_is_cut_while_it_is_mapped_is_reported_and_what_was_measured_is_ke
     assert!(outcome.stderr.contains("was cut to 1048576 bytes"), "{}", outcome.stderr);
     let run: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(run["results"][0]["status"], "failed");
-    assert!(number(&run["results"][0], "/counters/scan_major") > 0.0);
+    assert!(number(&run["results"][0], "/counters/scan-major") > 0.0);
 }
 
 #[test]
@@ -149,12 +149,12 @@ fn memory_that_is_limited_makes_random_touches_miss() {
     assert_eq!(outcome.exit, Some(0), "{}", outcome.stderr);
     let run: Value = serde_json::from_str(&outcome.stdout).unwrap();
     let result = &run["results"][0];
-    if number(result, "/counters/bytes_read") == 0.0 {
+    if number(result, "/counters/bytes-read") == 0.0 {
         return tollgate_testkit::skip!("the directory for temporary files is on no disk");
     }
     // No more than a quarter of the file can be in memory: at least 1 - 16/64 of the touches of a full
     // memory miss, and what the group needs for other things makes it a little more.
-    let steady = number(result, "/counters/steady_major_per_touch");
+    let steady = number(result, "/counters/steady-major-per-touch");
     assert!((0.72..0.90).contains(&steady), "{steady}");
     place.nothing_left();
 }
@@ -253,7 +253,7 @@ fn the_kinds_are_all_there_each_with_its_proof_or_its_reason() {
         match result["status"].as_str() {
             Some("measured") => {
                 // One fault for each touch, of the one kind or the other.
-                for key in ["minor_per_touch", "major_per_touch"] {
+                for key in ["minor-per-touch", "major-per-touch"] {
                     if let Some(count) = result["proof"][key].as_f64() {
                         assert!((count - 1.0).abs() < 0.02, "{}: {key} is {count}", result["probe"]);
                     }

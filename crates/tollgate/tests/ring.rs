@@ -174,7 +174,7 @@ fn the_record_has_the_bill_and_the_proof_of_each_cell() {
     for cell in cells {
         assert_eq!(cell["probe"], "ring/pipe");
         assert_eq!(cell["status"], "measured", "{cell}");
-        assert!(cell["proof"]["switches_per_crossing"].as_f64().is_some_and(|count| count > 0.9), "{cell}");
+        assert!(cell["proof"]["switches-per-crossing"].as_f64().is_some_and(|count| count > 0.9), "{cell}");
         let names: Vec<&str> = cell["phases"]
             .as_array()
             .expect("a bill")

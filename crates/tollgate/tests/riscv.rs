@@ -182,7 +182,7 @@ fn json_is_one_document_with_the_phases_of_each_call() {
     for result in results {
         assert_eq!(result["engine"], "embedded");
         assert_eq!(result["status"], "measured");
-        assert_eq!(result["proof"]["traps_per_crossing"], 1.0);
+        assert_eq!(result["proof"]["traps-per-crossing"], 1.0);
         // There is no timing model, so there are no cycles.
         assert!(result.get("cycles").is_none() && result.get("ns").is_none());
         let counters = result["counters"].as_object().expect("counters");

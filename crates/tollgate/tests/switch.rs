@@ -143,7 +143,7 @@ fn what_misbehaves_costs_its_own_row_only() {
     let good = row(&run, "switch/good/yield");
     assert_eq!(good["status"], "measured", "{good}");
     assert!((good["ns"]["estimate"].as_f64().unwrap() - 10.0).abs() < 1e-6, "the script says 10 ns: {good}");
-    assert_eq!(good["proof"]["resumes_per_switch"], 1.0);
+    assert_eq!(good["proof"]["resumes-per-switch"], 1.0);
     for (id, why) in [
         ("no-compiler", "line 7: what is this"),
         ("flood", "it printed more than"),

@@ -146,7 +146,7 @@ def exec(  # noqa: A001, what the program calls it
 
 
 def load(path: str | os.PathLike[str]) -> Run:
-    """A saved run: the path of a record, an id or the beginning of one, or `latest`. Older records are upgraded.
+    """A saved run: the path of a record, an id or the beginning of one, or `latest`.
 
     >>> path = tollgate.riscv.trap(core="rocket", iterations=20).save("trap.json")
     >>> tollgate.load("trap.json")

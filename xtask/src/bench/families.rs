@@ -167,8 +167,8 @@ fn missed(tool: &Tool) -> Result<Figure> {
         return Ok(skipped(WHAT, "no control group may be made here"));
     };
     let result = scan.results.first().context("no result")?;
-    let all = result.proof.get("major_per_touch").context("no count of major faults")?;
-    let steady = result.counters.get("steady_major_per_touch").context("memory was never full")?;
+    let all = result.proof.get("major-per-touch").context("no count of major faults")?;
+    let steady = result.counters.get("steady-major-per-touch").context("memory was never full")?;
     println!("  major for each touch: {all:.4} from an empty memory on, {steady:.4} once it was full");
     Ok(at_most(WHAT, (steady / 0.75 - 1.0).abs() * 100.0, 5.0))
 }
@@ -188,7 +188,7 @@ fn beside_c(tool: &Tool) -> Result<Figure> {
     let (mut scans, mut loops) = (Vec::new(), Vec::new());
     for _ in 0..SCAN_PAIRS {
         let (scan, _) = tool.run(&["fault", "scan", "--size", "1G", "--file", name])?;
-        let seconds = scan.results.first().and_then(|result| result.counters.get("scan_s"));
+        let seconds = scan.results.first().and_then(|result| result.counters.get("scan-s"));
         scans.push(*seconds.context("no time")?);
         loops.push(printed(Command::new(&program).arg(&file))?.trim().parse()?);
     }

@@ -130,14 +130,14 @@ mod tests {
     /// 16 pages for 2,000 where one costs 500: 100 each. Three quarters of 80,000 are off the CPU.
     fn kinds() -> Vec<Measurement> {
         vec![
-            kind("fault/anonymous", 1_300.0, &[("minor_per_touch", 1.0)]),
+            kind("fault/anonymous", 1_300.0, &[("minor-per-touch", 1.0)]),
             kind("fault/populate-write", 500.0, &[]),
             kind("fault/cached-page", 500.0, &[]),
-            kind("fault/around", 2_000.0, &[("mapped_per_touch", 16.0)]),
+            kind("fault/around", 2_000.0, &[("mapped-per-touch", 16.0)]),
             kind(
                 "fault/major",
                 80_000.0,
-                &[("off_cpu_ns_per_touch", 75.0), ("wall_ns_per_touch", 100.0), ("major_per_touch", 1.0)],
+                &[("off-cpu-ns-per-touch", 75.0), ("wall-ns-per-touch", 100.0), ("major-per-touch", 1.0)],
             ),
         ]
     }
@@ -169,7 +169,7 @@ mod tests {
         );
         let minor: Vec<f64> = results[0].phases.iter().map(|part| part.ns.unwrap().estimate).collect();
         assert_eq!(minor, [800.0, 500.0]);
-        assert_eq!(results[4].proof.keys().collect::<Vec<_>>(), ["major_per_touch"]);
+        assert_eq!(results[4].proof.keys().collect::<Vec<_>>(), ["major-per-touch"]);
     }
 
     #[test]

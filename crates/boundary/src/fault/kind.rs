@@ -8,9 +8,9 @@ use tollgate_measure::{Claim, Crossing, Facts, Meta, Refusal};
 use tollgate_record::{Per, counter};
 
 /// The claim of exactly one minor fault for each touch.
-pub(super) const MINOR: Claim = Claim::exact("minor_per_touch");
+pub(super) const MINOR: Claim = Claim::exact("minor-per-touch");
 /// The claim of exactly one major fault for each touch.
-pub(super) const MAJOR: Claim = Claim::exact("major_per_touch");
+pub(super) const MAJOR: Claim = Claim::exact("major-per-touch");
 /// Pages that a touch maps: reported, not claimed.
 pub(super) const MAPPED: Claim = reported(counter::MAPPED_PER_TOUCH.name);
 /// Time off the CPU, in nanoseconds: reported, not claimed.

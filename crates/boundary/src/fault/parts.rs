@@ -127,7 +127,7 @@ fn touch(page: *mut u8, write: bool) {
 /// the tracepoint also to its stamp, and the whole with it.
 fn dissection(by: FaultStamp) -> Dissection {
     let difference = Evidence::Difference;
-    let mut instrumented = vec![(3, "page_faults_event".into()), (4, "page_faults_min_event".into())];
+    let mut instrumented = vec![(3, "page-faults-event".into()), (4, "page-faults-min-event".into())];
     let mut mapped = vec![(0, 1), (1, 1), (2, -1)];
     let (lanes, entry) = match by {
         FaultStamp::Event => (5, 0),

@@ -9,7 +9,7 @@ pub(crate) static META: Meta = Meta {
     id: "fault/protection",
     what: "write to a protected page: SIGSEGV is handled in user mode and returned from",
     per: Per::Touch,
-    proof: &[Claim::exact("handler_runs_per_touch")],
+    proof: &[Claim::exact("handler-runs-per-touch")],
     ..ROW
 };
 

@@ -61,7 +61,7 @@ impl Cuts<ProtectedPage> for ProtectionCuts {
     /// Lanes: to the handler, from the handler; to the stamp of the kernel's entry, and the whole with it.
     fn dissection(&self) -> Dissection {
         let instrument = match self.by {
-            FaultStamp::Event => "page_faults_event",
+            FaultStamp::Event => "page-faults-event",
             FaultStamp::Tracepoint => "page_fault_user_tracepoint",
         };
         Dissection {

@@ -11,7 +11,7 @@ use std::{io, mem, ptr};
 use tollgate_measure::{Claim, Meta, Placement, Refusal, placement};
 
 /// One answer for each touch, counted by the answering thread.
-const ANSWERS: Claim = Claim::exact("answers_per_touch");
+const ANSWERS: Claim = Claim::exact("answers-per-touch");
 
 /// Pages of the region. A touch of one more ends the thread.
 const PAGES: usize = 256;

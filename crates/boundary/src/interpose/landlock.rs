@@ -16,7 +16,7 @@ pub(super) static OPEN: Mechanism = Mechanism {
         id: "interpose/landlock",
         what: "a file is opened and closed under a Landlock rule for the root directory",
         per: Per::Operation,
-        proof: &[Claim::exact("right_answers_per_operation")],
+        proof: &[Claim::exact("right-answers-per-operation")],
         ..ROW
     },
     open: |_, _| taxed(opens(true), opens(false), [1, 1]),

@@ -18,7 +18,7 @@ pub(super) static NOTIFY: Mechanism = Mechanism {
     meta: &Meta {
         id: "interpose/seccomp-notify",
         what: "getppid answered by another thread on the CPU: seccomp user notification",
-        proof: &[Claim::exact("right_answers_per_syscall"), Claim::exact("answers_per_call")],
+        proof: &[Claim::exact("right-answers-per-syscall"), Claim::exact("answers-per-call")],
         ..ROW
     },
     open: |_, site| taxed(open(), GETPPID.open(site), [2, 1]),

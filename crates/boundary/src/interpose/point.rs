@@ -12,7 +12,7 @@ use std::os::fd::FromRawFd;
 use std::{io, mem};
 use tollgate_measure::{Claim, Crossing, Meta, Refusal};
 
-const PROOF: &[Claim] = &[Claim::exact("right_answers_per_call"), Claim::exact("hits_per_call")];
+const PROOF: &[Claim] = &[Claim::exact("right-answers-per-call"), Claim::exact("hits-per-call")];
 
 /// A function of this program that does nothing; each row has its own, since a probe point stays while it is open.
 macro_rules! function {

@@ -21,7 +21,7 @@ pub(super) static PRELOAD: Mechanism = Mechanism {
     meta: &Meta {
         id: "interpose/preload",
         what: "call of a C library function whose place an object of LD_PRELOAD takes: it counts and forwards",
-        proof: &[Claim::exact("right_answers_per_call"), Claim::exact("hits_per_call")],
+        proof: &[Claim::exact("right-answers-per-call"), Claim::exact("hits-per-call")],
         ..ROW
     },
     open: |_, _| taxed_together(open(true), open(false), [2, 2], TOGETHER),

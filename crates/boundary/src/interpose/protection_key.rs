@@ -13,7 +13,7 @@ pub(super) static WRITE: Mechanism = Mechanism {
         id: "interpose/pkey-write",
         what: "a protection key is opened (WRPKRU), a word of its page written, the key closed",
         per: Per::Operation,
-        proof: &[Claim::exact("right_answers_per_operation")],
+        proof: &[Claim::exact("right-answers-per-operation")],
         ..ROW
     },
     open: |_, _| taxed(Key::new().and_then(|key| open(Some(key))), open(None), [1, 1]),

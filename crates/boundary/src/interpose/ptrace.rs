@@ -10,7 +10,7 @@ use std::{io, mem, ptr};
 use tollgate_measure::{Claim, Crossing, Meta, Probe, Refusal};
 
 const PROOF: &[Claim] =
-    &[Claim::exact("calls_per_syscall"), Claim { per_crossing: 2.0, ..Claim::exact("stops_per_syscall") }];
+    &[Claim::exact("calls-per-syscall"), Claim { per_crossing: 2.0, ..Claim::exact("stops-per-syscall") }];
 
 pub(super) static SYSCALL: Mechanism = Mechanism {
     meta: &Meta {
@@ -26,7 +26,7 @@ pub(super) static SECCOMP: Mechanism = Mechanism {
     meta: &Meta {
         id: "interpose/ptrace-seccomp",
         what: "getppid of a process that a seccomp filter stops once for its tracer",
-        proof: const { &[Claim::exact("calls_per_syscall"), Claim::exact("stops_per_syscall")] },
+        proof: const { &[Claim::exact("calls-per-syscall"), Claim::exact("stops-per-syscall")] },
         ..ROW
     },
     open: |_, site| taxed(open(Kind::Filter), GETPPID.open(site), [2, 1]),

@@ -10,7 +10,7 @@ pub(super) static ABORT: Mechanism = Mechanism {
         id: "interpose/rseq-abort",
         what: "a breakpoint inside a restartable sequence: its signal is handled, the sequence aborted",
         per: Per::Operation,
-        proof: &[Claim::exact("right_answers_per_operation"), Claim::exact("signals_per_operation")],
+        proof: &[Claim::exact("right-answers-per-operation"), Claim::exact("signals-per-operation")],
         ..ROW
     },
     open: |_, _| taxed(open(true), open(false), [2, 2]),

@@ -14,7 +14,7 @@ use tollgate_record::Per;
 const META: Meta = Meta {
     per: Per::Operation,
     placement: Placement::Pair,
-    proof: &[Claim::exact("right_answers_per_operation")],
+    proof: &[Claim::exact("right-answers-per-operation")],
     ..ROW
 };
 

@@ -11,7 +11,7 @@ pub(super) static RAW_TRACEPOINT: Mechanism = Mechanism {
     meta: &Meta {
         id: "interpose/raw-tracepoint",
         what: "an invalid system call, which a BPF program on the raw tracepoint sys_enter counts",
-        proof: &[Claim::exact("right_answers_per_syscall"), Claim::exact("hits_per_call")],
+        proof: &[Claim::exact("right-answers-per-syscall"), Claim::exact("hits-per-call")],
         ..ROW
     },
     open: |_, site| taxed(open(), INVALID.open(site), [2, 1]),

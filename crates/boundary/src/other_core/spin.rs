@@ -50,7 +50,7 @@ const META: Meta = Meta {
     crossings_per_pass: 2,
     least_passes: 1,
     placement: Placement::Pair,
-    proof: &[Claim::exact("messages_per_crossing")],
+    proof: &[Claim::exact("messages-per-crossing")],
 };
 
 pub(crate) static SPIN: Mechanism =

@@ -186,7 +186,7 @@ impl Spec {
     /// The metadata for the sampler.
     pub(super) fn meta(&self) -> Meta {
         const SWITCHES: Claim = Claim {
-            key: "switches_per_crossing",
+            key: "switches-per-crossing",
             per_crossing: 1.0,
             tolerance: 0.025,
             // The figure is for a hop; more switches make the hop more expensive.

@@ -46,7 +46,7 @@ pub(crate) static META: Meta = Meta {
     id: "signal/self",
     what: "a thread signals itself, handles the signal and returns",
     per: Per::Signal,
-    proof: &[Claim::exact("handlers_per_crossing")],
+    proof: &[Claim::exact("handlers-per-crossing")],
     ..ROW
 };
 

@@ -13,7 +13,7 @@ pub(crate) static FORK: Mechanism = Mechanism {
     meta: &Meta {
         id: "spawn/fork",
         what: "a small process forks, its child exits at once and is waited for",
-        proof: &[Claim::exact("exits_per_crossing")],
+        proof: &[Claim::exact("exits-per-crossing")],
         ..ROW
     },
     open: |_, site| {

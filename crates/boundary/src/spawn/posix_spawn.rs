@@ -14,7 +14,7 @@ pub(crate) static POSIX_SPAWN: Mechanism = Mechanism {
     meta: &Meta {
         id: "spawn/posix_spawn",
         what: "a static program of one page is started by posix_spawn, exits and is waited for",
-        proof: &[Claim::exact("exits_per_crossing")],
+        proof: &[Claim::exact("exits-per-crossing")],
         ..ROW
     },
     open: |_, site| {

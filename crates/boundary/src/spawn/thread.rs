@@ -14,7 +14,7 @@ pub(crate) static THREAD: Mechanism = Mechanism {
     meta: &Meta {
         id: "spawn/thread",
         what: "a thread is created and joined",
-        proof: &[Claim::exact("joins_per_crossing")],
+        proof: &[Claim::exact("joins-per-crossing")],
         ..ROW
     },
     open: |_, _| Ok(Box::new(Spawner::tried("thread creation", one)?)),

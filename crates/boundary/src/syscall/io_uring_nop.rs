@@ -16,7 +16,7 @@ pub(crate) static IO_URING_NOP: Mechanism = Mechanism {
         id: "syscall/io_uring-nop",
         what: "io_uring: one no-operation submitted and waited for by one io_uring_enter",
         per: Per::Operation,
-        proof: &[Claim::exact("completions_per_operation")],
+        proof: &[Claim::exact("completions-per-operation")],
         ..ROW
     },
     open,

@@ -32,7 +32,7 @@ pub(crate) enum Proof {
     MessagesAndSwitches,
 }
 
-const MESSAGES: Claim = Claim::exact("messages_per_crossing");
+const MESSAGES: Claim = Claim::exact("messages-per-crossing");
 
 impl Proof {
     const fn claims(self) -> &'static [Claim] {
@@ -40,7 +40,7 @@ impl Proof {
             Self::Switches => const { &[Claim::switches()] },
             Self::Messages => const { &[MESSAGES] },
             Self::HandlersAndSwitches => {
-                const { &[Claim::exact("handlers_per_crossing"), Claim { divides: false, ..Claim::switches() }] }
+                const { &[Claim::exact("handlers-per-crossing"), Claim { divides: false, ..Claim::switches() }] }
             }
             Self::MessagesAndSwitches => {
                 const { &[MESSAGES, Claim { divides: false, tolerance: f64::INFINITY, ..Claim::switches() }] }

@@ -16,7 +16,7 @@ pub(crate) static CLOCK_GETTIME: Mechanism = Mechanism {
     meta: &Meta {
         id: "vdso/clock_gettime",
         what: "clock_gettime of the C library, answered in user mode by the vDSO",
-        proof: &[Claim::exact("right_answers_per_call"), Claim::exact("user_mode_per_call")],
+        proof: &[Claim::exact("right-answers-per-call"), Claim::exact("user-mode-per-call")],
         ..ROW
     },
     open,

@@ -9,7 +9,7 @@ pub(crate) static CPUID: Mechanism = Mechanism {
         id: "vm/cpuid",
         what: "cpuid: under a hypervisor an exit from the guest and the return to it",
         per: Per::Exit,
-        proof: &[Claim::exact("right_answers_per_exit")],
+        proof: &[Claim::exact("right-answers-per-exit")],
         ..ROW
     },
     open: |_, _| {

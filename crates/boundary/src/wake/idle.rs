@@ -23,7 +23,7 @@ pub(super) struct IdleWake<M> {
 
 impl<M: Medium> IdleWake<M> {
     pub(super) const fn row(id: &'static str, what: &'static str, idle: Duration) -> Self {
-        let proof = const { &[Claim::exact("messages_per_crossing")] };
+        let proof = const { &[Claim::exact("messages-per-crossing")] };
         let meta = Meta { id, what, per: Per::Message, placement: Placement::Pair, proof, ..ROW };
         Self { meta, idle, medium: PhantomData }
     }

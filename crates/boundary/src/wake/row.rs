@@ -264,7 +264,7 @@ mod tests {
     fn a_row_counts_messages_on_both_cpus_and_switches_on_one() {
         use crate::task::media::Futex;
         let keys = |probe: &dyn Probe| probe.meta().proof.iter().map(|it: &Claim| it.key).collect::<Vec<_>>();
-        assert_eq!(keys(&Wake::<Futex>::here("", "")), ["messages_per_crossing", "switches_per_crossing"]);
-        assert_eq!(keys(&Wake::<Futex>::apart("", "")), ["messages_per_crossing"]);
+        assert_eq!(keys(&Wake::<Futex>::here("", "")), ["messages-per-crossing", "switches-per-crossing"]);
+        assert_eq!(keys(&Wake::<Futex>::apart("", "")), ["messages-per-crossing"]);
     }
 }

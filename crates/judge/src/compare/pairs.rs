@@ -27,20 +27,18 @@ pub(crate) type Found<'r> = IndexMap<(Name<'r>, Params), Vec<(usize, &'r Measure
 
 /// The probes that have a figure on both sides, in A's order.
 pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
-    let (a, mut b) = (gather(a), gather(b));
+    let (a, b) = (gather(a), gather(b));
     // What a name's results do not differ by on either side, as the kernel's release, does not separate them; a name that occurs
     // once on each side is the same probe whatever its parameters.
-    let varying = |name: Name<'_>| -> BTreeSet<String> {
-        [&a, &b].into_iter().flat_map(|side| varying(side, name)).collect()
+    let varying = varying([&a, &b]);
+    let key = |name: Name<'r>, params: &Params| {
+        (name, varying[&name].iter().map(|key| params.get(key).cloned()).collect())
     };
-    let keys: Vec<BTreeSet<String>> = a.keys().map(|(name, _)| varying(*name)).collect();
+    let mut of_b: BTreeMap<(Name<'r>, Vec<Option<String>>), _> =
+        b.into_iter().map(|((name, params), of_b)| (key(name, &params), (params, of_b))).collect();
     let mut pairs = Vec::new();
-    for (((name, params), of_a), keys) in a.into_iter().zip(keys) {
-        let same = |(other, with): &(Name<'_>, Params)| {
-            *other == name && keys.iter().all(|key| with.get(key) == params.get(key))
-        };
-        let place = b.keys().position(same);
-        let Some(((_, with), of_b)) = place.and_then(|place| b.swap_remove_index(place)) else { continue };
+    for ((name, params), of_a) in a {
+        let Some((with, of_b)) = of_b.remove(&key(name, &params)) else { continue };
         let pair = Pair {
             probe: name.0,
             engine: name.1,
@@ -85,31 +83,38 @@ impl<'r> Pair<'r> {
     }
 }
 
-/// The parameters by which the results of a name differ.
-fn varying(all: &Found<'_>, name: Name<'_>) -> Vec<String> {
-    let of: Vec<&Params> = all.keys().filter(|(other, _)| *other == name).map(|(_, params)| params).collect();
-    let keys: BTreeSet<&String> = of.iter().flat_map(|params| params.keys()).collect();
-    let differs = |key: &String| of.windows(2).any(|two| two[0].get(key) != two[1].get(key));
-    keys.into_iter().filter(|key| differs(key)).cloned().collect()
+/// For each name the parameters by which its results differ on either side.
+fn varying<'r>(sides: [&Found<'r>; 2]) -> BTreeMap<Name<'r>, BTreeSet<String>> {
+    let mut varying: BTreeMap<Name<'r>, BTreeSet<String>> = BTreeMap::new();
+    for side in sides {
+        let mut firsts: BTreeMap<Name<'r>, &Params> = BTreeMap::new();
+        for (name, params) in side.keys() {
+            let first = firsts.entry(*name).or_insert(params);
+            let keys = first.keys().chain(params.keys());
+            let differ = keys.filter(|key| first.get(*key) != params.get(*key)).cloned();
+            varying.entry(*name).or_default().extend(differ);
+        }
+    }
+    varying
 }
 
 /// Probes that `ours` measured and `theirs` did not, each with what became of it there.
 pub(super) fn missing(ours: &[Run], theirs: &[Run]) -> Vec<String> {
     let there: BTreeSet<Name<'_>> = gather(theirs).into_keys().map(|(name, _)| name).collect();
+    let mut fates: BTreeMap<Name<'_>, Status> = BTreeMap::new();
+    for result in theirs.iter().flat_map(|run| &run.results) {
+        fates.entry((&result.probe, &result.engine)).or_insert(result.status);
+    }
     gather(ours)
         .into_keys()
         .filter(|(name, _)| !there.contains(name))
-        .map(|((probe, engine), _)| {
-            let fate = theirs
-                .iter()
-                .flat_map(|run| &run.results)
-                .find(|result| result.probe == probe && result.engine == engine)
-                .map(|result| match result.status {
-                    Status::Failed => " (failed there)",
-                    Status::Skipped => " (skipped there)",
-                    Status::Measured => " (no figure there)",
-                });
-            format!("{probe}{}", fate.unwrap_or_default())
+        .map(|(name, _)| {
+            let fate = fates.get(&name).map(|status| match status {
+                Status::Failed => " (failed there)",
+                Status::Skipped => " (skipped there)",
+                Status::Measured => " (no figure there)",
+            });
+            format!("{}{}", name.0, fate.unwrap_or_default())
         })
         .collect()
 }

@@ -147,12 +147,12 @@ mod tests {
             result.proof.insert(proof.into(), 1.0);
             Class::of(&result)
         };
-        assert_eq!(class("fault/anonymous", "minor_per_touch"), Class::Fresh);
-        assert_eq!(class("fault/protection", "handler_runs_per_touch"), Class::Alone, "no page is taken");
-        assert_eq!(class("spawn/fork", "exits_per_crossing"), Class::Fresh);
-        assert_eq!(class("process/socketpair", "switches_per_crossing"), Class::Fresh);
-        assert_eq!(class("process/pipe", "switches_per_crossing"), Class::Tasks);
-        assert_eq!(class("core/pipe", "messages_per_crossing"), Class::Across);
+        assert_eq!(class("fault/anonymous", "minor-per-touch"), Class::Fresh);
+        assert_eq!(class("fault/protection", "handler-runs-per-touch"), Class::Alone, "no page is taken");
+        assert_eq!(class("spawn/fork", "exits-per-crossing"), Class::Fresh);
+        assert_eq!(class("process/socketpair", "switches-per-crossing"), Class::Fresh);
+        assert_eq!(class("process/pipe", "switches-per-crossing"), Class::Tasks);
+        assert_eq!(class("core/pipe", "messages-per-crossing"), Class::Across);
     }
 
     #[test]

@@ -128,7 +128,7 @@ impl Scene<'_> {
                     ("return", Evidence::Guest, back),
                     ("unattributed", Evidence::Difference, rest),
                 ]);
-                result.proof.insert("handled_per_crossing".into(), recorded(usable, split));
+                result.proof.insert("handled-per-crossing".into(), recorded(usable, split));
             }
             Shape::Instruction(name) | Shape::InKernel(name) => {
                 self.put(result, &minus(&between(name, 0, 3), &pair0), usable, (name, 0, 3), &pair0);
@@ -159,7 +159,7 @@ impl Scene<'_> {
                     parts.push(("exit, user space and entry", Evidence::Difference, outside));
                 }
                 result.phases = self.phases(&parts);
-                result.proof.insert("exits_per_crossing".into(), exits(usable, name));
+                result.proof.insert("exits-per-crossing".into(), exits(usable, name));
             }
             Shape::Doorbell(name) => {
                 let total = minus(&between(name, 0, 3), &pair0);
@@ -173,7 +173,7 @@ impl Scene<'_> {
                     ]);
                 }
                 let rung: u64 = usable.iter().map(|visit| visit.stays.doorbells).sum();
-                result.proof.insert("exits_per_crossing".into(), rung as f64 / crossings(usable, name));
+                result.proof.insert("exits-per-crossing".into(), rung as f64 / crossings(usable, name));
             }
             Shape::Answer(name) => {
                 let total: Levels =
@@ -199,7 +199,7 @@ impl Scene<'_> {
                 parts.push(("unattributed", Evidence::Difference, minus(&total, &known)));
                 result.phases = self.phases(&parts);
                 let answers: usize = usable.iter().map(|visit| visit.stays.answers.len()).sum();
-                result.proof.insert("answers_per_crossing".into(), answers as f64 / crossings(usable, name));
+                result.proof.insert("answers-per-crossing".into(), answers as f64 / crossings(usable, name));
             }
             Shape::Wake(name) => {
                 let late: Levels = over(&|visit| wake(visit, name, |sample| signed(sample[1], sample[2])));

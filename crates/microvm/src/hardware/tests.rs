@@ -91,7 +91,7 @@ fn a_crossing_is_its_stamps_less_a_pair_and_its_parts_add_up() {
         assert_eq!(figures(row), (1_000.0, parts), "{probe}");
         assert_eq!(row.phases[0].evidence, Evidence::Guest);
         assert_eq!(row.phases[3].evidence, Evidence::Difference);
-        assert_eq!(row.proof["handled_per_crossing"], 1.0);
+        assert_eq!(row.proof["handled-per-crossing"], 1.0);
         assert_eq!((row.engine.as_str(), row.samples, row.crossings), ("kvm-intel", 6, 6 * 112));
         assert!(row.warnings.is_empty() && is_hardware(row), "{:?}", row.warnings);
         let single = row.single.unwrap();
@@ -104,13 +104,13 @@ fn a_crossing_is_its_stamps_less_a_pair_and_its_parts_add_up() {
     let out = (9_000.0, vec![("exit and entry", 1_000.0), ("monitor", 25.0), ("user space", 3_475.0)]);
     for probe in ["hardware/exit-port", "hardware/exit-mmio"] {
         assert_eq!(figures(find(&all, probe)), out, "{probe}");
-        assert_eq!(find(&all, probe).proof["exits_per_crossing"], 1.0);
+        assert_eq!(find(&all, probe).proof["exits-per-crossing"], 1.0);
     }
     assert_eq!(figures(find(&all, "hardware/exit-cpuid")).0, 2_000.0);
     assert_eq!(figures(find(&all, "hardware/hlt-wake")).0, 5_000.0);
     let doorbell = find(&all, "hardware/exit-ioeventfd");
     assert_eq!(figures(doorbell), (2_600.0, vec![("exit and entry", 1_000.0), ("eventfd", 300.0)]));
-    assert_eq!(doorbell.proof["exits_per_crossing"], 1.0);
+    assert_eq!(doorbell.proof["exits-per-crossing"], 1.0);
     let answer = find(&all, "hardware/irqfd-wake");
     // 20,700 = 12,000 + 60 + 7,940 + 700.
     let parts = vec![
@@ -121,7 +121,7 @@ fn a_crossing_is_its_stamps_less_a_pair_and_its_parts_add_up() {
         ("unattributed", 0.0),
     ];
     assert_eq!(figures(answer), (20_700.0, parts));
-    assert_eq!(answer.proof["answers_per_crossing"], 1.0);
+    assert_eq!(answer.proof["answers-per-crossing"], 1.0);
     assert_eq!(figures(find(&all, "hardware/pair")), (40.0, vec![("ring 3", 20.0), ("ring 0", 20.0)]));
 }
 

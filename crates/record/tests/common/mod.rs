@@ -37,7 +37,7 @@ pub(crate) fn sample() -> Run {
     futex.asked =
         Asked::Ring(RingAsked { procs: 2, size: 4096, cpus: Some(vec![0, 1]), ..RingAsked::default() });
     futex.found = Found::Ring(RingFound { huge_kib: Some(2048) });
-    futex.proof.insert("switches_per_crossing".into(), 1.0);
+    futex.proof.insert("switches-per-crossing".into(), 1.0);
     futex.counters.insert("cache-misses".into(), 0.25);
     futex.phases.push(Phase {
         ns: Some(estimate(-22.0)),

@@ -115,8 +115,8 @@ fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
 /// What the events made of the total, and what that is of it.
 fn instrumented(result: &Measurement, total: f64, style: &Style) -> Option<String> {
     let whole = |(by, ns): (&String, &f64)| {
-        let event = by.strip_suffix("_event").unwrap_or(by).replace('_', "-");
-        format!("{} ns with {} ({})", figure(*ns), clean(&event, style), change((ns - total) / total))
+        let event = by.strip_suffix("-event").unwrap_or(by);
+        format!("{} ns with {} ({})", figure(*ns), clean(event, style), change((ns - total) / total))
     };
     let all: Vec<String> = result.instrumented_ns.iter().map(whole).collect();
     let way = if result.phases.iter().any(|phase| phase.name == "return") {

@@ -9,7 +9,7 @@ pub(super) fn explain(scan: &Measurement) -> Vec<String> {
     let mut text = Vec::new();
     let count = |key: &str| number(scan, key);
     let (Some(minor), Some(major), Some(page)) =
-        (count("scan_minor"), count("scan_major"), count("page_bytes"))
+        (count("scan-minor"), count("scan-major"), count("page_bytes"))
     else {
         return text;
     };
@@ -56,7 +56,7 @@ fn minors(touches: f64, faults: f64, page: f64) -> String {
 
 /// Readahead: pages that were read before they were touched.
 fn majors(scan: &Measurement, major: f64, page: f64, random: bool) -> Option<String> {
-    let read = number(scan, "bytes_read")?;
+    let read = number(scan, "bytes-read")?;
     let size = bytes(read);
     if major <= 0.0 && read > 0.0 {
         return Some(format!(
@@ -100,11 +100,11 @@ fn waiting(scan: &Measurement, major: f64) -> Option<String> {
     let mut text =
         format!("Off the CPU for {} of {} ({})", time(waited), time(total), percent(waited / total));
     // Where faults waited for what was being read ahead, the wait is not that of the major ones.
-    let read = number(scan, "bytes_read").zip(number(scan, "page_bytes"));
+    let read = number(scan, "bytes-read").zip(number(scan, "page_bytes"));
     if read.is_some_and(|(read, page)| read < 1.5 * page * major) {
         text += &format!(", {} for each major fault", time(waited / major));
     }
-    if let Some(floor) = number(scan, "direct_read_p50_ns") {
+    if let Some(floor) = number(scan, "direct-read-p50-ns") {
         let floor = time(floor);
         text += &format!("; one page read at random past the page cache takes {floor} on this device");
     }
@@ -118,7 +118,7 @@ fn drawn(scan: &Measurement, page: f64) -> Option<String> {
         return None;
     }
     let expected = 1.0 - limit / size;
-    let steady = number(scan, "steady_major_per_touch")
+    let steady = number(scan, "steady-major-per-touch")
         .map_or_else(String::new, |steady| format!("; once memory was full, {steady:.3} were major"));
     Some(format!(
         "Memory holds {} of {} pages, so that 1 - {} / {} = {expected:.3} of random touches must miss{steady}.",
@@ -131,7 +131,7 @@ fn drawn(scan: &Measurement, page: f64) -> Option<String> {
 
 /// What would change with random access.
 fn were_it_random(scan: &Measurement, touches: f64) -> Option<String> {
-    let floor = number(scan, "direct_read_p50_ns")?;
+    let floor = number(scan, "direct-read-p50-ns")?;
     let size = number(scan, "size")?;
     let missed = match number(scan, "memory_limit") {
         Some(limit) if limit < size => 1.0 - limit / size,

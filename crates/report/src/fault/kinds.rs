@@ -52,9 +52,9 @@ fn table(run: &Run, style: &Style) -> Vec<String> {
             half_share(&ns),
             single(|single| single.p50),
             single(|single| single.p99),
-            count("minor_per_touch"),
-            count("major_per_touch"),
-            count("mapped_per_touch"),
+            count("minor-per-touch"),
+            count("major-per-touch"),
+            count("mapped-per-touch"),
         ]);
     }
     table.lines(style)
@@ -105,7 +105,7 @@ fn bills(run: &Run, style: &Style) -> Vec<String> {
     if let Some(floor) = find("fault/direct-read").filter(|floor| floor.status == Status::Measured)
         && let (Some(of_fault), Some(of_floor)) = (p50(major), p50(floor))
     {
-        let off = number(floor, "off_cpu_ns_per_touch").zip(number(floor, "wall_ns_per_touch"));
+        let off = number(floor, "off-cpu-ns-per-touch").zip(number(floor, "wall-ns-per-touch"));
         let off = off.map_or_else(String::new, |(off, wall)| {
             format!(", in which the thread is off the CPU for {} of the time", percent(off / wall))
         });

@@ -72,7 +72,7 @@ fn texts(cell: &Measurement, style: &Style) -> [String; 10] {
         Some(ns) => format!("{} {}", style.at_most(), bound(ns.ci[1].max(0.0), 8)),
         None => show(part(phase::REFILL)),
     };
-    let switches = cell.proof.get("switches_per_crossing");
+    let switches = cell.proof.get("switches-per-crossing");
     [
         count(procs(cell)),
         size(bytes(cell)),

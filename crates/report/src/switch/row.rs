@@ -64,7 +64,7 @@ fn title(row: &Measurement, layout: Layout, style: &Style) -> String {
 /// What was counted: resumptions, and what came between (`d` visits of a dispatcher, `k` switches of the kernel).
 fn proof(row: &Measurement) -> String {
     let counts =
-        [("resumes_per_switch", ""), ("dispatches_per_switch", "d"), ("kernel_switches_per_switch", "k")];
+        [("resumes-per-switch", ""), ("dispatches-per-switch", "d"), ("kernel-switches-per-switch", "k")];
     let all = counts.into_iter().filter_map(|(key, sign)| {
         row.proof.get(key).map(|share| format!("{}{sign}", per_crossing(*share, false)))
     });

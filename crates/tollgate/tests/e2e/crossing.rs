@@ -210,7 +210,7 @@ fn taken_apart(run: &Value) {
     for probe in ["fault/anonymous", "fault/protection"] {
         let result = json::result(run, probe);
         if !parts(result).is_empty() {
-            assert!(result["instrumented_ns"]["page_faults_event"].is_f64(), "{result}");
+            assert!(result["instrumented_ns"]["page-faults-event"].is_f64(), "{result}");
         }
     }
 }

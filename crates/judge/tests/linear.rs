@@ -1,0 +1,42 @@
+//! What a comparison of two runs costs grows with their rows and not with the square: 10,000 rows of one probe once took
+//! longer than eight minutes. Counted in bytes allocated, because a search among all rows has first collected them.
+
+use tollgate_judge::{Options, compare};
+use tollgate_record::family::ImportedAsked;
+use tollgate_record::{Asked, Estimate, Host, Measurement, Per, Run, Status, Tool};
+use tollgate_testkit::{Allocated, Counting};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Rows of one probe, each of two cores.
+fn run(id: &str, rows: u64) -> Run {
+    let tool = Tool { version: String::new(), commit: String::new() };
+    let row = |n: u64| Measurement {
+        ns: Some(Estimate::within(100.0, [99.0, 101.0])),
+        asked: Asked::Imported(ImportedAsked {
+            core_a: Some(n / 99),
+            core_b: Some(n % 99),
+            ..Default::default()
+        }),
+        ..Measurement::empty("core/core-to-core", "host", Per::Message, Status::Measured)
+    };
+    let mut run = Run::begin(id.into(), String::new(), tool, Vec::new(), Host::default(), 0);
+    run.results = (0..rows).map(row).collect();
+    run
+}
+
+#[test]
+fn a_comparison_grows_with_the_rows() {
+    let bytes = |rows: u64| {
+        let [a, b] = ["a", "b"].map(|id| [run(id, rows)]);
+        let (found, allocated) = Allocated::during(|| compare(&a, &b, &Options::default()));
+        assert_eq!(found.unwrap().rows.len() as u64, rows);
+        allocated.bytes
+    };
+    let [few, many] = [300, 1_200].map(bytes);
+    // Four times as many rows; sixteen would be their square.
+    assert!(many < few * 5, "{few} bytes of 300 rows, {many} of 1,200");
+    // Many seconds if anything here looks at all rows for each.
+    bytes(20_000);
+}
