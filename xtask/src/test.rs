@@ -1,12 +1,14 @@
 //! `cargo xtask test`: set-up, all checks and tests, and a summary.
 
 pub(crate) mod beside;
+mod groups;
 pub(crate) mod setup;
 mod steps;
 mod summary;
 
 use anyhow::Result;
 use beside::Priority;
+use groups::{Choice, Group};
 use std::sync::mpsc;
 use std::time::Instant;
 use summary::{Report, Session};
@@ -18,6 +20,9 @@ pub(crate) struct Args {
     /// Install nothing, leave out the checks that a small change rarely breaks, and use small budgets in tests
     #[arg(long)]
     fast: bool,
+    /// Run every group of steps, not only those whose rooms changed since the last merge into main
+    #[arg(long, conflicts_with = "fast")]
+    all: bool,
 }
 
 /// One step.
@@ -26,7 +31,15 @@ struct Step {
     what: &'static str,
     /// Whether `--fast` leaves it out.
     slow: bool,
+    /// The group that it belongs to; without one it always runs.
+    group: Option<&'static Group>,
     run: Run,
+}
+
+impl Step {
+    const fn of(self, group: &'static Group) -> Self {
+        Step { group: Some(group), ..self }
+    }
 }
 
 /// How a step runs. [`Missing`] is a reason to skip it, any other error is a failure.
@@ -47,7 +60,7 @@ const fn here(
     slow: bool,
     run: fn(&mut Session) -> Result<()>,
 ) -> Step {
-    Step { name, what, slow, run: Run::Here(run) }
+    Step { name, what, slow, group: None, run: Run::Here(run) }
 }
 
 /// The steps in their order, in stages: a stage begins when everything of the one before it has ended. A step that fails does
@@ -63,6 +76,7 @@ static STAGES: &[&[Step]] = &[
             name: "programs",
             what: "cargo xtask cross --prebuilt --build-only, beside the next steps",
             slow: SLOW,
+            group: Some(&groups::CROSS),
             run: Run::Beside(&["cross", "--prebuilt", "--build-only"], Priority::Lowest),
         },
         here("clippy", "cargo clippy --workspace --all-targets -- -D warnings", FAST, steps::clippy),
@@ -79,6 +93,7 @@ static STAGES: &[&[Step]] = &[
             name: "python",
             what: "cargo xtask python: the Python package, its tests, its wheel; beside the next steps",
             slow: SLOW,
+            group: Some(&groups::PYTHON),
             run: Run::Beside(&["python"], Priority::Equal),
         },
         here(
@@ -86,8 +101,9 @@ static STAGES: &[&[Step]] = &[
             "cargo xtask cross --prebuilt: the static programs for x86_64 and aarch64, the other's under qemu-user",
             SLOW,
             steps::cross,
-        ),
-        here("guests", "cargo xtask guests --check", SLOW, steps::guests),
+        )
+        .of(&groups::CROSS),
+        here("guests", "cargo xtask guests --check", SLOW, steps::guests).of(&groups::GUESTS),
         here("minimum", "cargo check with the minimum Rust version", SLOW, steps::minimum),
         here("doc", "cargo doc --no-deps --workspace, warnings denied", SLOW, steps::doc),
         here("book", "cargo xtask book: the HTML of docs", SLOW, steps::book),
@@ -96,7 +112,7 @@ static STAGES: &[&[Step]] = &[
         here("tidy", "cargo xtask tidy", FAST, steps::tidy),
     ],
     // Its guests keep all processors busy, and each has a time limit.
-    &[here("vm", "cargo xtask vm: Debian kernels under software emulation", SLOW, steps::vm)],
+    &[here("vm", "cargo xtask vm: Debian kernels under software emulation", SLOW, steps::vm).of(&groups::VM)],
 ];
 
 impl Args {
@@ -107,6 +123,10 @@ impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         let begun = Instant::now();
         let mut session = Session::new(self.fast)?;
+        session.groups = if self.all { Choice::all() } else { Choice::of(&session.root) };
+        if !self.fast {
+            println!("groups: {} ({})", session.groups.list(), session.groups.why);
+        }
         let reports: Vec<Report> =
             STAGES.iter().flat_map(|steps| stage(steps, &mut session, begun)).collect();
         summary::print(&reports, &session.tally, &session.all_skips()?, begun.elapsed().as_secs_f64())
@@ -124,6 +144,11 @@ fn stage(steps: &[Step], session: &mut Session, begun: Instant) -> Vec<Report> {
                 move |outcome| Report { name: step.name, outcome, seconds: start.elapsed().as_secs_f64() };
             if step.slow && session.fast {
                 reports.push(report(Err(Missing("left out by --fast".to_owned()).into())));
+                continue;
+            }
+            if step.group.is_some_and(|group| !session.groups.has(group)) {
+                let why = "its rooms did not change: `cargo xtask test --all` runs it";
+                reports.push(report(Err(Missing(why.to_owned()).into())));
                 continue;
             }
             println!("[{:6.1} s] {}: {}", begun.elapsed().as_secs_f64(), step.name, step.what);
@@ -170,6 +195,7 @@ mod tests {
         name: "beside",
         what: "",
         slow: SLOW,
+        group: None,
         run: Run::Beside(&["--list", "each_step"], Priority::Equal),
     };
 

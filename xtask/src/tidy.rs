@@ -12,6 +12,7 @@ mod tree;
 mod words;
 
 use anyhow::{Result, ensure};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tollgate_testkit::workspace;
 use tree::{Finding, Rule, Tree};
@@ -109,6 +110,15 @@ impl Args {
         let only = self.only.as_deref();
         run_rules(&workspace::root()?, |rule| only.is_none_or(|only| only == rule.name))
     }
+}
+
+/// Each room with the rooms that it uses; no entry where the manifests cannot be read.
+pub(crate) fn uses(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let mut rooms = BTreeMap::<String, BTreeSet<String>>::new();
+    for tree::Use { from, to, .. } in tree::uses(root).unwrap_or_default() {
+        rooms.entry(from).or_default().insert(to);
+    }
+    rooms
 }
 
 /// Checks every rule.

@@ -1,6 +1,7 @@
 //! The summary: the steps, what did not run and why, what failed, and the count of tests: how many passed, which failed, and
 //! which binary crashed, from the output of `cargo test`.
 
+use super::groups::Choice;
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
 use std::fmt::Write;
@@ -13,6 +14,8 @@ use tollgate_testkit::{Missing, Skip, workspace};
 pub(super) struct Session {
     pub(super) root: PathBuf,
     pub(super) fast: bool,
+    /// The groups of steps that run.
+    pub(super) groups: Choice,
     pub(super) tally: Tally,
     /// Skips of the steps in this process.
     pub(super) skips: Vec<Skip>,
@@ -23,7 +26,8 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(fast: bool) -> Result<Self> {
         let list = tempfile::NamedTempFile::new().context("a list of skipped tests")?.into_temp_path();
-        Ok(Self { root: workspace::root()?, fast, tally: Tally::default(), skips: Vec::new(), list })
+        let groups = Choice::all();
+        Ok(Self { root: workspace::root()?, fast, groups, tally: Tally::default(), skips: Vec::new(), list })
     }
 
     /// Each skip once, sorted: a test may run twice.

@@ -136,7 +136,7 @@ fn files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-fn uses(root: &Path) -> Result<Vec<Use>> {
+pub(super) fn uses(root: &Path) -> Result<Vec<Use>> {
     let mut command = MetadataCommand::new();
     let metadata =
         command.current_dir(root).no_deps().exec().context("cargo metadata failed: fix the manifests")?;
