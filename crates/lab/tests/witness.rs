@@ -22,11 +22,11 @@ use std::env;
 use figures::{Digest, Figures, Lines, Program};
 use model::{Attached, Interrupted, Passages, Quick};
 use programs::{Case, corpus, experiments, guest, linux, random, whole};
+use tollgate_cores::Core;
 use tollgate_lab::rtl::Raise;
 use tollgate_lab::workload::{self, Point, WORKLOADS};
 use tollgate_lab::{CycleBill, Embedded, latency};
 use tollgate_riscv::Step;
-use tollgate_riscv::timing::Core;
 use tollgate_testkit::Recorded;
 
 macro_rules! cores {

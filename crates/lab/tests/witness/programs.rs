@@ -1,9 +1,9 @@
 //! The programs that the witnesses run.
 
 use strum::VariantArray;
+use tollgate_cores::Core;
 use tollgate_lab::rtl::{Part, Raise, SUBJECTS, Subject, golden};
 use tollgate_lab::{Crossing, DESIGNS, Design, Experiment, prepare};
-use tollgate_riscv::timing::Core;
 use tollgate_riscv::{Boot, Code, Config, Elf, Isa, Machine, MachineKind};
 
 use super::common::Rng;
