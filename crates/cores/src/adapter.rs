@@ -58,6 +58,12 @@ impl Microarchitecture for Model {
     }
 
     fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool {
+        if self.board.is_some() {
+            if let Some((pass, costs)) = self.slot_of_board(trap, 0) {
+                self.fill(&pass, &costs, slot);
+            }
+            return !trap.cause.is_interrupt();
+        }
         match Model::trap(self, trap, 0) {
             Some((pass, costs)) => {
                 self.fill(&pass, &costs, slot);

@@ -481,15 +481,16 @@ impl<P: Phases, S: Sink> Observer for TimedCore<P, S> {
         if S::ACTIVE && !trap.cause.is_interrupt() {
             self.squash();
         }
+        on!(&mut self.engine, driver => driver.slot.lost = false);
         let used = on!(&mut self.engine, driver => Microarchitecture::trap(&mut driver.core, trap, &mut driver.slot));
-        if used {
+        if self.slot().lost {
             self.charge(phase);
-            if S::ACTIVE {
-                self.privilege = trap.from;
-                self.emit(trap.epc, None, 4, Some(Flush::Trap));
-            }
         } else {
             self.account.refill_to(phase);
+        }
+        if used && S::ACTIVE {
+            self.privilege = trap.from;
+            self.emit(trap.epc, None, 4, Some(Flush::Trap));
         }
         self.stack(phase);
     }

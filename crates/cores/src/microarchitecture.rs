@@ -37,7 +37,8 @@ pub(crate) trait Microarchitecture: Clone {
     /// An instruction retires, with its accesses to memory in order.
     fn retire(&mut self, step: &Step<Self::Op>, accesses: &[Data], slot: &mut Slot);
 
-    /// A trap is taken. Returns whether an instruction has used a slot of the pipe for it: not for interrupts.
+    /// A trap is taken. If that takes a slot of the pipe, it is charged as [`Slot::lost`]. Returns whether the slot is that of the
+    /// instruction that traps, which stage diagrams show: not for interrupts.
     fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool;
 
     /// Words that a trap or a return has stacked in hardware ([`tollgate_riscv::custom`]) go through the data port. Returns

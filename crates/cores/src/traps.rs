@@ -81,6 +81,11 @@ impl Model {
     }
 
     fn trap_of_board(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
+        self.slot_of_board(trap, phase).filter(|_| !trap.cause.is_interrupt())
+    }
+
+    /// The slot that a trap takes in a core with a scoreboard, also an interrupt.
+    pub(super) fn slot_of_board(&mut self, trap: &Trap, phase: u8) -> Option<(Pass, Costs)> {
         let cannot_fetch = matches!(
             trap.cause,
             Exception::InstructionMisaligned
@@ -95,7 +100,7 @@ impl Model {
         let (pass, costs) = board.trap(place.as_ref(), trap, &mut self.memory);
         self.pipe.set_write(board.commit(), board.redirected());
         self.charge(phase, &pass);
-        (!trap.cause.is_interrupt()).then_some((pass, costs))
+        Some((pass, costs))
     }
 
     /// The words that a trap or a return has stacked in hardware ([`tollgate_riscv::custom`]) go through the data port, one
