@@ -37,7 +37,7 @@ static RULES: &[Rule] = &[
     },
     Rule {
         name: "circles",
-        what: "the modules of a crate use each other in one direction only",
+        what: "the modules of a crate, and of the Python package, use each other in one direction only",
         check: circles::check,
     },
     Rule {

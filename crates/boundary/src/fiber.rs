@@ -1,6 +1,8 @@
 //! Switches between two stacks in user mode.
 
 mod corosensei;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+mod frame;
 mod own;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod stack;
@@ -19,21 +21,6 @@ mod x86_64;
 use x86_64 as machine;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod switch;
-
-/// The words of the frame from which a switch restores, as indices from the lowest.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
-#[derive(Clone, Copy)]
-struct Frame {
-    /// Their number; the stack stays 16-aligned above them.
-    words: usize,
-    /// The registers in which [`machine::enter`] expects the argument and the body.
-    argument: usize,
-    body: usize,
-    /// The address that the switch jumps to.
-    next: usize,
-    /// The control registers, if they are kept.
-    control: Option<usize>,
-}
 
 /// An architecture without a switch.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]

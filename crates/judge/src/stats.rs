@@ -39,16 +39,37 @@ pub(crate) struct Shift {
 /// The difference of the medians, which is that of the figures that are printed, and the interval of Moses at [`LEVEL`]; with too
 /// few values for the level it is the whole range of differences. `None` without values.
 pub(crate) fn shift(a: &[f64], b: &[f64]) -> Option<Shift> {
-    let mut differences: Vec<f64> = b.iter().flat_map(|y| a.iter().map(move |x| y - x)).collect();
-    differences.sort_by(f64::total_cmp);
-    let most = differences.len();
+    let [a, b] = [a, b].map(sorted);
+    let most = a.len() * b.len();
     let outside = outside(a.len(), b.len());
     (most > 0).then(|| {
-        let estimate = median(b) - median(a);
+        let estimate = median_of_sorted(&b) - median_of_sorted(&a);
         // The interval is that of the median of all differences, of which values at two levels can have another than their medians.
-        let low = differences[outside].min(estimate);
-        Shift { estimate, low, high: differences[most - 1 - outside].max(estimate) }
+        let low = difference(&a, &b, outside).min(estimate);
+        Shift { estimate, low, high: difference(&a, &b, most - 1 - outside).max(estimate) }
     })
+}
+
+/// The difference of a value of `b` and one of `a` above which `place` others are not, both sides in ascending order: by halving, because
+/// there can be too many differences to list.
+fn difference(a: &[f64], b: &[f64], place: usize) -> f64 {
+    // Numbers are in the order of these integers, and back.
+    let key = |value: f64| value.to_bits() as i64 ^ ((value.to_bits() as i64 >> 63) as u64 >> 1) as i64;
+    let value = |key: i64| f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64);
+    let at_most = |limit: f64| {
+        let mut first = 0;
+        let of = |y: &f64| {
+            first += a[first..].iter().take_while(|x| y - **x > limit).count();
+            a.len() - first
+        };
+        b.iter().map(of).sum::<usize>()
+    };
+    let (mut low, mut high) = (key(b[0] - a[a.len() - 1]), key(b[b.len() - 1] - a[0]));
+    while low < high {
+        let middle = (low & high) + ((low ^ high) >> 1);
+        if at_most(value(middle)) > place { high = middle } else { low = middle + 1 }
+    }
+    value(low)
 }
 
 /// How many times as far the ends of [`shift`] must be where so few values cannot reach the level: as Student's quantile at the level
@@ -390,16 +411,21 @@ fn next_deal(dealt: &mut [bool]) -> bool {
 /// Cliff's delta, the effect size: how much more often a value of `b` exceeds one of `a` than the other way
 /// round, from -1 to 1.
 pub(crate) fn cliff(a: &[f64], b: &[f64]) -> f64 {
-    let sign = |x: &f64, y: &f64| f64::from(y.total_cmp(x) as i8);
-    let sum: f64 = b.iter().flat_map(|y| a.iter().map(move |x| sign(x, y))).sum();
-    sum / (a.len() * b.len()).max(1) as f64
+    let a = sorted(a);
+    let below =
+        |y: &f64| a.partition_point(|x| x < y) as f64 - (a.len() - a.partition_point(|x| x <= y)) as f64;
+    b.iter().map(below).sum::<f64>() / (a.len() * b.len()).max(1) as f64
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut ascending = values.to_vec();
+    ascending.sort_by(f64::total_cmp);
+    ascending
 }
 
 /// The median; not a number for no values.
 pub fn median(values: &[f64]) -> f64 {
-    let mut ascending = values.to_vec();
-    ascending.sort_by(f64::total_cmp);
-    median_of_sorted(&ascending)
+    median_of_sorted(&sorted(values))
 }
 
 fn median_of_sorted(ascending: &[f64]) -> f64 {
@@ -559,6 +585,20 @@ mod tests {
         let shift = shift(&[1.0, 2.0, 3.0], &[11.0, 12.0, 13.0]).unwrap();
         assert_eq!((shift.estimate, shift.low, shift.high), (10.0, 8.0, 12.0));
         assert!(super::shift(&[], &[1.0]).is_none());
+    }
+
+    #[test]
+    fn differences_are_found_without_a_list_of_them() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for (n, m) in [(1, 1), (3, 2), (7, 12)] {
+            let mut draw =
+                |n: usize| -> Vec<f64> { (0..n).map(|_| (normal(&mut rng) * 4.0).round() / 4.0).collect() };
+            let [a, b] = [sorted(&draw(n)), sorted(&draw(m))];
+            let all: Vec<f64> = b.iter().flat_map(|y| a.iter().map(move |x| y - x)).collect();
+            for (place, expected) in sorted(&all).into_iter().enumerate() {
+                assert_eq!(difference(&a, &b, place), expected, "{a:?} {b:?} {place}");
+            }
+        }
     }
 
     #[test]

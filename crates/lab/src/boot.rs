@@ -54,8 +54,6 @@ pub enum KernelError {
     Machine(#[from] ConfigError),
     #[error("{0}")]
     Snapshot(#[from] SnapshotError),
-    #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
-    NoMemory(u64),
     #[error("cannot write the kernel's output: {0}")]
     Output(#[from] io::Error),
 }
@@ -172,10 +170,6 @@ pub struct Input {
 /// # Errors
 /// What is not a kernel, or does not fit.
 pub fn prepare(job: &BootJob, drive: Option<Box<dyn Storage>>) -> Result<Machine, KernelError> {
-    let room = usize::try_from(job.ram_bytes).ok().filter(|&size| size < isize::MAX as usize);
-    if room.is_some_and(|size| Vec::<u8>::new().try_reserve_exact(size).is_err()) {
-        return Err(KernelError::NoMemory(job.ram_bytes));
-    }
     let config = Config {
         isa: job.isa,
         machine: MachineKind::Virt,

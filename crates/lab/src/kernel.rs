@@ -8,6 +8,7 @@ mod watch;
 mod xv6;
 
 use std::collections::BTreeMap;
+use std::io;
 
 use tollgate_cores::{Cause, Core, CoreError};
 use tollgate_record::family::{Caches, TrapAsked, TrapFound};
@@ -18,6 +19,7 @@ use tollgate_record::{
 use tollgate_riscv::{Elf, Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
 
 use crate::boot::{self, BootJob, KernelError};
+use crate::initramfs::Archive;
 use crate::phase::Phase;
 use crate::program::{self, Job, ProgramError};
 use crate::rtl::proof;
@@ -163,7 +165,7 @@ impl Ready {
                 ram_bytes: if is_linux { RAM_BYTES } else { RAM_BYTES_XV6 },
                 kernel: image,
                 firmware: is_linux.then_some(Firmware::BuiltIn),
-                initrd: is_linux.then(archive),
+                initrd: is_linux.then(archive).transpose().map_err(KernelError::Output)?,
                 // Without the self-tests of its cryptography, which would run beside the crossings.
                 append: if is_linux {
                     "console=ttyS0 rdinit=/init cryptomgr.notests".into()
@@ -433,35 +435,15 @@ impl Observer for FirstCall {
     }
 }
 
-/// An initial RAM disk with the probe as its first process, as `cpio -H newc` writes it (Linux's
-/// Documentation/driver-api/early-userspace/buffer-format.rst).
-fn archive() -> Vec<u8> {
-    const DIRECTORY: u32 = 0o040_755;
-    const DEVICE: u32 = 0o020_666;
-    const PROGRAM: u32 = 0o100_755;
-    let files: [(&str, u32, &[u8], [u32; 2]); 6] = [
-        ("dev", DIRECTORY, b"", [0, 0]),
-        ("dev/console", DEVICE, b"", [5, 1]),
-        ("dev/null", DEVICE, b"", [1, 3]),
-        ("dev/zero", DEVICE, b"", [1, 5]),
-        ("init", PROGRAM, PROBE, [0, 0]),
-        ("TRAILER!!!", 0, b"", [0, 0]),
-    ];
-    let mut out = Vec::new();
-    for (n, (name, mode, data, [major, minor])) in (1_u32..).zip(files) {
-        let (size, name_size) = (data.len() as u32, name.len() as u32 + 1);
-        out.extend(b"070701");
-        for field in [n, mode, 0, 0, 1, 0, size, 0, 0, major, minor, name_size, 0] {
-            out.extend(format!("{field:08x}").bytes());
-        }
-        out.extend(name.bytes());
-        // The name ends with a zero; the data begin and end at multiples of four.
-        out.push(0);
-        out.resize(out.len().next_multiple_of(4), 0);
-        out.extend(data);
-        out.resize(out.len().next_multiple_of(4), 0);
+/// An initial RAM disk with the probe as its first process.
+fn archive() -> io::Result<Vec<u8>> {
+    let mut archive = Archive::new(Vec::new());
+    archive.directory("dev")?;
+    for (path, number) in [("dev/console", [5, 1]), ("dev/null", [1, 3]), ("dev/zero", [1, 5])] {
+        archive.device(path, number)?;
     }
-    out
+    archive.file("init", 0o755, PROBE)?;
+    archive.finish()
 }
 
 /// The functions of a `System.map`.
@@ -602,7 +584,7 @@ mod tests {
         };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("initrd");
-        std::fs::write(&path, archive()).unwrap();
+        std::fs::write(&path, archive().unwrap()).unwrap();
         let list = std::process::Command::new("cpio").args(["-itv", "-F"]).arg(&path).output().unwrap();
         let text = String::from_utf8_lossy(&list.stdout).into_owned();
         for expected in ["drwxr-xr-x", "crw-rw-rw-", "1,   5", "dev/zero", "-rwxr-xr-x", " init"] {

@@ -219,8 +219,6 @@ pub enum ProgramError {
     Directory(io::Error),
     #[error("the program has no signature: no memory between the symbols begin_signature and end_signature")]
     NoSignature,
-    #[error("this computer does not have {0} bytes to spare; give the machine less memory")]
-    NoMemory(u64),
     #[error("cannot read the program's input: {0}")]
     Input(io::Error),
     #[error("cannot write the program's output: {0}")]
@@ -265,7 +263,6 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
         None => with_ram_at(config, &program),
         Some(_) => config,
     };
-    spare(config.ram_bytes)?;
     let mut machine = Machine::new(config)?;
     let mut files = MemoryFiles::new();
     for (path, bytes) in &job.files {
@@ -432,17 +429,6 @@ impl Observer for Beside {
         if let Some(fence) = &mut self.fence {
             fence.access(access);
         }
-    }
-}
-
-/// Fails if there is no room for the machine's memory; allocating it without this check would end the process.
-fn spare(bytes: u64) -> Result<(), ProgramError> {
-    // Sizes that no machine can have are refused with a better reason later.
-    match usize::try_from(bytes) {
-        Ok(size) if size < isize::MAX as usize => {
-            Vec::<u8>::new().try_reserve_exact(size).map_err(|_| ProgramError::NoMemory(bytes))
-        }
-        _ => Ok(()),
     }
 }
 

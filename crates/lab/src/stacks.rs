@@ -1,20 +1,19 @@
 //! Who called the code that runs: the call stack of a program, followed by its calls, returns and traps.
 //!
-//! A call writes a link register, and a return jumps to where a call would continue. A jump between functions replaces
-//! the caller (a tail call). A trap calls its handler, and the return from it ends what the handler has called. A
+//! A jump between functions replaces the caller (a tail call). The return from a trap ends what the handler has called. A
 //! return that fits no call, as after `longjmp`, changes only the function; a trap that returns to another program
 //! starts a new stack.
 
 use std::collections::HashMap;
 
-use tollgate_riscv::{Class, Insn, Op};
+use crate::calls::{Calls, Frame};
+
+pub(crate) use crate::calls::Leave;
 
 /// Calls beyond this depth are not told apart; handlers are, to twice the depth.
 const DEEPEST: usize = 256;
 /// Paths that are told apart.
 const MOST: usize = 1 << 14;
-/// The registers that hold return addresses (unprivileged specification, 2.5.1).
-const LINKS: [u8; 2] = [1, 5];
 /// The longest instruction: a handler may continue behind the one that trapped.
 const LONGEST: u64 = 4;
 
@@ -29,43 +28,17 @@ pub struct Path {
     pub cycles: u64,
 }
 
-/// How control leaves an instruction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Leave {
-    Next,
-    Call { back: u64 },
-    Return,
-    Trap { epc: u64 },
-    TrapReturn,
-}
-
-impl Leave {
-    /// From an instruction at `pc`.
-    pub(crate) fn of(insn: &Insn, pc: u64) -> Self {
-        match insn.row().class {
-            Class::Jump | Class::JumpReg if LINKS.contains(&insn.rd) => {
-                Self::Call { back: pc.wrapping_add(insn.len.into()) }
-            }
-            Class::JumpReg if LINKS.contains(&insn.rs1) => Self::Return,
-            Class::System if matches!(insn.op, Op::Mret | Op::Sret) => Self::TrapReturn,
-            _ => Self::Next,
-        }
-    }
-}
-
-struct Frame {
+/// A function that is running.
+struct Running {
     function: usize,
     path: usize,
-    /// Where the return continues; of a handler, the instruction that trapped.
-    back: u64,
-    trap: bool,
     /// Calls beyond the limit when it was entered.
     beyond: u64,
 }
 
 /// The functions that are running, and what each path cost.
 pub(crate) struct Stacks {
-    frames: Vec<Frame>,
+    calls: Calls<Running>,
     /// Calls beyond [`DEEPEST`].
     beyond: u64,
     left: Leave,
@@ -82,7 +55,7 @@ impl Stacks {
     /// For so many functions.
     pub(crate) fn new(functions: usize) -> Self {
         Self {
-            frames: Vec::new(),
+            calls: Calls(Vec::new()),
             beyond: 0,
             left: Leave::Next,
             running: vec![(0, 0, 0); functions],
@@ -93,10 +66,15 @@ impl Stacks {
         }
     }
 
+    #[inline]
+    fn top(&self) -> Option<&Running> {
+        self.calls.0.last().map(|frame| &frame.of)
+    }
+
     /// Whether the function that runs is another one, or called anew, when control arrives at `function`.
     #[inline]
     pub(crate) fn changes(&self, function: usize) -> bool {
-        !matches!(self.left, Leave::Next) || self.frames.last().is_none_or(|top| top.function != function)
+        !matches!(self.left, Leave::Next) || self.top().is_none_or(|top| top.function != function)
     }
 
     /// Control leaves the instruction that arrived last.
@@ -108,7 +86,7 @@ impl Stacks {
     /// Charges what arrived last.
     pub(crate) fn charge(&mut self, cycles: u64) {
         self.now += cycles;
-        let Some(top) = self.frames.last() else { return };
+        let Some(top) = self.calls.0.last().map(|frame| &frame.of) else { return };
         let path = &mut self.paths[top.path];
         path.cycles += cycles;
         if path.function != top.function || self.beyond > 0 {
@@ -135,18 +113,17 @@ impl Stacks {
             Leave::Trap { epc } => self.push(function, epc, true),
             Leave::Return if self.beyond > 0 => self.beyond -= 1,
             Leave::Return => {
-                let handler = self.frames.iter().rposition(|frame| frame.trap).map_or(0, |at| at + 1);
-                if let Some(at) = self.frames[handler..].iter().rposition(|frame| frame.back == pc) {
-                    self.pop_to(handler + at);
+                if let Some(at) = self.calls.returned(pc) {
+                    self.pop_to(at);
                 }
             }
             Leave::TrapReturn => {
-                let handler = self.frames.iter().rposition(|frame| frame.trap);
-                let back = handler.filter(|&at| pc.wrapping_sub(self.frames[at].back) <= LONGEST);
+                let handler = self.calls.handler();
+                let back = handler.filter(|&at| pc.wrapping_sub(self.calls.0[at].back) <= LONGEST);
                 self.pop_to(back.unwrap_or(0));
             }
         }
-        match self.frames.last() {
+        match self.top() {
             Some(top) if top.function == function => {}
             Some(_) => self.replace(function),
             None => self.push(function, u64::MAX, false),
@@ -154,29 +131,29 @@ impl Stacks {
     }
 
     fn push(&mut self, function: usize, back: u64, trap: bool) {
-        if self.frames.len() >= if trap { 2 * DEEPEST } else { DEEPEST } {
+        if self.calls.0.len() >= if trap { 2 * DEEPEST } else { DEEPEST } {
             self.beyond += 1;
             return;
         }
-        let path = self.path(self.frames.last().map(|top| top.path), function);
+        let path = self.path(self.top().map(|top| top.path), function);
         let beyond = std::mem::take(&mut self.beyond);
-        self.frames.push(Frame { function, path, back, trap, beyond });
+        self.calls.0.push(Frame { back, trap, of: Running { function, path, beyond } });
         self.enter(function);
     }
 
     /// The function that runs jumps to another one, which returns for it.
     fn replace(&mut self, function: usize) {
-        let Some(mut top) = self.frames.pop() else { return };
-        self.leave(top.function);
-        top.path = self.path(self.frames.last().map(|caller| caller.path), function);
-        top.function = function;
-        self.frames.push(top);
+        let Some(mut top) = self.calls.0.pop() else { return };
+        self.leave(top.of.function);
+        top.of.path = self.path(self.top().map(|caller| caller.path), function);
+        top.of.function = function;
+        self.calls.0.push(top);
         self.enter(function);
     }
 
     fn pop_to(&mut self, depth: usize) {
-        while self.frames.len() > depth {
-            let Some(top) = self.frames.pop() else { return };
+        while self.calls.0.len() > depth {
+            let Some(Frame { of: top, .. }) = self.calls.0.pop() else { return };
             self.leave(top.function);
             self.beyond = top.beyond;
         }
@@ -269,7 +246,7 @@ mod tests {
         let stacks =
             follow(&[(NEXT, 0, 0), (Leave::Call { back: 4 }, 100, 1), (NEXT, 200, 2), (Leave::Return, 4, 0)]);
         assert_eq!(totals(&stacks), [4, 1, 1, 0]);
-        assert_eq!(stacks.frames.len(), 1);
+        assert_eq!(stacks.calls.0.len(), 1);
     }
 
     #[test]
@@ -309,7 +286,7 @@ mod tests {
             (Leave::Trap { epc: 40 }, 100, 2),
             (Leave::TrapReturn, 500, 3),
         ]);
-        assert_eq!((totals(&stacks), stacks.frames.len()), ([3, 2, 1, 1], 1));
+        assert_eq!((totals(&stacks), stacks.calls.0.len()), ([3, 2, 1, 1], 1));
         assert_eq!(stacks.paths().0.last(), Some(&Path { caller: 3, function: 3, cycles: 1 }));
     }
 
@@ -326,7 +303,7 @@ mod tests {
         (0..deep).for_each(|i| arrive(Leave::Call { back: i }, 100, 1));
         (0..deep).rev().for_each(|i| arrive(Leave::Return, i, usize::from(i > 0)));
         assert_eq!((stacks.total(0), stacks.total(1)), (2 * deep + 1, 2 * deep - 1));
-        assert_eq!((stacks.frames.len(), stacks.paths().0.len()), (1, DEEPEST));
+        assert_eq!((stacks.calls.0.len(), stacks.paths().0.len()), (1, DEEPEST));
         assert_eq!(stacks.beyond, 0);
         // The root and the calls up to the limit are told apart: down and up again, with one turn at the bottom.
         assert_eq!(stacks.paths().1, 2 * (deep + 1 - DEEPEST as u64) - 1);
@@ -349,6 +326,6 @@ mod tests {
         arrive(Leave::TrapReturn, 1_000, 1);
         (0..deep).rev().for_each(|i| arrive(Leave::Return, i, usize::from(i > 0)));
         assert_eq!([0, 1, 2].map(|function| stacks.total(function)), [2 * deep + 5, 2 * deep + 3, 3]);
-        assert_eq!((stacks.frames.len(), stacks.beyond), (1, 0));
+        assert_eq!((stacks.calls.0.len(), stacks.beyond), (1, 0));
     }
 }

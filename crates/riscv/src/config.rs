@@ -101,7 +101,7 @@ pub enum ConfigError {
         "RAM at {0:#x}: must begin at a multiple of 4096 below 0x80000000 on Spike's machine, at 0x80000000 elsewhere"
     )]
     RamBase(u64),
-    #[error("this computer does not have {0} bytes to spare for the machine's RAM")]
+    #[error("this computer does not have {0} bytes to spare for the machine's RAM; give it less")]
     NoMemory(u64),
     #[error("{0} bits of satp's address space identifier: must be 0 to 16")]
     AsidBits(u32),
@@ -137,7 +137,7 @@ impl Config {
         if fits { Ok(()) } else { Err(ConfigError::RamSize(self.ram_bytes)) }
     }
 
-    /// The size of RAM as this computer counts, if it has that to spare.
+    /// The size of RAM as this computer counts, if it has that to spare: an allocation without this check would end the process.
     pub(crate) fn room(&self) -> Result<usize, ConfigError> {
         let bytes = in_host(self.ram_bytes)?;
         match Vec::<u8>::new().try_reserve_exact(bytes) {

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrays::registers;
 use crate::hpm::{Count, Counters};
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;
 use crate::privilege::Privilege;
-use crate::snapshot::registers;
 
 /// Fields of `mstatus` in RV64's layout, which is also how an RV32 machine keeps it.
 pub(crate) mod status {

@@ -26,7 +26,7 @@
 //! The modules: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
 //! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
 //! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
-//! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops, `snapshot` saves and restores a machine; `fp` is IEEE 754;
+//! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops, `snapshot` saves and restores a machine (`arrays`: forms of its fields); `fp` is IEEE 754;
 //! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed, [`aside`](aside()) on a thread of its own; `input` what is typed.
 //! How many cycles everything takes is counted by the crate `tollgate-cores`.
 //!
@@ -37,6 +37,7 @@
 
 mod absent;
 mod alu;
+mod arrays;
 mod aside;
 mod bare;
 mod blocks;

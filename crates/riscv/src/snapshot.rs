@@ -58,8 +58,6 @@ pub enum SnapshotError {
     OtherDrive,
     #[error("the drive cannot be read: {0}")]
     DriveFile(io::Error),
-    #[error("this computer does not have {0} bytes to spare for the snapshot's machine")]
-    NoMemory(u64),
     #[error("the snapshot's machine has {} MiB of RAM, and at most {} are allowed", .has >> 20, .most >> 20)]
     TooLarge { has: u64, most: u64 },
 }
@@ -178,10 +176,6 @@ impl Machine {
         }
         if config.console_bytes > MOST_CONSOLE {
             return Err(SnapshotError::Damaged("its console keeps more than any machine's"));
-        }
-        let room = usize::try_from(config.ram_bytes).ok().filter(|&size| size < isize::MAX as usize);
-        if room.is_some_and(|size| Vec::<u8>::new().try_reserve_exact(size).is_err()) {
-            return Err(SnapshotError::NoMemory(config.ram_bytes));
         }
         if config.machine != MachineKind::Virt {
             return Err(SnapshotError::Machine);
@@ -308,48 +302,6 @@ fn part(body: &mut impl Read, most: u64) -> Result<Vec<u8>, SnapshotError> {
     match read {
         Ok(found) if found as u64 == len => Ok(bytes),
         _ => Err(SnapshotError::Damaged("it ends early")),
-    }
-}
-
-/// Arrays of any length, which serde does not have.
-pub(crate) mod long_array {
-    use serde::de::{Deserialize, Deserializer, Error};
-    use serde::ser::{Serialize, Serializer};
-
-    pub(crate) fn serialize<T: Serialize, S: Serializer, const N: usize>(
-        array: &[T; N],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(array)
-    }
-
-    pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>, const N: usize>(
-        deserializer: D,
-    ) -> Result<[T; N], D::Error> {
-        let found = Vec::<T>::deserialize(deserializer)?;
-        let len = found.len();
-        found.try_into().map_err(|_| D::Error::invalid_length(len, &"the array's length"))
-    }
-}
-
-/// The 32 registers that exist of a longer array.
-pub(crate) mod registers {
-    use serde::de::{Deserialize, Deserializer};
-    use serde::ser::{Serialize, Serializer};
-
-    pub(crate) fn serialize<S: Serializer>(all: &[u64; 256], serializer: S) -> Result<S::Ok, S::Error> {
-        let mut existing = [0; 32];
-        existing.copy_from_slice(&all[..32]);
-        existing.serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Box<[u64; 256]>, D::Error> {
-        let existing = <[u64; 32]>::deserialize(deserializer)?;
-        let mut all = Box::new([0; 256]);
-        all[..32].copy_from_slice(&existing);
-        Ok(all)
     }
 }
 

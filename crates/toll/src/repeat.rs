@@ -9,7 +9,6 @@ use crate::start::StartError;
 use crate::watch::Limits;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::time::Duration;
 use tollgate_record::{Warning, warning};
 
 /// Runs a command several times, each counted. With ptrace the first is counted, and the others are timed. A signal that asks for
@@ -130,69 +129,69 @@ pub(crate) fn median<T: Ord + Copy>(values: impl IntoIterator<Item = T>) -> Opti
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
+fn middle<S, T: Ord + Copy + Default>(all: &[S], of: impl Fn(&S) -> T) -> T {
+    median(all.iter().map(of)).unwrap_or_default()
+}
+
+fn known<S, T: Ord + Copy>(all: &[S], of: impl Fn(&S) -> Option<T>) -> Option<T> {
+    median(all.iter().filter_map(of))
+}
+
 fn median_account(all: &[Account]) -> Account {
-    let time = |of: fn(&Account) -> Duration| median(all.iter().map(of)).unwrap_or_default();
-    let count = |of: fn(&Account) -> u64| median(all.iter().map(of)).unwrap_or_default();
-    let known = |of: fn(&Account) -> Option<u64>| median(all.iter().filter_map(of));
     Account {
         end: all[0].end,
-        wall: time(|it| it.wall),
-        cpu: time(|it| it.cpu),
-        user: time(|it| it.user),
-        system: time(|it| it.system),
-        minor_faults: count(|it| it.minor_faults),
-        major_faults: count(|it| it.major_faults),
-        voluntary_switches: count(|it| it.voluntary_switches),
-        involuntary_switches: count(|it| it.involuntary_switches),
-        accounted_faults: count(|it| it.accounted_faults),
-        tree_cpu: median(all.iter().filter_map(|it| it.tree_cpu)),
-        migrations: known(|it| it.migrations),
-        misses: known(|it| it.misses),
-        resident_bytes: known(|it| it.resident_bytes),
+        wall: middle(all, |it| it.wall),
+        cpu: middle(all, |it| it.cpu),
+        user: middle(all, |it| it.user),
+        system: middle(all, |it| it.system),
+        minor_faults: middle(all, |it| it.minor_faults),
+        major_faults: middle(all, |it| it.major_faults),
+        voluntary_switches: middle(all, |it| it.voluntary_switches),
+        involuntary_switches: middle(all, |it| it.involuntary_switches),
+        accounted_faults: middle(all, |it| it.accounted_faults),
+        tree_cpu: known(all, |it| it.tree_cpu),
+        migrations: known(all, |it| it.migrations),
+        misses: known(all, |it| it.misses),
+        resident_bytes: known(all, |it| it.resident_bytes),
     }
 }
 
 fn median_counts(all: &[&Counts]) -> Counts {
-    let count = |of: fn(&Counts) -> u64| median(all.iter().map(|it| of(it))).unwrap_or_default();
     let names: BTreeSet<&(Kind, String)> = all.iter().flat_map(|it| it.boundaries.keys()).collect();
     let tally = |name: &(Kind, String)| {
-        let tallies: Vec<Tally> =
-            all.iter().map(|it| it.boundaries.get(name).copied().unwrap_or_default()).collect();
-        let known = |of: fn(&Tally) -> Option<u64>| median(tallies.iter().filter_map(of));
+        let of_run = |it: &&Counts| it.boundaries.get(name).copied().unwrap_or_default();
+        let tallies: Vec<Tally> = all.iter().map(of_run).collect();
         Tally {
-            count: median(tallies.iter().map(|it| it.count)).unwrap_or_default(),
-            errors: known(|it| it.errors),
-            one_byte: known(|it| it.one_byte),
-            kernel_ns: known(|it| it.kernel_ns),
-            kernel_error_ns: median(tallies.iter().map(|it| it.kernel_error_ns)).unwrap_or_default(),
-            waiting_ns: known(|it| it.waiting_ns),
+            count: middle(&tallies, |it| it.count),
+            errors: known(&tallies, |it| it.errors),
+            one_byte: known(&tallies, |it| it.one_byte),
+            kernel_ns: known(&tallies, |it| it.kernel_ns),
+            kernel_error_ns: middle(&tallies, |it| it.kernel_error_ns),
+            waiting_ns: known(&tallies, |it| it.waiting_ns),
         }
     };
     let stamped: Option<Vec<Stamped>> = all.iter().map(|it| it.stamped).collect();
-    let stamped = stamped.map(|all| {
-        let ns = |of: fn(&Stamped) -> u64| median(all.iter().map(of)).unwrap_or_default();
-        Stamped {
-            cpu_ns: ns(|it| it.cpu_ns),
-            user_ns: median(all.iter().map(|it| it.user_ns)).unwrap_or_default(),
-            user_error_ns: ns(|it| it.user_error_ns),
-            interrupts_ns: ns(|it| it.interrupts_ns),
-            preempted_ns: ns(|it| it.preempted_ns),
-            birth_ns: ns(|it| it.birth_ns),
-            before_ns: ns(|it| it.before_ns),
-        }
+    let stamped = stamped.map(|all| Stamped {
+        cpu_ns: middle(&all, |it| it.cpu_ns),
+        user_ns: middle(&all, |it| it.user_ns),
+        user_error_ns: middle(&all, |it| it.user_error_ns),
+        interrupts_ns: middle(&all, |it| it.interrupts_ns),
+        preempted_ns: middle(&all, |it| it.preempted_ns),
+        birth_ns: middle(&all, |it| it.birth_ns),
+        before_ns: middle(&all, |it| it.before_ns),
     });
     Counts {
         boundaries: names.into_iter().map(|name| (name.clone(), tally(name))).collect(),
         stamped,
         accounted: None,
-        left_running: count(|it| it.left_running),
-        lost: count(|it| it.lost),
-        hidden: count(|it| it.hidden),
-        unnamed: count(|it| it.unnamed),
-        unseen: count(|it| it.unseen),
-        windowed: count(|it| it.windowed),
-        windows: count(|it| it.windows),
-        sites_lost: count(|it| it.sites_lost),
+        left_running: middle(all, |it| it.left_running),
+        lost: middle(all, |it| it.lost),
+        hidden: middle(all, |it| it.hidden),
+        unnamed: middle(all, |it| it.unnamed),
+        unseen: middle(all, |it| it.unseen),
+        windowed: middle(all, |it| it.windowed),
+        windows: middle(all, |it| it.windows),
+        sites_lost: middle(all, |it| it.sites_lost),
     }
 }
 
@@ -230,6 +229,7 @@ fn differing(runs: &[Repeat]) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn faults(count: u64) -> Account {
         Account { minor_faults: count, end: End::Exited(0), ..Account::of_other(Duration::from_secs(1)) }

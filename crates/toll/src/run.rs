@@ -2,10 +2,11 @@
 
 use crate::account::Account;
 use crate::attach::Process;
+use crate::bpf::Bpf;
 use crate::count::Source;
 use crate::counted::{Counted, Extras};
 use crate::signals::Signals;
-use crate::sources::{self, ByBpf, Opened};
+use crate::sources::{self, Calibrated, Opened};
 use crate::start::StartError;
 use crate::watch::{Limits, watch};
 use std::ffi::OsString;
@@ -112,10 +113,10 @@ pub fn join(
 ) -> Result<Counted, StartError> {
     let signals = Signals::hold()?;
     let what = "count a process that runs already";
-    let mut source =
-        ByBpf::open(extras)?.map_err(|error| StartError::System { what, error: io::Error::other(error) })?;
+    let mut source = Calibrated::<Bpf>::open(extras)?
+        .map_err(|error| StartError::System { what, error: io::Error::other(error) })?;
     let process = Process::open(pid)?;
-    source.bpf.join(&process)?;
+    source.counter.join(&process)?;
     attached();
     let started = Instant::now();
     let counter = source.counter();

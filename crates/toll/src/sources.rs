@@ -32,8 +32,8 @@ pub(crate) fn open(source: Source, extras: Extras) -> Result<Result<Box<dyn Open
         Box::new(opened)
     }
     Ok(match source {
-        Source::Bpf => ByBpf::open(extras)?.map(boxed).map_err(|error| error.to_string()),
-        Source::Perf => ByPerf::open(extras.stacks)?.map(boxed),
+        Source::Bpf => Calibrated::<Bpf>::open(extras)?.map(boxed).map_err(|error| error.to_string()),
+        Source::Perf => Calibrated::<Perf>::open(extras.stacks)?.map(boxed),
         Source::Ptrace if filter::ends_tracer() => {
             Err(refused("trace", &io::ErrorKind::PermissionDenied.into()))
         }
@@ -47,47 +47,47 @@ pub(crate) fn refused(what: &str, error: &io::Error) -> String {
     format!("crossings were not counted: cannot {what}: {error}")
 }
 
-/// The programs in the kernel, and the child that measures what they add.
-pub(crate) struct ByBpf {
-    pub(crate) bpf: Bpf,
+/// What counts, and the child that measures what it adds.
+pub(crate) struct Calibrated<C> {
+    pub(crate) counter: C,
     yardstick: Yardstick,
     overhead: Option<Overhead>,
 }
 
-impl ByBpf {
+impl Calibrated<Bpf> {
     pub(crate) fn open(extras: Extras) -> Result<Result<Self, BpfError>, StartError> {
         let mut yardstick = Yardstick::start()?;
         let bare = yardstick.measure();
-        Ok(Bpf::open(extras.stacks).map(|mut bpf| {
-            let overhead = bare.and_then(|bare| bpf.calibrate(&mut yardstick, bare));
+        Ok(Bpf::open(extras.stacks).map(|mut counter| {
+            let overhead = bare.and_then(|bare| counter.calibrate(&mut yardstick, bare));
             if extras.windows {
-                bpf.start_windows();
+                counter.start_windows();
             }
             if extras.timeline {
-                bpf.start_timeline();
+                counter.start_timeline();
             }
-            Self { bpf, yardstick, overhead }
+            Self { counter, yardstick, overhead }
         }))
     }
 }
 
-impl Opened for ByBpf {
+impl Opened for Calibrated<Bpf> {
     fn counter(&mut self) -> &mut dyn Counter {
-        &mut self.bpf
+        &mut self.counter
     }
 
     /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
     fn close(mut self: Box<Self>, mut account: Account) -> Result<Counted, StartError> {
-        let counts = self.bpf.take_counts();
+        let counts = self.counter.take_counts();
         let contradictions = accounts::check(&mut account, Some(&counts));
-        let (timeline, sites) = (self.bpf.take_timeline(), self.bpf.take_sites());
+        let (timeline, sites) = (self.counter.take_timeline(), self.counter.take_sites());
         let unseen = counts.unseen as f64 / counts.total(Kind::Call).max(1) as f64;
         if let Some(overhead) = &mut self.overhead
-            && let Some(again) = self.bpf.calibrate_again(&mut self.yardstick, overhead, unseen)
+            && let Some(again) = self.counter.calibrate_again(&mut self.yardstick, overhead, unseen)
         {
             *overhead = again;
         }
-        drop(self.bpf);
+        drop(self.counter);
         let overhead = measured_again(self.overhead, &mut self.yardstick);
         let mut warnings = Vec::from_iter(unsteady(overhead.as_ref(), &counts, account.cpu));
         warnings.extend(contradictions);
@@ -98,14 +98,7 @@ impl Opened for ByBpf {
     }
 }
 
-/// The kernel's records, and the child that measures what they add.
-struct ByPerf {
-    perf: Perf,
-    yardstick: Yardstick,
-    overhead: Option<Overhead>,
-}
-
-impl ByPerf {
+impl Calibrated<Perf> {
     fn open(stacks: bool) -> Result<Result<Self, String>, StartError> {
         if filter::ends_events() {
             return Ok(Err(
@@ -115,7 +108,7 @@ impl ByPerf {
         let mut yardstick = Yardstick::start()?;
         let bare = yardstick.measure();
         let opened = Perf::open(&mut yardstick, bare, stacks);
-        let opened = opened.map(|(perf, overhead)| Self { perf, yardstick, overhead });
+        let opened = opened.map(|(counter, overhead)| Self { counter, yardstick, overhead });
         Ok(opened.map_err(|error| {
             format!(
                 "perf events are refused: {error}; they need a readable tracefs, and CAP_PERFMON or kernel.perf_event_paranoid at -1"
@@ -124,13 +117,13 @@ impl ByPerf {
     }
 }
 
-impl Opened for ByPerf {
+impl Opened for Calibrated<Perf> {
     fn counter(&mut self) -> &mut dyn Counter {
-        &mut self.perf
+        &mut self.counter
     }
 
     fn close(mut self: Box<Self>, mut account: Account) -> Result<Counted, StartError> {
-        let (mut counts, sites) = self.perf.counts(account.end);
+        let (mut counts, sites) = self.counter.counts(account.end);
         let overhead = measured_again(self.overhead, &mut self.yardstick);
         counts.take_faults(&account);
         let contradictions = accounts::check(&mut account, Some(&counts));

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tollgate import records, riscv
     from tollgate._cluster import cluster
     from tollgate._commands import compare, crossing, exec, fault_kinds, load, ring, run  # noqa: A004
-    from tollgate._errors import Error, Failed, MissingPackage, NoProgram, UsageError
-    from tollgate._run import Comparison, Run
+    from tollgate._errors import Error, MissingPackage, NoProgram, UsageError
+    from tollgate._run import Comparison, Failed, Run
     from tollgate._space import grid, latin, random
     from tollgate.fleets import fleet
     from tollgate.sweeps import Sweep, SweepWarning, sweep
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "_cluster": ("cluster",),
     "_commands": ("compare", "crossing", "exec", "fault_kinds", "load", "ring", "run"),
-    "_errors": ("Error", "Failed", "MissingPackage", "NoProgram", "UsageError"),
-    "_run": ("Comparison", "Run"),
+    "_errors": ("Error", "MissingPackage", "NoProgram", "UsageError"),
+    "_run": ("Comparison", "Failed", "Run"),
     "_space": ("grid", "latin", "random"),
     "fleets": ("fleet",),
     "records": (),

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tollgate import _program
-from tollgate._errors import Error, Failed, UsageError
+from tollgate._errors import Error, UsageError
 from tollgate._program import Progress
-from tollgate._run import Comparison, Run, read_run
+from tollgate._run import Comparison, Failed, Run, read_run
 
 Clock = Literal["auto", "tsc", "os"]
 Show = bool | Progress | None

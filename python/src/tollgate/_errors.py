@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tollgate._run import Run
-
 
 class Error(Exception):
     """Something that was asked for failed."""
@@ -14,16 +9,6 @@ class Error(Exception):
 
 class UsageError(Error, ValueError):
     """An argument or an input file is wrong; the sentence names it and a value that works."""
-
-
-class Failed(Error):
-    """A run with rows or parts that failed."""
-
-    def __init__(self, sentence: str, run: Run) -> None:
-        """Keeps what was measured until then."""
-        super().__init__(sentence)
-        self.run = run
-        """What was measured."""
 
 
 INSTALL = "run 'pip install .' in a clone of tollgate's repository: 'tollgate' on PyPI is another project"

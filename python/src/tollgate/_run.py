@@ -196,6 +196,16 @@ class Comparison:
         return f"<pre>{html.escape(self._text)}</pre>"
 
 
+class Failed(Error):
+    """A run with rows or parts that failed."""
+
+    def __init__(self, sentence: str, run: Run) -> None:
+        """Keeps what was measured until then."""
+        super().__init__(sentence)
+        self.run = run
+        """What was measured."""
+
+
 def data_folder() -> Path:
     """Where the program keeps its runs."""
     data = os.environ.get("XDG_DATA_HOME", "")

@@ -10,7 +10,6 @@ mod checks;
 mod console;
 mod debian;
 mod expect;
-mod initramfs;
 mod output;
 mod parts;
 mod table;

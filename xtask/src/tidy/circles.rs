@@ -1,10 +1,12 @@
-//! No two modules of a crate need each other.
+//! No two modules of a crate, or of the Python package, need each other.
 //!
 //! A module with all that is below it counts as one, seen from its siblings; for its own children it is its file alone.
 
 use super::modules::uses_between_files;
 use super::tree::{Finding, Tree};
+use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::LazyLock;
 
 /// The uses among a module's children and itself: by the names of the two, one use in words.
 type Family<'a> = BTreeMap<(&'a str, &'a str), String>;
@@ -13,14 +15,50 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in roots(tree) {
         for mut family in families(tree, root).into_values() {
-            // The uses of a circle are printed once: what is left shows the circles that share none of them.
-            while let Some(circle) = shortest_circle(&family) {
-                let uses: Vec<String> = circle.iter().filter_map(|edge| family.remove(edge)).collect();
-                findings.push(Finding::file(root, format!("circle of modules: {}", uses.join("; "))));
+            findings.extend(circles(root, &mut family));
+        }
+    }
+    findings.extend(circles(PYTHON, &mut python(tree)));
+    findings
+}
+
+/// The circles of a family. Uses are printed once: what is left shows the circles that share none of them.
+fn circles(root: &str, family: &mut Family<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    while let Some(circle) = shortest_circle(family) {
+        let uses: Vec<String> = circle.iter().filter_map(|edge| family.remove(edge)).collect();
+        findings.push(Finding::file(root, format!("circle of modules: {}", uses.join("; "))));
+    }
+    findings
+}
+
+const PYTHON: &str = "python/src/tollgate/__init__.py";
+
+/// The imports among the modules of the Python package, also those in functions and those for types only. What the package
+/// itself exports is imported from elsewhere, so its own file is not among them.
+fn python(tree: &Tree) -> Family<'_> {
+    static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?m)^\s*from tollgate(?:\.(\w+) import| import ([\w, ]+))").expect("a valid pattern")
+    });
+    let folder = PYTHON.trim_end_matches("__init__.py");
+    let name = |path: &str| Some(path.strip_prefix(folder)?.strip_suffix(".py")?.to_owned());
+    let modules = tree.files.keys().filter_map(|path| Some((path.as_str(), name(path)?)));
+    let mut family = Family::new();
+    for (path, _) in modules.filter(|(_, name)| name != "__init__") {
+        let text = tree.text(path).unwrap_or_default();
+        for found in IMPORT.captures_iter(text) {
+            let line = text[..found.get(0).map_or(0, |all| all.end())].lines().count();
+            let names = found.get(1).or(found.get(2)).map_or("", |names| names.as_str());
+            for to in names.split(',').map(str::trim) {
+                let to = tree.files.get_key_value(&format!("{folder}{to}.py")).map(|(to, _)| to.as_str());
+                if let Some(to) = to.filter(|to| *to != path) {
+                    let (from_file, to_file) = (&path[folder.len()..], &to[folder.len()..]);
+                    family.entry((path, to)).or_insert_with(|| format!("{from_file}:{line} -> {to_file}"));
+                }
             }
         }
     }
-    findings
+    family
 }
 
 /// The root file of each crate.
@@ -126,6 +164,7 @@ mod tests {
             "use crate::a::a;",
             "use super::a::{self, a as other};",
             "use crate::{a::*}; fn f() { a() }",
+            "use crate::a; #[serde(with = \"a\")] struct B;",
             "use crate::a; fn f() { a::a() }",
             "fn f() { crate::a::a() }",
             "fn f() { println!(\"{}\", super::a::a()) }",
@@ -162,6 +201,21 @@ mod tests {
         ];
         let expected = "circle of modules: b/inner.rs:1 -> a/two.rs; a/one.rs:1 -> b/mod.rs";
         assert_eq!(found("mod a;\nmod b;", &files), [expected]);
+    }
+
+    #[test]
+    fn imports_of_the_python_package_form_no_circle() {
+        let found = |b: &str| {
+            let a = "import json\nfrom tollgate import _b, _c\n";
+            let place = |name: &str| format!("python/src/tollgate/{name}.py");
+            let files = [("__init__", "from tollgate._a import A\n"), ("_a", a), ("_b", b), ("_c", "")];
+            let files = files.map(|(name, text)| (place(name), text));
+            let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+            check(&Tree::of(&files)).into_iter().map(|finding| finding.text).collect::<Vec<_>>()
+        };
+        assert_eq!(found("from tollgate import _c\nfrom tollgate._b import B\n"), [""; 0]);
+        let circle = "circle of modules: _b.py:2 -> _a.py; _a.py:2 -> _b.py";
+        assert_eq!(found("def f():\n    from tollgate._a import A\n"), [circle]);
     }
 
     #[test]

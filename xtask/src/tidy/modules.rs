@@ -24,11 +24,18 @@ pub(super) fn uses_between_files<'a>(tree: &'a Tree, root: &'a str) -> Uses<'a> 
     let mut uses = Uses::new();
     for module in 0..krate.modules.len() {
         let from = krate.modules[module].file;
-        let imports = krate.modules[module].imports.values().filter(|import| !import.exported);
-        let globs = krate.modules[module].globs.iter();
-        for reference in imports.map(|import| &import.target).chain(globs).chain(&krate.modules[module].paths)
-        {
-            if let Some(Place::ItemOf(used)) = krate.resolve(module, &reference.path, MAX_HOPS) {
+        let Module { imports, globs, paths, .. } = &krate.modules[module];
+        let imports = imports.values().filter(|import| !import.exported);
+        let imports = imports.map(|import| (&import.target, true));
+        let others = globs.iter().chain(paths).map(|reference| (reference, false));
+        for (reference, is_import) in imports.chain(others) {
+            let used = match krate.resolve(module, &reference.path, MAX_HOPS) {
+                Some(Place::ItemOf(used)) => Some(used),
+                // An attribute can use an imported module by its name in a string.
+                Some(Place::Module(used)) => Some(used).filter(|_| is_import),
+                None => None,
+            };
+            if let Some(used) = used {
                 let to = krate.modules[used].file;
                 if from != to {
                     let line = uses.entry((from, to)).or_insert(reference.line);

@@ -5,7 +5,7 @@
 //! stack just left; the stack pointer is passed in a register; and each form exists twice, for the way there and the
 //! way back.
 
-use super::Frame;
+use super::frame::Frame;
 use std::arch::{asm, global_asm, naked_asm};
 
 /// What `fiber/own-fp` is.

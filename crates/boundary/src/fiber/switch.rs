@@ -1,7 +1,7 @@
 //! The common part of the switches of every architecture: two forms, each once for the way there and once for the way
 //! back, and the first frame of a fiber.
 
-use super::Frame;
+use super::frame::Frame;
 use super::machine::{self, FP, INTEGER, call};
 
 // Each saves the kept registers here, enters the stack `to` and restores them there. It returns, there,

@@ -9,7 +9,7 @@
 //! - Each form exists twice, for the way there and the way back. With one copy the jump has two targets,
 //!   and the processor predicts such a jump in one of two states that are a third apart in time.
 
-use super::Frame;
+use super::frame::Frame;
 use std::arch::{asm, global_asm, naked_asm};
 
 /// What `fiber/own-fp` is.

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tollgate_cores::{Cause, Causes, Core, CoreError};
-use tollgate_riscv::{Access, Class, Code, Observer, Op, Privilege, Retired, Trap, TrapReturn, Walk};
+use tollgate_riscv::{Access, Code, Observer, Op, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use super::crossings::{CROSSINGS, DONE};
 use super::rules::Rules;
+use crate::calls::{Calls, Frame, Leave};
 use crate::cycles::Clock;
 use crate::phase::Phase;
 use crate::symbols::{Marks, NAMELESS};
@@ -75,10 +76,7 @@ pub(crate) struct Watch {
     rules: Rules,
     /// What the rules say of the instruction at an address.
     phases: HashMap<u64, Option<Phase>>,
-    /// The calls that are open in the kernel.
-    calls: Calls,
-    /// Those of kernel code that a trap interrupted.
-    interrupted: Vec<Calls>,
+    calls: Phases,
     clock: Option<Clock>,
     /// The crossing that the program marked, and the interrupt that it consists of.
     armed: u16,
@@ -121,8 +119,7 @@ impl Watch {
             marks: Marks::new(0, marks),
             rules,
             phases: HashMap::new(),
-            calls: Calls::default(),
-            interrupted: Vec::new(),
+            calls: Phases { phase: Phase::Handler, open: Calls(Vec::new()) },
             clock,
             armed: 0,
             awaited: None,
@@ -172,41 +169,33 @@ impl Watch {
     }
 }
 
-/// The calls that are open.
-#[derive(Clone)]
-struct Calls {
+/// The calls that are open in the kernel, and in the code of it that traps interrupted.
+struct Phases {
     /// The phase of a function that no rule names.
     phase: Phase,
-    /// Where each call returns to, and the phase that then holds again.
-    open: Vec<(u64, Phase)>,
+    /// Each with the phase that holds again when it returns.
+    open: Calls<Phase>,
 }
 
-impl Default for Calls {
-    fn default() -> Self {
-        Self { phase: Phase::Handler, open: Vec::new() }
-    }
-}
-
-impl Calls {
-    /// Link registers: ra and t0.
-    const LINKS: [u8; 2] = [1, 5];
-
+impl Phases {
     /// An instruction of a phase retired.
     fn follow(&mut self, retired: &Retired, phase: Phase) {
-        let insn = &retired.insn;
-        let class = insn.row().class;
-        if !matches!(class, Class::Jump | Class::JumpReg) {
-            return;
-        }
-        if Self::LINKS.contains(&insn.rd) {
-            self.open.push((retired.pc + u64::from(insn.len), self.phase));
-            self.phase = phase;
-        } else if class == Class::JumpReg && Self::LINKS.contains(&insn.rs1) {
+        match Leave::of(&retired.insn, retired.pc) {
+            Leave::Call { back } => self.enter(back, false, phase),
             // Another task's calls were not seen.
-            let found = self.open.iter().rposition(|call| call.0 == retired.next_pc);
-            self.phase = found.map_or(Phase::Handler, |at| self.open[at].1);
-            self.open.truncate(found.unwrap_or(0));
+            Leave::Return => self.pop_to(self.open.returned(retired.next_pc), self.open.first()),
+            _ => {}
         }
+    }
+
+    fn enter(&mut self, back: u64, trap: bool, phase: Phase) {
+        self.open.0.push(Frame { back, trap, of: std::mem::replace(&mut self.phase, phase) });
+    }
+
+    /// Ends the calls from this one on, or all from `first` on.
+    fn pop_to(&mut self, found: Option<usize>, first: usize) {
+        self.phase = found.map_or(Phase::Handler, |at| self.open.0[at].of);
+        self.open.0.truncate(found.unwrap_or(first));
     }
 }
 
@@ -289,17 +278,16 @@ impl Observer for Watch {
             bill.charge((function, Phase::HardwareTrap), 0, &spent);
         }
         self.emptied = Some(Phase::HardwareTrap);
-        let calls = std::mem::take(&mut self.calls);
         if from_program {
-            self.interrupted.clear();
+            self.calls.pop_to(None, 0);
         } else {
-            self.interrupted.push(calls);
+            self.calls.enter(trap.epc, true, Phase::Handler);
         }
     }
 
     fn trap_return(&mut self, ret: &TrapReturn) {
         if ret.to != Privilege::User {
-            self.calls = self.interrupted.pop().unwrap_or_default();
+            self.calls.pop_to(self.calls.open.handler(), 0);
         }
     }
 }

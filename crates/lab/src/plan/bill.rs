@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_cores::Core;
 use tollgate_record::Measurement;
+use tollgate_riscv::ConfigError;
 
 use super::boot::{ISA, check_writable, save};
 use super::options::{PlanError, core, isa, program, read, trusted, within};
@@ -96,7 +97,7 @@ impl BillPlan {
             }
             (BillError::NoSuchCrossing(..) | BillError::OneHart(..), _) => PlanError::option("--call", error),
             (
-                BillError::Kernel(KernelError::NoMemory(_))
+                BillError::Kernel(KernelError::Machine(ConfigError::NoMemory(_)))
                 | BillError::Drive
                 | BillError::Harts
                 | BillError::NotSaved,

@@ -266,9 +266,7 @@ impl BootRequest {
             KernelError::Boot(BootError::Config(_)) | KernelError::Machine(ConfigError::DeviceTree(..)) => {
                 PlanError::option("--append", error)
             }
-            KernelError::Machine(_) | KernelError::NoMemory(_) => {
-                PlanError::value("--memory", self.memory(), error)
-            }
+            KernelError::Machine(_) => PlanError::value("--memory", self.memory(), error),
             _ => file(&None),
         }
     }

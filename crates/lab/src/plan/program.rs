@@ -279,8 +279,9 @@ impl<'a> ProgramPlan<'a> {
     pub fn explain(&self, error: &ProgramError) -> PlanError {
         let elf = &self.request.elf;
         match error {
-            ProgramError::Machine(ConfigError::RamSize(_) | ConfigError::NoMemory(_))
-            | ProgramError::NoMemory(_) => PlanError::value("--memory", self.request.memory, error),
+            ProgramError::Machine(ConfigError::RamSize(_) | ConfigError::NoMemory(_)) => {
+                PlanError::value("--memory", self.request.memory, error)
+            }
             ProgramError::Machine(ConfigError::DeviceTree(..)) => PlanError::option("--bootargs", error),
             ProgramError::Tier(_) => PlanError::option("--tier", error),
             ProgramError::ProxyKernel(_) => {
@@ -440,7 +441,7 @@ mod tests {
     fn an_error_of_the_run_names_its_option() {
         let request = parsed(&[ELF, "--memory", "9"]);
         let plan = planned(&request).unwrap();
-        let error = plan.explain(&ProgramError::NoMemory(9 << 20)).to_string();
+        let error = plan.explain(&ProgramError::Machine(ConfigError::NoMemory(9 << 20))).to_string();
         assert!(error.starts_with("--memory 9: "), "{error}");
         assert!(plan.explain(&ProgramError::ProxyKernelMachine).to_string().starts_with(ELF));
     }

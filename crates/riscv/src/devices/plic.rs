@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrays::long_array;
 use crate::map::MOST_HARTS;
-use crate::snapshot::long_array;
 
 /// Sources 1 to 63; 0 does not exist. A word holds a bit for each.
 pub(crate) const SOURCES: u32 = 63;

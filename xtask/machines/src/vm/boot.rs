@@ -2,7 +2,6 @@
 //! processes that it started.
 
 use super::cases::Case;
-use super::initramfs::Archive;
 use super::parts::Parts;
 use anyhow::{Context, Result};
 use std::fs::{self, File};
@@ -10,6 +9,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use tollgate_lab::initramfs::Archive;
 use tollgate_supervise::{Patience, Tree};
 
 /// How a boot ended.

@@ -3,7 +3,6 @@
 use super::arch::Arch;
 use super::console::INIT;
 use super::debian::{Debian, Kernel, Line};
-use super::initramfs::Archive;
 use crate::build::target::{Profile, Target};
 use crate::build::{COUNTERS, tests, tollgate};
 use anyhow::{Context, Result, ensure};
@@ -13,6 +12,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+use tollgate_lab::initramfs::Archive;
 use tollgate_testkit::{Missing, need};
 
 /// The parts of one guest.

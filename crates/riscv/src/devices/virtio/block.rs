@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::snapshot::long_array;
+use crate::arrays::long_array;
 
 use super::queue::{Broken, Chain, Part, Touched};
 

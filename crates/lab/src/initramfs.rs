@@ -5,17 +5,19 @@
 use std::io::{self, Write};
 
 const DIRECTORY: u32 = 0o040_755;
+const DEVICE: u32 = 0o020_666;
 const FILE: u32 = 0o100_000;
 
 /// An archive that is being written.
-pub(super) struct Archive<W> {
+pub struct Archive<W> {
     out: W,
     /// Number of the next file: files with equal numbers are links of one another.
     next: u32,
 }
 
 impl<W: Write> Archive<W> {
-    pub(super) fn new(out: W) -> Self {
+    /// An archive without files.
+    pub fn new(out: W) -> Self {
         Self { out, next: 1 }
     }
 
@@ -23,33 +25,41 @@ impl<W: Write> Archive<W> {
     ///
     /// # Errors
     /// When writing fails.
-    pub(super) fn directory(&mut self, path: &str) -> io::Result<()> {
-        self.entry(path, DIRECTORY, 2, &[])
+    pub fn directory(&mut self, path: &str) -> io::Result<()> {
+        self.entry(path, DIRECTORY, [0; 2], &[])
     }
 
     /// Adds a file. Its directory must be added before.
     ///
     /// # Errors
     /// When writing fails.
-    pub(super) fn file(&mut self, path: &str, permissions: u32, bytes: &[u8]) -> io::Result<()> {
-        self.entry(path, FILE | permissions, 1, bytes)
+    pub fn file(&mut self, path: &str, permissions: u32, bytes: &[u8]) -> io::Result<()> {
+        self.entry(path, FILE | permissions, [0; 2], bytes)
+    }
+
+    /// Adds a character device that all may use. Its directory must be added before.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn device(&mut self, path: &str, number: [u32; 2]) -> io::Result<()> {
+        self.entry(path, DEVICE, number, &[])
     }
 
     /// Ends the archive.
     ///
     /// # Errors
     /// When writing fails.
-    pub(super) fn finish(mut self) -> io::Result<W> {
-        self.entry("TRAILER!!!", 0, 1, &[])?;
+    pub fn finish(mut self) -> io::Result<W> {
+        self.entry("TRAILER!!!", 0, [0; 2], &[])?;
         self.out.flush()?;
         Ok(self.out)
     }
 
-    fn entry(&mut self, path: &str, mode: u32, links: u32, bytes: &[u8]) -> io::Result<()> {
+    fn entry(&mut self, path: &str, mode: u32, [major, minor]: [u32; 2], bytes: &[u8]) -> io::Result<()> {
         let size = u32::try_from(bytes.len()).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
         let name = path.len() as u32 + 1;
         // ino, mode, uid, gid, nlink, mtime, filesize, devmajor, devminor, rdevmajor, rdevminor, namesize, check
-        let fields = [self.next, mode, 0, 0, links, 0, size, 0, 0, 0, 0, name, 0];
+        let fields = [self.next, mode, 0, 0, 1, 0, size, 0, 0, major, minor, name, 0];
         self.next += 1;
         self.out.write_all(b"070701")?;
         for field in fields {
