@@ -2,6 +2,7 @@
 //! checked here.
 
 mod boot;
+mod cores;
 mod exec;
 mod families;
 mod figures;
@@ -28,7 +29,7 @@ use tollgate_testkit::workspace;
 pub(crate) struct Args {
     #[command(flatten)]
     effort: Effort,
-    /// Only these benchmarks; 'exec', 'fleet' and 'rungs' are all that begin so
+    /// Only these benchmarks; 'exec', 'fleet', 'riscv' and 'rungs' are all that begin so
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
     names: Vec<String>,
 }
@@ -42,6 +43,7 @@ static BENCHES: &[Bench] = &[
     ("proof", proof),
     ("same-cpu", on_spinner),
     ("riscv", |tool, _| riscv::speed(tool)),
+    ("riscv-cores", |tool, effort| cores::speed(tool, effort.against.as_deref())),
     ("boot", |tool, _| boot::boot(tool)),
     ("fault", |tool, _| families::fault(tool)),
     ("export", |tool, _| page::export(tool)),
@@ -104,7 +106,7 @@ fn names() -> Vec<&'static str> {
 /// `exec` of `exec-time`, `rungs` of `rungs-wake`; any other is its own group.
 fn group(name: &str) -> &str {
     name.split_once('-')
-        .filter(|(group, _)| ["exec", "fleet", "rungs"].contains(group))
+        .filter(|(group, _)| ["exec", "fleet", "riscv", "rungs"].contains(group))
         .map_or(name, |(group, _)| group)
 }
 

@@ -26,6 +26,11 @@ impl Tool {
         Self::build_in(root, &root.join("target/planted"), &["--features", "tollgate-measure/planted"])
     }
 
+    /// Another build of the program.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), search: None }
+    }
+
     fn build_in(root: &Path, target: &Path, options: &[&str]) -> Result<Self> {
         let built = workspace::cargo(root)
             .args(["build", "--release", "--quiet", "--package", "tollgate", "--target-dir"])

@@ -25,6 +25,13 @@ _start:
     addi t1, t1, 8
     addi t3, t3, -1
     bnez t3, 1b
+#ifdef USER
+    # The same gigabyte for U-mode at 0xc0000000, entry 3; its traps go to S-mode.
+    li t2, 0x80000000 >> 2 | 0xdf
+    sd t2, 24(t0)
+    li t2, -1
+    csrw medeleg, t2
+#endif
     srli t0, t0, 12
     li t1, 8
     slli t1, t1, 60

@@ -6,6 +6,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::statistics::{Data, OrderStatistics, Statistics};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use tollgate_record::{Estimate, Measurement, Run};
 
 /// A figure with its bound, as it is printed.
@@ -41,6 +42,9 @@ pub(super) struct Effort {
     /// /spinner, /cache-flood, /fork-loop; --runs is the number of rounds
     #[arg(long)]
     pub(super) cell: Option<String>,
+    /// Of `riscv-cores`, another tollgate, which takes turns with this one
+    #[arg(long, value_name = "PROGRAM")]
+    pub(super) against: Option<PathBuf>,
 }
 
 impl Effort {

@@ -45,7 +45,7 @@ fn example(package: &str, name: &str, arguments: &[&OsStr]) -> Result<String> {
 }
 
 /// Seconds of processor time of a command; `None` if there is no such program.
-fn processor_time(words: &[&OsStr]) -> Result<Option<f64>> {
+pub(super) fn processor_time(words: &[&OsStr]) -> Result<Option<f64>> {
     let (program, arguments) = words.split_first().context("no program")?;
     let found =
         env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|at| at.join(program).is_file()));
