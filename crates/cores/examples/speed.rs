@@ -9,8 +9,8 @@
 
 use std::time::Instant;
 
-use tollgate_riscv::cache::{Cache, Policy, Sweep, WritePolicy};
 use tollgate_cores::{Core, Fast};
+use tollgate_riscv::cache::{Cache, Policy, Sweep, WritePolicy};
 use tollgate_riscv::{
     Access, Config, Elf, Insn, Machine, Observer, Op, Operands, Retired, Several, Stop, aside,
 };
