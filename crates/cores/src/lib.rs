@@ -37,6 +37,8 @@ mod block;
 mod core;
 mod counted;
 mod csr;
+#[cfg(test)]
+mod example;
 mod fast;
 mod float;
 mod frontend;

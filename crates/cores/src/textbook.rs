@@ -377,6 +377,10 @@ impl Microarchitecture for Textbook {
             // The states of a machine without a pipeline.
             operation.cause = Cause::Structural;
         }
+        if !p.forwarding && p.kind != Kind::FiveStage && operation.pipelined {
+            // Where only one instruction executes, the register file has its result before the next one begins.
+            operation.result = OperationResult::Memory(0);
+        }
         let csr = s.csr_flush_of.of(insn.imm as u16).unwrap_or(s.csr_flush);
         let penalties = RefetchPenalties {
             csr: if s.csr_clear_in_place && csr::clears(insn) { 0 } else { csr },

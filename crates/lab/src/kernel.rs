@@ -9,12 +9,12 @@ mod xv6;
 
 use std::collections::BTreeMap;
 
+use tollgate_cores::{Cause, Core, CoreError};
 use tollgate_record::family::{Caches, TrapAsked, TrapFound};
 use tollgate_record::text::printable;
 use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Phase as RecordPhase, Status, Warning, counter, warning,
 };
-use tollgate_cores::{Cause, Core, CoreError};
 use tollgate_riscv::{Elf, Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
 
 use crate::boot::{self, BootJob, KernelError};

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_record::stages::StageRow;
 use tollgate_cores::{Core, Stage};
+use tollgate_record::stages::StageRow;
 
 use crate::image;
 use crate::pipeline::{self, Around, Hazard, PipelineError, View, Wanted};

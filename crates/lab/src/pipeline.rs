@@ -7,9 +7,9 @@ mod row;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use tollgate_cores::{Core, CoreError, Passage, Stage, Timed};
 use tollgate_record::stages::StageRow;
 use tollgate_record::text::{nearest, suggestion};
-use tollgate_cores::{Core, CoreError, Passage, Stage, Timed};
 use tollgate_riscv::{Decoder, Stop, text};
 
 use finder::{Finder, Handlers, Place, is_trapping};

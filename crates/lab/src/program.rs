@@ -9,10 +9,10 @@ mod signature;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tollgate_cores::{Core, CoreError};
 use tollgate_record::number::{self, count};
 use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::tier::Counter;
-use tollgate_cores::{Core, CoreError};
 use tollgate_riscv::{
     Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
     Refused, Repeat, Retired, Stop, Trap, absent, aside, ram_below, semihosting_name,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tollgate_cores::{Cause, Causes, Ledger};
 use tollgate_record::family::{
     Caches, CallFound, FunctionFound, LatencyAsked, PathFound, PipelineAsked, PipelineFound, ProgramAsked,
     ProgramFound, TrapAsked, TrapFound, Wait, WorkloadAsked,
@@ -10,7 +11,6 @@ use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
     Warning, counter, phase as record_phase, warning,
 };
-use tollgate_cores::{Cause, Causes, Ledger};
 
 use crate::bill::{Experiment, TrapBill};
 use crate::call::Crossing;

@@ -5,9 +5,9 @@ mod events;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use tollgate_cores::Core;
 use tollgate_record::Measurement;
 use tollgate_record::family::ProgramAsked;
-use tollgate_cores::Core;
 use tollgate_riscv::{Aside, Elf, LoadError, Machine, aside};
 
 use crate::boot::{BootOutcome, Input, KernelError, Limits, Watching, run_watched};

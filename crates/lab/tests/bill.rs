@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
+use tollgate_cores::Core;
 use tollgate_lab::{
     Crossing, CycleBill, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL,
     record,
 };
-use tollgate_cores::Core;
 use tollgate_testkit::{program, skip};
 
 fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill {

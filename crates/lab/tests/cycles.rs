@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use tollgate_cores::{Cause, Core, Kind};
 use tollgate_lab::latency;
 use tollgate_lab::pipeline::{self, Around, PipelineError, Wanted, view};
 use tollgate_lab::program::Job;
 use tollgate_lab::workload::{self, Point, WORKLOADS, Workload};
 use tollgate_lab::{Crossing, DESIGNS, Design, Embedded, Engine, Experiment, Phase, record};
 use tollgate_record::CauseName;
-use tollgate_cores::{Cause, Core, Kind};
 
 fn core(name: &str) -> Core {
     Core::preset(name).expect("a preset")

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::{env, fs};
 
+use tollgate_cores::Core;
 use tollgate_lab::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, System, crossing};
 use tollgate_lab::program::{self, Job, run};
 use tollgate_record::{Measurement, counter, phase};
 use tollgate_riscv::Isa;
-use tollgate_cores::Core;
 
 fn isa() -> Isa {
     "rv64gc_zba_zbb_zbs_zicbom_zicboz_sstc_svinval_svpbmt".parse().unwrap()

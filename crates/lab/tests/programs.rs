@@ -5,9 +5,9 @@ mod common;
 use std::fs;
 
 use common::{elf, elf_at, image, insn, job, off, run};
+use tollgate_cores::Core;
 use tollgate_lab::program::{self, Ending, GuestTime, Job, ProgramError, Shapes, Watch};
 use tollgate_lab::{Filter, Profile, Tier, Trace};
-use tollgate_cores::Core;
 use tollgate_riscv::{MachineKind, Op, Privilege, Refused};
 use tollgate_testkit::fast;
 

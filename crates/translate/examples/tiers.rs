@@ -4,8 +4,8 @@
 //! `cargo run --release -p tollgate-translate --example tiers [ROUNDS] [STEPS] [FILE.elf]`
 #![allow(clippy::print_stdout)]
 
-use tollgate_riscv::tier::SAMPLE;
 use tollgate_cores::{Core, Fast, Ledger, TimingCounts};
+use tollgate_riscv::tier::SAMPLE;
 use tollgate_riscv::{Config, Elf, Machine};
 use tollgate_translate::Translations;
 

@@ -1,7 +1,7 @@
 //! Why a program and its caches could not be measured.
 
-use tollgate_riscv::cache::CacheError;
 use tollgate_cores::CoreError;
+use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::{ConfigError, Isa, LoadError};
 
 use crate::program::ProgramError;

@@ -1,7 +1,7 @@
 //! What the misses cost: the same instructions once more, on a pipeline that waits for its lines.
 
-use tollgate_riscv::cache::{Geometry, Policy};
 use tollgate_cores::{CacheShape, Cause, Core, CoreError, Fast, Memory};
+use tollgate_riscv::cache::{Geometry, Policy};
 use tollgate_riscv::{Machine, Stop};
 
 use super::settings::Settings;

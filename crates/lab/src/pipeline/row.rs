@@ -1,7 +1,7 @@
 //! A passage through the pipe as a row of a stage diagram.
 
-use tollgate_record::stages::{StageRow, StageSpan, StageSquash};
 use tollgate_cores::{Passage, Stage};
+use tollgate_record::stages::{StageRow, StageSpan, StageSquash};
 use tollgate_riscv::{Class, Op};
 
 /// What is known of an instruction beside its passage.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tollgate_record::Measurement;
 use tollgate_cores::Core;
+use tollgate_record::Measurement;
 
 use super::boot::{ISA, check_writable, save};
 use super::options::{PlanError, core, isa, program, read, trusted, within};

@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tollgate_cores::{Core, CoreError};
 use tollgate_record::file;
 use tollgate_record::text::quoted;
 use tollgate_riscv::Isa;
-use tollgate_cores::{Core, CoreError};
 
 use crate::icache::IcacheError;
 use crate::status::FAILED;

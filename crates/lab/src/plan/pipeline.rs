@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tollgate_record::Measurement;
 use tollgate_cores::Core;
+use tollgate_record::Measurement;
 use tollgate_riscv::{ConfigError, Elf, MachineKind};
 
 use super::options::{self, PlanError, check_budget, isa, one_of, within};

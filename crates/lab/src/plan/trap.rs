@@ -1,7 +1,7 @@
 //! Which designs, calls and engines a bill of traps compares.
 
-use tollgate_record::{Measurement, Status};
 use tollgate_cores::Core;
+use tollgate_record::{Measurement, Status};
 
 use super::options::{self, PlanError, within};
 use crate::bill::{Engine, Experiment};

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use tollgate_record::text;
 use tollgate_cores::Core;
+use tollgate_record::text;
 
 use super::options::{self, PlanError, within};
 use super::trap::{TrapRequest, WorkloadRequest};

@@ -1,7 +1,7 @@
 //! How long an interrupt takes to its handler, at each cycle of a loop.
 
-use tollgate_riscv::Step;
 use tollgate_cores::{Core, Timed};
+use tollgate_riscv::Step;
 
 use super::error::RtlError;
 use super::golden::Golden;

@@ -1,7 +1,7 @@
 //! Which replacement Rocket's data cache has, decided by what its RTL did.
 
-use tollgate_riscv::cache::Policy;
 use tollgate_cores::Core;
+use tollgate_riscv::cache::Policy;
 
 use super::program::Part;
 use super::score::Score;

@@ -5,10 +5,10 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::process::Command;
 use tollgate_boundary::{CROSSINGS, FAULT_KINDS, LADDER, PROBES};
+use tollgate_cores::Core;
 use tollgate_measure::Probe;
 use tollgate_record::schema;
 use tollgate_record::vocabulary::{cause, counter, phase, warning};
-use tollgate_cores::Core;
 use tollgate_runtime::Sources;
 use tollgate_testkit::Recorded;
 
