@@ -4,12 +4,12 @@
 //!
 //! `cargo run --release -p tollgate-cores --example speed [ROUNDS] [STEPS] [DESIGN] [PROGRAM]`
 //!
-//! Only designs whose names begin with DESIGN run, so that a profiler sees one kind of run; PROGRAM is `mix` or `float`.
+//! Only designs whose names begin with DESIGN run, so that a profiler sees one kind of run; PROGRAM is `mix`, `float` or a file.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
-use tollgate_cores::{Core, Fast};
+use tollgate_cores::{CacheCounter, Core, Fast, TimedCore};
 use tollgate_riscv::cache::{Cache, Policy, Sweep, WritePolicy};
 use tollgate_riscv::{
     Access, Config, Elf, Insn, Machine, Observer, Op, Operands, Retired, Several, Stop, aside,
@@ -114,7 +114,7 @@ fn cache(geometry: &str, policy: Policy) -> Cache {
 /// A design, and one run of it: the speed, and what shows that it did its work.
 type Design = (&'static str, fn(&Elf) -> (f64, String));
 
-const DESIGNS: [Design; 10] = [
+const DESIGNS: [Design; 16] = [
     ("functional", |elf| (speed(elf, |machine| machine.run(steps(), &mut ())), String::new())),
     ("fetches 64:4:64 lru", |elf| {
         let mut fetches = Fetches(cache("64:4:64", Policy::Lru));
@@ -125,7 +125,22 @@ const DESIGNS: [Design; 10] = [
     ("five stages", timed::<true>),
     ("rocket", |elf| preset(elf, "rocket")),
     ("rocket on two threads", |elf| on::<true>(elf, &core("rocket"), true)),
+    ("caches and TLBs counted new", |elf| {
+        let core = Core::from_toml(include_str!("bench.toml")).expect("the core is valid");
+        let mut counter = CacheCounter::new(&core).expect("the core is valid");
+        let speed = speed(elf, |machine| machine.run(steps(), &mut counter));
+        let counts = counter.counts();
+        (speed, format!("{} lines missed, data {}", counts.l1i_misses, counts.l1d_misses))
+    }),
+    ("five stages new", |elf| {
+        let core = Core::from_toml(include_str!("bench.toml")).expect("the core is valid");
+        rebuilt(elf, &core)
+    }),
     ("vexriscv", |elf| preset(elf, "vexriscv")),
+    ("vexriscv new", |elf| rebuilt(elf, &core("vexriscv"))),
+    ("ripes-5stage", |elf| preset(elf, "ripes-5stage")),
+    ("ripes-5stage new", |elf| rebuilt(elf, &core("ripes-5stage"))),
+    ("ibex new", |elf| rebuilt(elf, &core("ibex"))),
     ("cva6", |elf| preset(elf, "cva6")),
     ("observed", |elf| {
         let mut addresses = Addresses::default();
@@ -144,6 +159,17 @@ fn timed<const PIPE: bool>(elf: &Elf) -> (f64, String) {
 /// A core of the presets with its whole ledger.
 fn preset(elf: &Elf, name: &str) -> (f64, String) {
     on::<true>(elf, &core(name), false)
+}
+
+/// A core of stage equations with its whole ledger.
+fn rebuilt(elf: &Elf, core: &Core) -> (f64, String) {
+    let timed: TimedCore = TimedCore::new(core, Default::default(), ()).expect("the core is valid");
+    let mut timed = timed.with_code(&booted(elf).code());
+    let speed = speed(elf, |machine| machine.run(steps(), &mut timed));
+    assert_eq!(timed.ledger().total(), timed.cycles(), "every cycle is in the ledger");
+    let counts = timed.counts().memory;
+    let cycles = timed.cycles();
+    (speed, format!("{} lines missed, data {}; {cycles} cycles", counts.l1i_misses, counts.l1d_misses))
 }
 
 fn core(name: &str) -> Core {
@@ -222,11 +248,12 @@ fn show(name: &str, speeds: &mut [f64], detail: &str) {
 
 fn main() {
     let rounds: usize = argument(1).unwrap_or(5).max(1);
-    let program: &[u8] = match argument::<String>(4).as_deref() {
-        Some("float") => include_bytes!("../../../guests/riscv/bench/float.elf"),
-        _ => include_bytes!("../../../guests/riscv/bench/mix.elf"),
+    let program = match argument::<String>(4).as_deref() {
+        None | Some("mix") => include_bytes!("../../../guests/riscv/bench/mix.elf").to_vec(),
+        Some("float") => include_bytes!("../../../guests/riscv/bench/float.elf").to_vec(),
+        Some(path) => std::fs::read(path).expect("a program's file"),
     };
-    let elf = Elf::parse(program).expect("an ELF file");
+    let elf = Elf::parse(&program).expect("an ELF file");
 
     let only: Option<String> = argument(3);
     let wanted = |name: &str| only.as_ref().is_none_or(|only| name.starts_with(only.as_str()));

@@ -6,6 +6,7 @@ use tollgate_riscv::{BlockInsn, Pass, Retired, Several, Step as MachineStep, Sto
 use super::access::Data;
 use super::account::Account;
 use super::core::{Core, CoreError};
+use super::keys::{Design, Kind};
 use super::ledger::{Cause, Causes, Ledger};
 use super::microarchitecture::{Microarchitecture, Slot, Step};
 use super::passage::{Flush, Passage, Sink, Stage};
@@ -173,13 +174,25 @@ macro_rules! cores {
     };
 }
 cores! { ($)
+    Textbook: super::textbook::Textbook,
+    Ibex: super::ibex::Ibex,
+    Picorv32: super::picorv32::Picorv32,
+    Vexriscv: super::vexriscv::Vexriscv,
     Plain: super::timed::Model,
 }
 
 impl Engine {
     fn new(core: &Core) -> Result<Self, CoreError> {
         core.check()?;
-        Ok(Engine::Plain(Box::new(Driver::new(core)?)))
+        Ok(match core.design {
+            Design::Textbook if core.pipeline.kind != Kind::Scoreboard => {
+                Engine::Textbook(Box::new(Driver::new(core)?))
+            }
+            Design::Ibex => Engine::Ibex(Box::new(Driver::new(core)?)),
+            Design::Picorv32 => Engine::Picorv32(Box::new(Driver::new(core)?)),
+            Design::Vexriscv => Engine::Vexriscv(Box::new(Driver::new(core)?)),
+            _ => Engine::Plain(Box::new(Driver::new(core)?)),
+        })
     }
 }
 

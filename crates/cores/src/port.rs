@@ -29,9 +29,13 @@ impl Port {
     /// The port of a core, if it has one.
     pub(super) fn new(core: &Core) -> Option<Self> {
         let (slots, redo) = (core.memory.store_slots as usize, core.pipeline.redo.into());
+        (slots > 0 || redo > 0).then(|| Port::of(slots, core.memory.latency, redo))
+    }
+
+    /// A port through which a number of stores may be on their way, each as long as memory's `latency`.
+    pub(super) fn of(slots: usize, latency: u32, redo: i64) -> Self {
         let state = State { written: [i64::MIN / 2; 2], ..State::default() };
-        let cycles = i64::from(core.memory.latency) + 1;
-        (slots > 0 || redo > 0).then_some(Port { slots, cycles, redo, state })
+        Port { slots, cycles: i64::from(latency) + 1, redo, state }
     }
 
     /// Bubbles of a load whose last cycle in EX was `execute`. `overlap` has a bit for each of the latest stores, the

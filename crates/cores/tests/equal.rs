@@ -5,7 +5,8 @@ mod common;
 use common::{Asm, Rng, random};
 use random::{BASE, Mode};
 use tollgate_cores::{
-    ByPrivilege, Cause, Causes, Core, Fast, Kind, Ledger, Passage, Timed, TimedCore, TimingCounts,
+    ByPrivilege, CacheCounter, Cause, Causes, Core, Fast, Kind, Ledger, Passage, Timed, TimedCore,
+    TimingCounts,
 };
 use tollgate_riscv::{
     Access, Class, Code, Config, Insn, Isa, Machine, MachineKind, Observer, Op, Operands, Pass, Retired,
@@ -469,11 +470,11 @@ fn counting_alone_counts_the_same_misses() {
     for mode in [Mode::Machine, Mode::Sv39] {
         let image = random::program(&mut Rng(11), isa, mode, 300);
         let (_, _, expected) = plain(&crowded("lru"), isa, &image);
-        let mut counting = Fast::<false>::new(&crowded("lru")).unwrap();
+        let mut counting = CacheCounter::new(&crowded("lru")).unwrap();
         let mut m = machine(isa, &image);
         m.run(BUDGET, &mut counting);
-        assert_eq!(counting.counts().memory, expected.memory);
-        assert_eq!(counting.counts().instructions, expected.instructions);
+        assert_eq!(counting.counts(), expected.memory);
+        assert_eq!(counting.instructions(), expected.instructions);
     }
 }
 
@@ -620,17 +621,21 @@ fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() 
             assert_eq!(m.run(BUDGET, &mut fast), Stop::Exit { code: 0 });
             assert_eq!(m.instret(), reference.instret());
             assert!((0..32).all(|r| m.x(r) == reference.x(r)), "the same code ran");
-            let mut counting = Fast::<false>::new(core).unwrap();
+            let mut counting = CacheCounter::new(core).unwrap();
             assert_eq!(restless(seed).run(BUDGET, &mut counting), Stop::Exit { code: 0 });
+            let mut rebuilt = TimedCore::new(core, ByPrivilege, ()).unwrap();
+            assert_eq!(restless(seed).run(BUDGET, &mut rebuilt), Stop::Exit { code: 0 });
             let what = format!("seed {seed}, {core:?}");
             assert_eq!(plain.cycles(), fast.cycles(), "{what}");
             assert_eq!(plain.ledger(), fast.ledger(), "{what}");
             assert_eq!(plain.counts(), fast.counts(), "{what}");
+            assert_eq!((rebuilt.cycles(), rebuilt.counts()), (plain.cycles(), plain.counts()), "{what}");
+            assert_eq!(rebuilt.ledger(), plain.ledger(), "{what}");
             // What a fetch on a wrong path brings in depends on time.
             let scoreboard = core.pipeline.kind == Kind::Scoreboard;
             let astray = scoreboard || core.branch.wrong_path;
             if !astray {
-                assert_eq!(plain.counts().memory, counting.counts().memory, "{what}");
+                assert_eq!(plain.counts().memory, counting.counts(), "{what}");
             }
             assert!(plain.counts().memory.l1d_misses > 0, "{what}");
             assert!(fast.memo_counts().0 > 100, "{:?}, {what}", fast.memo_counts());

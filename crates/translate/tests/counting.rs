@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use common::random::{self, BASE, Mode};
 use common::{Asm, Rng};
-use tollgate_cores::{ByPrivilege, Core, Fast, TimedCore};
+use tollgate_cores::{ByPrivilege, CacheCounter, Core, TimedCore};
 use tollgate_riscv::cache::{Cache, Policy, WritePolicy};
 use tollgate_riscv::tier::{Counter, Kind, Passed, Quiet, Reported, Sight, View};
 use tollgate_riscv::{Access, Config, Elf, Isa, Machine, Observer, Op, Privilege, Retired, Stop};
@@ -67,7 +67,7 @@ fn misses_are_those_of_the_plain_model_after_any_number_of_instructions() {
             let mut rng = Rng(seed);
             let image = random::program(&mut rng, isa, mode, 300);
             let mut plain = TimedCore::new(core, ByPrivilege, ()).unwrap();
-            let mut counting = Fast::<false>::new(core).unwrap();
+            let mut counting = CacheCounter::new(core).unwrap();
             let (mut reference, mut fast) = (machine(&image), machine(&image));
             let translated = translate(&mut fast, 1 + rng.below(60));
             loop {
@@ -76,8 +76,8 @@ fn misses_are_those_of_the_plain_model_after_any_number_of_instructions() {
                 assert_eq!(fast.run(budget, &mut counting), stop, "{what}");
                 assert_eq!((fast.pc(), fast.instret()), (reference.pc(), reference.instret()), "{what}");
                 let at = format!("{what}, after {} instructions", fast.instret());
-                assert_eq!(counting.counts().memory, plain.counts().memory, "{at}");
-                assert_eq!(counting.counts().instructions, plain.counts().instructions, "{at}");
+                assert_eq!(counting.counts(), plain.counts().memory, "{at}");
+                assert_eq!(counting.instructions(), plain.counts().instructions, "{at}");
                 if stop != Stop::Budget {
                     assert_eq!(stop, Stop::Exit { code: 0 });
                     break;
@@ -105,7 +105,7 @@ fn programs_of_the_bench_miss_as_often_as_they_do_interpreted() {
             let mut machine = Machine::new(Config::default()).unwrap();
             machine.load(&elf).unwrap();
             let translated = if translates { translate(&mut machine, 1_000) } else { Rc::default() };
-            let mut counting = Fast::<false>::new(&core).unwrap();
+            let mut counting = CacheCounter::new(&core).unwrap();
             machine.run(3_000_000, &mut counting);
             (counting.counts(), translated.retired.get())
         };

@@ -1,0 +1,44 @@
+//! Fetches and accesses that find everything where the last one found it.
+
+use super::Memory;
+use crate::access::Data;
+use tollgate_riscv::{Privilege, is_device};
+
+impl Memory {
+    /// Whether a fetch is in the line and the page of the last one: then it takes no time and changes nothing.
+    #[inline(always)]
+    pub(crate) fn fetches_latest_line(&self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> bool {
+        let last = u64::from(len) - 1;
+        let line = match &self.l1i {
+            Some(cache) => {
+                let shift = cache.geometry().line_shift();
+                pa >> shift == self.last_line && (pa + last) >> shift == self.last_line
+            }
+            None => true,
+        };
+        let page = self.itlb.is_none()
+            || !self.translating(privilege)
+            || self.latest_fetch.has(pc) && (pc & 0xfff) + last <= 0xfff;
+        line && page
+    }
+
+    /// Whether an access finds its translation and its line where the last one was: then it is counted, takes no time and
+    /// changes nothing else.
+    #[inline(always)]
+    pub(crate) fn hits_latest_line(&mut self, access: &Data, privilege: Privilege) -> bool {
+        let &Data { va, pa, size, store } = access;
+        if self.dtlb.is_some() && self.translated(access, privilege) && !self.latest_data.has(va)
+            || is_device(pa)
+        {
+            return false;
+        }
+        let Some(cache) = &mut self.l1d else { return true };
+        let hits = (!store || cache.write_policy().back)
+            && (pa & self.data_mask) + u64::from(size) <= self.data_mask + 1
+            && cache.is_latest(pa, store);
+        if hits {
+            cache.count_hits(u64::from(!store), u64::from(store));
+        }
+        hits
+    }
+}

@@ -1,0 +1,8 @@
+//! Parts that cores are built of.
+
+pub(crate) mod delays;
+pub(crate) mod memory_stage;
+pub(crate) mod operation;
+pub(crate) mod predictor;
+pub(crate) mod serial;
+pub(crate) mod system;
