@@ -87,7 +87,7 @@ pub(super) struct BootArgs {
     #[arg(long, value_name = "CORE")]
     core: Option<String>,
     /// Functions that are printed; the record has all
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_hyphen_values = true)]
     top: u64,
     /// Symbols for the profile: a System.map or ELF [default: the kernel]
     #[arg(long, value_name = "FILE")]

@@ -113,7 +113,7 @@ pub(super) struct RunArgs {
     core: Option<String>,
 
     /// Functions that are printed; the record has all
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_hyphen_values = true)]
     top: u64,
 
     /// Count an instruction cache: sets, ways, bytes a line
