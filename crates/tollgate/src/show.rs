@@ -10,7 +10,7 @@ use tollgate_record::store::{Entry, Filter, rfc3339};
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  tollgate show\n  tollgate show --command ring --since 7d\n  tollgate show latest\n  \
-                        tollgate show 01M7WS4P --json\n  tollgate show ./run.json\n  tollgate show --delete 01M7WS4P"
+                        tollgate show 01M7WS4P --json\n  tollgate show ./run.json"
 )]
 pub(crate) struct Args {
     /// A run's id, the beginning of one, 'latest', or the path of a record [default: list the saved runs]
