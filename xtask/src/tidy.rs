@@ -51,6 +51,11 @@ static RULES: &[Rule] = &[
         check: manifests::lints,
     },
     Rule {
+        name: "options",
+        what: "the options of every command are in crates/tollgate: no library uses clap",
+        check: manifests::options,
+    },
+    Rule {
         name: "rust-version",
         what: "the minimum Rust version is written once, in [workspace.package] of Cargo.toml",
         check: manifests::rust_version,

@@ -1,11 +1,12 @@
 //! Boots a real kernel on the embedded machine: its console, its input, and how it ends.
 
+mod files;
 mod terminal;
 mod until;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use tollgate_record::number::count;
@@ -17,6 +18,7 @@ use tollgate_riscv::{
 
 use crate::trace::FirstTrap;
 
+pub use files::{DriveFile, Input, input};
 pub use terminal::Terminal;
 pub use until::Until;
 
@@ -154,16 +156,6 @@ const SILENT: u32 = 16;
 const LOOK: Duration = Duration::from_millis(50);
 const LAST_LINES: usize = 8;
 const LAST_BYTES: usize = 4096;
-
-/// What is typed.
-pub struct Input {
-    /// The bytes that are typed before the kernel starts.
-    pub first: Vec<u8>,
-    /// Bytes as they come; disconnected at the end of the input.
-    pub bytes: Receiver<Vec<u8>>,
-    /// Whether a person types: an idle machine then does not run ahead of the clock on the wall.
-    pub person: bool,
-}
 
 /// A machine with a kernel, before its first instruction.
 ///

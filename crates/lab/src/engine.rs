@@ -9,4 +9,4 @@ pub use embedded::{CycleBill, Embedded};
 pub use external::{External, QEMU, SPIKE};
 
 /// All engines. The first is the default.
-pub(crate) static ENGINES: &[&dyn Engine] = &[&Embedded, &SPIKE, &QEMU];
+pub static ENGINES: &[&dyn Engine] = &[&Embedded, &SPIKE, &QEMU];

@@ -26,8 +26,8 @@ mod user;
 
 use tollgate_riscv::{Cause, Config, EXIT_CALLS, Elf, LoadError, Machine, Stop};
 
-pub use build::{BUNDLED, Bundled, aligned, compile};
-pub(crate) use build::{bundled, bundled_aligned, compile_at};
+pub(crate) use build::compile_at;
+pub use build::{BUNDLED, Bundled, aligned, bundled, bundled_aligned, compile};
 pub use code::{Code, Mix};
 pub use error::IcacheError;
 pub use seen::{CacheReport, Report};

@@ -1,4 +1,4 @@
-//! The official tests on the machine that the command line gives. `TOLLGATE_RISCV_TESTS` names the folder that holds
+//! The official tests on the machine of `tollgate riscv run`. `TOLLGATE_RISCV_TESTS` names the folder that holds
 //! `rv64ui-p-add` and the others of riscv-tests. `TOLLGATE_ARCH_TESTS` names a folder with built tests of riscv-arch-test,
 //! `NAME.elf`, and beside each its signature by Spike, `NAME.signature`:
 //! `spike --isa=ISA +signature=NAME.signature +signature-granularity=4 NAME.elf`, with the [`ISA`] of its width.
@@ -6,21 +6,11 @@
 use std::path::Path;
 use std::{env, fs};
 
-use tollgate_lab::plan::{ProgramPlan, ProgramRequest, WatchRequest};
-use tollgate_lab::program::{self, Ending, Outcome, ProgramError};
-use tollgate_riscv::{Elf, Xlen};
+use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
+use tollgate_riscv::{Elf, Extension, Isa, Xlen};
 
 /// What Spike and this machine are given for riscv-arch-test, behind `rv32` or `rv64`.
 const ISA: &str = "gc_zba_zbb_zbs_zicbom_zicboz";
-
-#[derive(clap::Parser)]
-#[command(no_binary_name = true)]
-struct Line {
-    #[command(flatten)]
-    program: ProgramRequest,
-    #[command(flatten)]
-    watch: WatchRequest,
-}
 
 const SUITES: [&str; 8] = ["ui", "um", "ua", "uf", "ud", "uc", "mi", "si"];
 
@@ -33,34 +23,26 @@ fn is_a_test(name: &str) -> bool {
 }
 
 fn ending(path: &Path, name: &str) -> String {
-    let mut words = vec![path.to_str().unwrap()];
-    if name.starts_with("rv32") {
-        words.extend(["--isa", "rv32gc"]);
-    }
+    let isa: Isa = if name.starts_with("rv32") { "rv32gc" } else { "rv64gc" }.parse().unwrap();
     // One program expects misaligned accesses to work; for Spike it needs the same option.
-    if name.contains("-ma_data") {
-        words.push("--misaligned");
-    }
-    match outcome(&words) {
+    let isa = if name.contains("-ma_data") { isa.with(Extension::Zicclsm) } else { isa };
+    match outcome(path, isa, None) {
         Ok(outcome) if outcome.ending == Ending::Exited(0) => String::new(),
         Ok(outcome) => format!("{name}: {:?}", outcome.ending),
         Err(error) => format!("{name}: {error}"),
     }
 }
 
-/// How a program runs by a command line.
-fn outcome(words: &[&str]) -> Result<Outcome, ProgramError> {
-    let words = words.iter().chain(&["--max-instructions", "20000000"]);
-    let Line { mut program, mut watch } = <Line as clap::Parser>::parse_from(words);
-    watch.take_words(&mut program).unwrap();
-    let plan = ProgramPlan::new(&program, &watch).unwrap();
-    let watched = program.watch(&watch).unwrap();
+/// How a program runs, and with bytes in a line its signature.
+fn outcome(path: &Path, isa: Isa, signature: Option<usize>) -> Result<Outcome, ProgramError> {
+    let (program, max_instructions) = (fs::read(path).unwrap(), 20_000_000);
+    let job = Job { isa, ram_bytes: 128 << 20, program, max_instructions, signature, ..Job::default() };
     let [mut console, mut trace] = [Vec::new(), Vec::new()];
-    program::run(&plan.job, watched, &mut std::io::empty(), &mut console, &mut trace, &|| false)
+    program::run(&job, Watch::Nothing, &mut std::io::empty(), &mut console, &mut trace, &|| false)
 }
 
 #[test]
-fn official_tests_pass_by_the_command_line() {
+fn official_tests_pass() {
     let Some(folder) = env::var_os("TOLLGATE_RISCV_TESTS") else {
         return tollgate_testkit::skip!("TOLLGATE_RISCV_TESTS does not name a folder with built riscv-tests");
     };
@@ -99,9 +81,7 @@ fn architecture_tests_have_the_signatures_of_spike() {
             Xlen::Rv64 => "rv64",
         };
         let name = path.to_str().unwrap();
-        let isa = format!("{width}{ISA}");
-        let words = [name, "--isa", &isa, "+signature=-", "+signature-granularity=4"];
-        match outcome(&words) {
+        match outcome(&path, format!("{width}{ISA}").parse().unwrap(), Some(4)) {
             Ok(outcome) if outcome.ending != Ending::Exited(0) => {
                 failed.push(format!("{name}: {:?}", outcome.ending));
             }

@@ -11,6 +11,7 @@ pub use id::{new_id, rfc3339};
 
 use crate::document;
 use crate::{Run, Status, file, text, trust};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -170,16 +171,20 @@ impl Store {
         self.temporary().and_then(|mut file| file.write_all(&TRIAL)).map_err(|cause| self.unwritable(cause))
     }
 
-    /// Removes the run of that id, or of the only id that begins so, and returns its file.
+    /// Removes the runs of these ids, or of the only ids that begin so. All are found before one is removed.
     ///
     /// # Errors
-    /// Whatever keeps it from being found or removed.
-    pub fn remove(&self, wanted: &str) -> Result<PathBuf, StoreError> {
+    /// Whatever keeps one from being found or removed.
+    pub fn remove(&self, wanted: &[String]) -> Result<Vec<Entry>, StoreError> {
         let ids = self.ids()?;
-        let unknown = || StoreError::UnknownId(wanted.into(), self.dir.clone(), None);
-        let path = self.named(wanted, &ids)?.ok_or_else(unknown)?;
-        fs::remove_file(path).map_err(|cause| self.unwritable(cause))?;
-        Ok(path.clone())
+        let unknown = |id: &String| StoreError::UnknownId(id.clone(), self.dir.clone(), None);
+        let found = wanted.iter().map(|id| self.named(id, &ids)?.ok_or_else(|| unknown(id)));
+        let paths: BTreeSet<_> = found.collect::<Result<_, _>>()?;
+        let entries: Vec<_> = ids.iter().filter(|(_, path)| paths.contains(path)).map(entry).collect();
+        for Entry { path, .. } in &entries {
+            fs::remove_file(path).map_err(|cause| self.unwritable(cause))?;
+        }
+        Ok(entries)
     }
 
     /// The file of that id, or of the only id that begins so.
@@ -223,7 +228,8 @@ impl Store {
         if path.is_file() {
             return read(path);
         }
-        let nearest = text::nearest(wanted_id, ids.iter().map(|(id, _)| id.as_str())).map(str::to_owned);
+        let names = ids.iter().map(|(id, _)| id.as_str()).chain(["latest"]);
+        let nearest = text::nearest(wanted_id, names).map(str::to_owned);
         if wanted_id != wanted && nearest.is_none() {
             return Err(StoreError::NoSuchFile(wanted.into(), self.dir.clone()));
         }
@@ -263,16 +269,7 @@ impl Store {
     /// [`StoreError::Unreadable`] when the directory itself cannot be read; one that does not exist
     /// holds no run.
     pub fn list(&self) -> Result<Vec<Entry>, StoreError> {
-        let entry = |(id, path): (String, PathBuf)| {
-            let content = match read(&path) {
-                Ok(run) => Ok(Summary::of(&run)),
-                // The list shows the path already.
-                Err(StoreError::Document(_, cause)) => Err(cause.to_string()),
-                Err(error) => Err(error.to_string()),
-            };
-            Entry { id, path, content }
-        };
-        Ok(self.ids()?.into_iter().map(entry).collect())
+        Ok(self.ids()?.iter().map(entry).collect())
     }
 
     /// The id and path of every run file, in the order in which the runs began. A file that was given another name
@@ -358,6 +355,17 @@ impl Store {
             _ => StoreError::Unwritable(dir, cause),
         }
     }
+}
+
+/// What a listing shows of a file.
+fn entry((id, path): &(String, PathBuf)) -> Entry {
+    let content = match read(path) {
+        Ok(run) => Ok(Summary::of(&run)),
+        // The list shows the path already.
+        Err(StoreError::Document(_, cause)) => Err(cause.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    Entry { id: id.clone(), path: path.clone(), content }
 }
 
 /// The run in a file, wherever it is.

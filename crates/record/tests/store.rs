@@ -120,12 +120,13 @@ fn what_is_not_found_is_said() {
     store.save(&with_id("20260101T000000Z-aabb")).unwrap();
     let ambiguous = &["`2026` could be any of 2 runs", "20260101T000000Z-aaaa, 20260101T000000Z-aabb"];
     says(&store.load("2026").unwrap_err(), ambiguous);
-    says(&store.load("20260101T000000Z-aaab").unwrap_err(), &["the nearest is", "tollgate runs"]);
-    says(&store.load("banana").unwrap_err(), &["no run is called `banana`", "tollgate runs"]);
+    says(&store.load("20260101T000000Z-aaab").unwrap_err(), &["the nearest is", "tollgate show"]);
+    says(&store.load("lates").unwrap_err(), &["no run is called `lates`", "the nearest is 'latest'"]);
+    says(&store.load("banana").unwrap_err(), &["no run is called `banana`", "tollgate show"]);
     assert!(!store.load("banana").unwrap_err().to_string().contains("the nearest is"));
     says(&store.load("").unwrap_err(), &["no run is called ``"]);
-    says(&store.load("missing.json").unwrap_err(), &["there is no file 'missing.json'", "tollgate runs"]);
-    says(&store.load("./missing.json").unwrap_err(), &["cannot read ./missing.json", "tollgate runs"]);
+    says(&store.load("missing.json").unwrap_err(), &["there is no file 'missing.json'", "tollgate show"]);
+    says(&store.load("./missing.json").unwrap_err(), &["cannot read ./missing.json", "tollgate show"]);
     says(&store.load("/").unwrap_err(), &["cannot read /", "one file in it"]);
     says(&store.load("\u{1b}[2J").unwrap_err(), &["`?[2J`"]);
 }

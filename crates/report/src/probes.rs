@@ -1,7 +1,7 @@
 //! The view of `tollgate list`: every probe, and whether it can run here.
 
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextCell, TextTable};
+use crate::table::{Column, TextTable};
 use crate::text::{clean, lines, painted, wrap};
 use crate::words;
 use indexmap::IndexMap;
@@ -35,7 +35,7 @@ impl ProbeRow {
     }
 }
 
-/// The list by family; with `why`, each reason that keeps probes from running here, with what enables it and the probes.
+/// The list by family, with one line for each probe; with `why`, each reason that keeps probes from running here, with what enables it and the probes.
 pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
     let mut text = if why { reasons(rows, style) } else { table(rows, style) };
     if !text.is_empty() {
@@ -69,7 +69,7 @@ fn table(rows: &[ProbeRow], style: &Style) -> Vec<String> {
         Column::left("probe").most(28).least(13),
         Column::left("per"),
         Column::left("here"),
-        Column::left("what").reserved(16),
+        Column::left("what").least(16),
     ]);
     for (at, row) in rows.iter().enumerate() {
         if at == 0 || heading(&rows[at - 1], style) != heading(row, style) {
@@ -79,9 +79,7 @@ fn table(rows: &[ProbeRow], style: &Style) -> Vec<String> {
         let or = |text: String, other: &str| if text.is_empty() { other.into() } else { text };
         let what = or(clean(&row.what, style), "-");
         let paint = if row.reason.is_none() { Paint::Plain } else { Paint::Dim };
-        let cells =
-            [&clean(&row.id, style), row.per.word(), here].map(|cell| TextCell::from(cell).paint(paint));
-        table.prose(cells, what, paint);
+        table.painted([clean(&row.id, style), row.per.word().into(), here.into(), what], paint);
     }
     table.lines(style)
 }

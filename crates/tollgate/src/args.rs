@@ -1,7 +1,10 @@
 //! The options that several commands share, and their parsers.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use tollgate_lab::status::FAILED;
 use tollgate_measure::clock::Source;
 use tollgate_measure::placement::{self, PlacementError};
 use tollgate_measure::{Site, host};
@@ -10,43 +13,92 @@ use tollgate_record::host::Cpu;
 
 /// The command line or an input file is wrong: exit status 2.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Usage(String);
+#[error("{text}")]
+pub(crate) struct Usage {
+    pub(crate) text: String,
+    /// The status of a command that otherwise ends with its guest's, as that of `env`: [`NOT_FOUND`], [`NOT_A_PROGRAM`], or
+    /// [`FAILED`] for everything else.
+    pub(crate) of_guest: u8,
+}
+
+pub(crate) const NOT_A_PROGRAM: u8 = 126;
+pub(crate) const NOT_FOUND: u8 = 127;
 
 impl Usage {
-    /// An error of the command line from whatever says what is wrong with it.
+    /// What is wrong, and what works.
+    pub(crate) fn new(what: impl ToString) -> Self {
+        Self { text: what.to_string(), of_guest: FAILED }
+    }
+
+    /// [`Usage::new`] as the error of a command.
     pub(crate) fn error(what: impl ToString) -> anyhow::Error {
-        Self(what.to_string()).into()
+        Self::new(what).into()
+    }
+
+    /// A value that does not work.
+    pub(crate) fn value(option: &str, given: impl Display, why: impl Display) -> Self {
+        Self::new(format!("{option} {given}: {why}"))
+    }
+
+    /// A value whose explanation repeats it.
+    pub(crate) fn option(option: &str, why: impl Display) -> Self {
+        Self::new(format!("{option}: {why}"))
+    }
+
+    /// A file that cannot be read or written.
+    pub(crate) fn file(path: &Path, why: impl Display) -> Self {
+        Self::new(format!("{}: {why}", path.display()))
+    }
+
+    /// A file that is not a program which can be run.
+    pub(crate) fn not_a_program(path: &Path, why: impl Display) -> Self {
+        Self { of_guest: NOT_A_PROGRAM, ..Self::file(path, why) }
     }
 }
 
+/// A parser of one of these names; the help shows what each means.
+pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
+    names: impl Into<Vec<(&'static str, T, &'static str)>>,
+) -> impl TypedValueParser<Value = T> {
+    let names = names.into();
+    let known: Vec<_> = names.iter().map(|(name, _, what)| PossibleValue::new(*name).help(*what)).collect();
+    PossibleValuesParser::new(known).try_map(move |typed| {
+        let found = names.iter().find(|(name, ..)| *name == typed);
+        found.map(|(_, value, _)| value.clone()).ok_or("not one of the names")
+    })
+}
+
+/// Where every help shows the options that commands share.
+pub(crate) const COMMON: &str = "Common options";
+
 /// What every measuring command takes.
 #[derive(Args)]
+#[command(next_help_heading = COMMON)]
 pub(crate) struct Sampling {
-    /// A rougher answer, in about 5 seconds
+    /// A rougher answer in about 5 seconds
     #[arg(long)]
     pub(crate) quick: bool,
     /// A finer answer in about 4 minutes
-    #[arg(long, conflicts_with = "quick")]
+    #[arg(long, hide_short_help = true, conflicts_with = "quick")]
     pub(crate) thorough: bool,
-    /// The CPU to measure on [default: the highest-numbered that may be used]
+    /// The CPU to measure on [default: the last one permitted]
     #[arg(long, value_name = "N", value_parser = cpu, allow_hyphen_values = true)]
     pub(crate) cpu: Option<usize>,
     /// The CPU of the other side in probes that need two [default: the nearest other core]
-    #[arg(long, value_name = "N", value_parser = cpu, allow_hyphen_values = true)]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = cpu, allow_hyphen_values = true)]
     pub(crate) peer_cpu: Option<usize>,
-    /// Seed of the order in which batches are made [default: a new one, which the record keeps]
-    #[arg(long, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
+    /// Seed of the order of the batches [default: a new one, which the record keeps]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
     /// The clock that times
-    #[arg(long, value_enum, default_value_t = ClockChoice::Auto)]
+    #[arg(long, hide_short_help = true, value_enum, default_value_t = ClockChoice::Auto)]
     pub(crate) clock: ClockChoice,
     #[command(flatten)]
     pub(crate) destination: Destination,
     /// Time for all batches, in milliseconds, in place of what --quick or --thorough gives
     #[arg(long, hide = true, value_name = "N")]
     pub(crate) budget_ms: Option<u32>,
-    /// A worker that is silent for so many milliseconds is taken for hung
+    /// A worker that is silent for this many milliseconds counts as hung
     #[arg(long, hide = true, value_name = "N", default_value_t = 10_000)]
     pub(crate) patience_ms: u32,
 }
@@ -73,6 +125,7 @@ impl Sampling {
 
 /// Where a run is printed and saved.
 #[derive(Args)]
+#[command(next_help_heading = COMMON)]
 pub(crate) struct Destination {
     #[command(flatten)]
     pub(crate) output: Output,
@@ -94,31 +147,34 @@ impl Destination {
 
 /// How much of a run is printed. The record has all of it.
 #[derive(Args, Clone, Copy, Default)]
+#[command(next_help_heading = COMMON)]
 pub(crate) struct Detail {
     /// Print every warning, and why rows are missing
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) warnings: bool,
-    /// Print what is folded, too: rows of emulators, figures that others found
-    #[arg(long)]
+    /// Print the folded rows, too: those of emulators, and figures of others
+    #[arg(long, hide_short_help = true)]
     pub(crate) all: bool,
 }
 
 /// How and where results are printed.
 #[derive(Args, Clone, Default)]
+#[command(next_help_heading = COMMON)]
 pub(crate) struct Output {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write what would be printed to a file
+    /// Write the result to a file instead of printing it
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
 
 /// Where runs are kept.
 #[derive(Args)]
+#[command(next_help_heading = COMMON)]
 pub(crate) struct StoreArgs {
     /// Directory of saved runs [default: tollgate in the XDG data directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
 }
 

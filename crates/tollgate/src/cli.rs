@@ -1,8 +1,9 @@
 //! The command line.
 
-use crate::args::Sampling;
+use crate::args::{COMMON, Sampling};
+use crate::generate::example_lines;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Arg, ArgAction, CommandFactory, Parser, Subcommand};
 use tollgate_record::text::nearest;
 
 #[derive(Parser)]
@@ -18,67 +19,109 @@ use tollgate_record::text::nearest;
                   directory it is printed and not saved, which is not a failure); \
                   2 the command line or an input file is wrong, or nothing can be saved in --store DIR.\n\nExamples:\n  tollgate --quick\n  tollgate run 'thread/*' --cpu 0\n  \
                   tollgate --json --quick > run.json",
-    args_conflicts_with_subcommands = true
+    args_conflicts_with_subcommands = true,
+    disable_version_flag = true,
+    override_usage = "tollgate [OPTIONS] [COMMAND]"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) ladder: Sampling,
+    /// Print the version
+    #[arg(short = 'V', long, action = ArgAction::Version, hide_short_help = true, help_heading = COMMON)]
+    version: Option<bool>,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Measure some of the probes
+    /// Measure some of the probes, or compare with another program
     Run(crate::run::Args),
-    /// Context switches around a ring of tasks, over sizes and process counts, each taken apart
+    /// Context switches around a ring of tasks, over sizes and counts
     Ring(crate::ring::Args),
-    /// What lmbench's lat_ctx prints, called as it is called
+    /// The command line and the output of lmbench's lat_ctx
     #[command(name = "lat_ctx")]
     LatCtx(crate::lat_ctx::Args),
-    /// The user/kernel crossing taken apart: system call, page fault, signal
+    /// The parts of a system call, a page fault and a signal
     Crossing(crate::crossing::Args),
-    /// Page faults: what each kind costs, and a scan of a file that does not fit into memory
+    /// Page faults by kind, and a scan of a file larger than memory
     Fault(crate::fault::Args),
-    /// Fibers, coroutines and threads of other runtimes in one table, and how they grow
+    /// Fibers, coroutines and threads of other runtimes in one table
     Switch(crate::switch::Args),
-    /// The toll of a program: what a command pays at boundaries, as one bill
+    /// The toll of a program: what it pays at boundaries, as one bill
     Exec(crate::exec::Args),
-    /// List every probe, and whether it can run here
+    /// List the probes, and whether each can run here
     List(crate::list::Args),
-    /// What on this host spoils a measurement, and what would fix it (changes nothing)
+    /// Find what on this host spoils a measurement; changes nothing
     Doctor(crate::doctor::Args),
-    /// List the saved runs
-    Runs(crate::runs::RunsArgs),
-    /// Print a saved run
-    Show(crate::runs::ShowArgs),
-    /// Saved runs as one HTML page that needs nothing else
+    /// Print a saved run; list or delete the saved runs
+    Show(crate::show::Args),
+    /// Write saved runs as one HTML page
     Report(crate::report::Args),
-    /// The saved runs of this host over time, and where a probe's figure changed
+    /// The saved runs of this host over time, and when a figure changed
     History(crate::history::Args),
-    /// Records of many hosts: which of them differ from their like, as a table and a page
+    /// Find the hosts among many that differ from similar ones
     Fleet(crate::fleet::Args),
     /// What this program's worker understands
     #[command(hide = true)]
     Protocol,
     /// Compare runs: better, worse, same, or too noisy to tell
     Compare(crate::compare::Args),
-    /// A saved run in another tool's format: CSV, benchstat, OpenMetrics, a trace and others
+    /// Write a saved run in another format: CSV, benchstat, a trace, ...
     Export(crate::export::Args),
-    /// Another tool's results (lmbench, perf bench, hyperfine) as a run beside our own
+    /// Read results of lmbench, perf bench, hyperfine and others as a run
     Import(crate::import::Args),
-    /// The bill of a trap, and programs, on a RISC-V machine in which every instruction is seen
+    /// Traps, programs and kernels on a simulated RISC-V machine
     Riscv(crate::riscv::RiscvArgs),
-    /// What a shell needs to complete this command line
-    Completions(crate::described::CompletionsArgs),
-    /// The manual pages
-    Man(crate::described::ManArgs),
+    /// Write completions of a shell, or the manual pages
+    Generate(crate::generate::Args),
     /// The examples of every help as JSON
     #[command(hide = true)]
     Examples,
     /// Answers the requests of the process that started it
     #[command(hide = true)]
     Worker(crate::worker::Args),
+}
+
+/// The command line. `-h` fits on one screen: it names the options that only `--help` explains, and has few examples.
+pub(crate) fn command() -> clap::Command {
+    shortened(Cli::command())
+}
+
+fn shortened(command: clap::Command) -> clap::Command {
+    // At the end of what commands share.
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help_heading(COMMON);
+    let help = help
+        .help("Print this summary; --help prints all of it")
+        .long_help("Print all of this; -h prints a summary");
+    let command = command.disable_help_flag(true).arg(help).mut_subcommands(shortened);
+    let Some(after) = command.get_after_help().map(ToString::to_string) else { return command };
+    let only_long = command.get_arguments().filter(|it| it.is_hide_short_help_set() && !it.is_hide_set());
+    let names: Vec<String> = only_long.filter_map(|it| Some(format!("--{}", it.get_long()?))).collect();
+    let more = match names.is_empty() {
+        true => String::new(),
+        false => format!("More options, which --help explains: {}\n\n", names.join(", ")),
+    };
+    let examples: String = example_lines(&after).iter().take(SHOWN).map(|it| format!("\n  {it}")).collect();
+    command.after_long_help(after).after_help(format!("{more}Examples:{examples}"))
+}
+
+/// Examples that `-h` prints.
+const SHOWN: usize = 2;
+
+/// Commands of earlier versions, and what they are now.
+const RENAMED: [(&str, &str); 4] = [
+    ("runs", "tollgate show"),
+    ("completions", "tollgate generate completions SHELL"),
+    ("man", "tollgate generate man DIR"),
+    ("profile", "tollgate riscv run PROGRAM --core CORE"),
+];
+
+/// A sentence about a command that has another name now.
+pub(crate) fn renamed(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let (old, new) = RENAMED.iter().find(|(old, _)| old == name)?;
+    Some(format!("'{old}' is now '{new}'"))
 }
 
 /// The error of a wrong command line, with the name that was most likely meant and a tip where clap has none.

@@ -40,7 +40,7 @@ pub(crate) struct Args {
 /// How a comparison is judged and shown.
 #[derive(clap::Args)]
 pub(crate) struct Judging {
-    /// Fail when a probe is slower by more than this for sure: 5% or 0.05
+    /// Fail if a probe is certainly slower by more than this: 5% or 0.05
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     fail_above: Option<f64>,
     /// Print Markdown for a pull request

@@ -13,11 +13,11 @@ use tollgate_record::{Host, Warning, warning};
 #[command(after_help = "Examples:\n  tollgate crossing\n  tollgate crossing --quick --cpu 0\n  \
                         tollgate crossing --json --out crossing.json\n\nHow to read it: docs/labs/crossing.md")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    pub(crate) sampling: Sampling,
     /// Leave out the bare guest that measures the hardware alone
     #[arg(long)]
     pub(crate) no_guest: bool,
+    #[command(flatten)]
+    pub(crate) sampling: Sampling,
 }
 
 pub(crate) fn crossing(args: &Args) -> anyhow::Result<ExitCode> {

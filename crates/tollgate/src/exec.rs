@@ -1,6 +1,6 @@
 //! `tollgate exec`: the arguments, and the way from the room's counts to the screen.
 
-use crate::args::{Destination, Usage};
+use crate::args::{Destination, Usage, one_of};
 use crate::output;
 use crate::session::Session;
 use anyhow::{Context, bail};
@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tollgate_judge::Options;
-use tollgate_lab::plan::one_of;
 use tollgate_lab::status;
 use tollgate_measure::{host, other};
 use tollgate_progress::Progress;
@@ -29,42 +28,51 @@ use tollgate_toll::{Counted, Extras, Limits, Pricing, Signals, StartError, Wante
                   How to read it: docs/howto/exec.md"
 )]
 pub(crate) struct Args {
-    /// What counts: the best that is permitted here, or one of them
+    /// What counts the crossings
     #[arg(long, value_name = "SOURCE", value_parser = one_of(Wanted::NAMES), default_value = "auto")]
     count: Wanted,
-    /// Where the prices are from
-    #[arg(long, value_name = "WHEN", value_parser = one_of(When::NAMES))]
+    /// Where the prices come from
+    #[arg(long, hide_short_help = true, value_name = "WHEN", value_parser = one_of(When::NAMES))]
     price: Option<When>,
-    /// Count a process that runs already, in place of a command (as root; --for or Ctrl-C ends the counting)
+    /// Count a running process instead, as root, until --for or Ctrl-C
     #[arg(long, value_name = "PID", value_parser = tollgate_toll::process_id, conflicts_with_all = ["command", "count"])]
     pid: Option<libc::pid_t>,
     /// End the command after this time: 10s, 500ms, 2m
     #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
     time: Option<Duration>,
-    /// Run the command this many times and print medians, with what the runs differ by; --count ptrace traces the first
+    /// Run N times and print medians and spread
+    ///
+    /// With --count ptrace only the first run is traced.
     #[arg(long, value_name = "N", value_parser = |text: &str| parse::count(text, 1..=10_000, "runs", 5), conflicts_with_all = ["pid", "against", "timeline", "stacks"])]
     repeat: Option<u64>,
-    /// Run this command, too, in turn with the other, and compare with what it pays (A); quotes as in a shell
+    /// Run this command as well, in turns, and compare with it (A)
+    ///
+    /// Quotes are read as in a shell.
     #[arg(long, value_name = "COMMAND", conflicts_with = "pid")]
     against: Option<String>,
-    /// The longest time that --against takes, if one pair of runs does not take longer; it ends earlier when the difference is
-    /// known within 1 %
+    /// The longest time that --against takes
+    ///
+    /// One pair of runs is always completed; it ends earlier when the difference is known within 1 %.
     #[arg(long, value_name = "TIME", value_parser = Limits::time, default_value = "30s", requires = "against")]
     at_most: Duration,
-    /// Exit with 1 if the command costs more than that of --against by more than this for sure: 3% or 3
+    /// Exit with 1 if the command certainly costs this much more: 3% or 3
     #[arg(long, value_name = "PERCENT", value_parser = parse::percentage, requires = "against")]
     fail_above: Option<f64>,
-    /// Write the tolls and crossings of each 10 ms to this file, as a Chrome trace that Perfetto draws (BPF only)
+    /// Write a Chrome trace of each 10 ms to this file (BPF only)
+    ///
+    /// It contains tolls and crossings; Perfetto draws it.
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     timeline: Option<PathBuf>,
-    /// Show the ten call sites that pay most, with their callers as far as these have frame pointers
+    /// Show the ten call sites that pay most, with their callers
+    ///
+    /// Callers are found as far as they have frame pointers.
     #[arg(long, conflicts_with = "against")]
     stacks: bool,
-    #[command(flatten)]
-    destination: Destination,
-    /// The command and its arguments; options of tollgate come before it
+    /// The command and its arguments, after the options
     #[arg(trailing_var_arg = true, required_unless_present = "pid", value_name = "COMMAND")]
     command: Vec<OsString>,
+    #[command(flatten)]
+    destination: Destination,
 }
 
 /// The exit status of a wrong command line: commands that have the status of what they run have that of `env`.

@@ -1,10 +1,9 @@
 //! `tollgate export`: a saved run in another tool's format.
 
-use crate::args::{StoreArgs, Usage};
+use crate::args::{StoreArgs, Usage, one_of};
 use crate::output::{Sink, existing_store, say};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tollgate_lab::plan::one_of;
 use tollgate_report::export::{FORMATS, Format};
 
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! `tollgate fault`: the kinds of page fault, and the scan of a file that does not fit into memory.
 
-use crate::args::{Sampling, Usage};
+use crate::args::{Sampling, Usage, one_of};
 use crate::output::say;
 use crate::sampled::Sampled;
 use crate::session::Session;
@@ -11,7 +11,6 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tollgate_boundary::fault::arrange_sampled;
-use tollgate_lab::plan::one_of;
 use tollgate_measure::Site;
 use tollgate_scan::{Advice, Pattern, Progress as Step, ScanError, ScanPlan, size};
 use tollgate_toll::Limits;
@@ -26,9 +25,9 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// What each kind of page fault costs, with its proof, and the bill of a major one
+    /// The cost of each kind of page fault, and the bill of a major one
     Kinds(KindsArgs),
-    /// Map a file, touch a byte of each page, and see what /usr/bin/time -v would tell, and why
+    /// Map a file, read a byte of each page, and explain the faults
     Scan(Box<ScanArgs>),
     /// Touches the pages of the file on standard input
     #[command(hide = true)]
@@ -73,25 +72,27 @@ pub(crate) fn fault(args: Args) -> anyhow::Result<ExitCode> {
                   tollgate fault scan --file big.img --size 1G,20G --pattern stride:64K"
 )]
 pub(crate) struct ScanArgs {
-    /// The file to map, read only [default: one of its own, made and removed]
+    /// The file to map, which is only read [default: a new one, removed at the end]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// How much of the file to go over, for each scan: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000) [default: 1G; with --quick 256M]
+    /// Bytes of the file that each scan reads, as 256M,1G [default: 1G; with --quick 256M]
+    ///
+    /// K, M, G are powers of 1,024, kB, MB, GB of 1,000.
     #[arg(long, value_name = "SIZE,...", value_delimiter = ',', value_parser = size)]
     size: Vec<u64>,
-    /// In which order: sequential, random, or stride:SIZE
+    /// The order: sequential, random, or stride:SIZE
     #[arg(long, default_value = "sequential", value_parser = Pattern::parse)]
     pattern: Pattern,
     /// The hint that the kernel receives (madvise)
     #[arg(long, value_name = "ADVICE", value_parser = one_of(Advice::NAMES), default_value = "normal")]
     advice: Advice,
-    /// The memory that the scan may use, its page cache included, in a control group of its own
+    /// Memory and page cache that the scan may use, in its own control group
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
-    /// How long all scans may take together, without writing the file: 90s, 10m [default: 60s]
+    /// Time of all scans together, without writing the file: 90s, 10m [default: 60s]
     #[arg(long = "for", value_name = "TIME", value_parser = Limits::time)]
     time: Option<Duration>,
-    /// Leave in the page cache what is there of the file
+    /// Keep the pages of the file that are in the page cache
     #[arg(long)]
     warm: bool,
     #[command(flatten)]

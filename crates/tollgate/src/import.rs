@@ -1,11 +1,10 @@
 //! `tollgate import`: another tool's results as a run, saved beside our own.
 
-use crate::args::{Destination, Usage};
+use crate::args::{Destination, Usage, one_of};
 use crate::session::Session;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tollgate_lab::plan::one_of;
 use tollgate_record::file;
 use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, check_foreign, import as read, told};
 

@@ -19,7 +19,7 @@ use tollgate_record::{Run, Status};
 #[command(
     // As in lmbench, the last of an option that comes twice counts.
     args_override_self = true,
-    mut_arg("quick", |quick| quick.help("A rougher answer, in about a third of a second for each point")),
+    mut_arg("quick", |quick| quick.help("A rougher answer, 0.35 s for each point")),
     after_help = "Prints on standard error what lmbench prints: an empty line, the size and the overhead (one process \
                   passing the token to itself and adding up its array), then processes and microseconds for a \
                   switch without that overhead. The overhead is measured beside each point; the line shows the \
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Repetitions, each with new processes [default: 6]
     #[arg(short = 'N', value_name = "repetitions", value_parser = |text: &str| count(text, 1..=i32::MAX as u64, "repetitions", 6), allow_hyphen_values = true)]
     repetitions: Option<u64>,
-    /// Size of each process's array: kilobytes (of 1,024 bytes, as lmbench's), or with a suffix: B, K, M, G, kB, MB, GB
+    /// Array of each process in kilobytes (1,024), or with B, K, M, G, kB, MB, GB
     #[arg(short = 's', value_name = "size_in_kbytes", value_parser = |text: &str| bytes(text.trim_start().trim_start_matches('+'), 1024), default_value = "0", allow_hyphen_values = true)]
     size: u64,
     /// Numbers of processes

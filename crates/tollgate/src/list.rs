@@ -21,10 +21,10 @@ use tollgate_runtime::{Runtime, Sources, choice};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tollgate list\n  tollgate list 'thread/*' fault\n  tollgate list --why")]
 pub(crate) struct Args {
-    /// Only these: rows by name ('thread/futex'), family ('thread') or pattern ('*/pipe')
+    /// Only these probes: a name ('thread/futex'), a family ('thread') or a pattern ('*/pipe')
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
-    /// Print each reason why something cannot run here, what would enable it, and what it concerns
+    /// Print each reason why probes cannot run here, what would enable them, and which they are
     #[arg(long)]
     why: bool,
     #[command(flatten)]

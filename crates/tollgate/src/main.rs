@@ -7,12 +7,12 @@ mod args;
 mod cli;
 mod compare;
 mod crossing;
-mod described;
 mod doctor;
 mod exec;
 mod export;
 mod fault;
 mod fleet;
+mod generate;
 mod history;
 mod import;
 mod lat_ctx;
@@ -23,13 +23,13 @@ mod report;
 mod ring;
 mod riscv;
 mod run;
-mod runs;
 mod sampled;
 mod session;
+mod show;
 mod switch;
 mod worker;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 use cli::{Cli, Command};
 use std::process::ExitCode;
 use tollgate_progress::ReaderGone;
@@ -88,7 +88,13 @@ fn main() -> ExitCode {
 /// Parses the command line and does what it says. Never a part of `main`, whose frame must fit into any stack.
 #[inline(never)]
 fn run_command() -> ExitCode {
-    let cli = Cli::try_parse_from(lat_ctx::called_as(std::env::args_os())).unwrap_or_else(|error| {
+    let matches = cli::command().try_get_matches_from(lat_ctx::called_as(std::env::args_os()));
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.unwrap_or_else(|error| {
+        if let Some(sentence) = cli::renamed(&error) {
+            output::say(format!("tollgate: {sentence}"));
+            std::process::exit(2);
+        }
         let error = cli::improved(error);
         output::print_usage(&error);
         std::process::exit(exec::usage_status(error.exit_code()));
@@ -107,19 +113,17 @@ fn run_command() -> ExitCode {
         Some(Command::Crossing(args)) => crossing::crossing(&args),
         Some(Command::List(args)) => list::list(&args),
         Some(Command::Doctor(args)) => doctor::doctor(&args),
-        Some(Command::Runs(args)) => runs::runs(&args),
-        Some(Command::Show(args)) => runs::show(&args),
+        Some(Command::Show(args)) => show::show(&args),
         Some(Command::Report(args)) => report::report(&args),
         Some(Command::History(args)) => history::history(&args),
         Some(Command::Fleet(args)) => fleet::fleet(&args),
         Some(Command::Protocol) => against::protocol(),
         Some(Command::Compare(args)) => compare::compare(&args),
-        Some(Command::Examples) => described::examples(Cli::command()),
+        Some(Command::Examples) => generate::examples(cli::command()),
         Some(Command::Export(args)) => export::export(&args),
         Some(Command::Import(args)) => import::import(&args),
-        Some(Command::Completions(args)) => described::completions(&args, Cli::command()),
-        Some(Command::Man(args)) => described::man(&args, Cli::command()),
-        Some(Command::Riscv(args)) => riscv::run(&args),
+        Some(Command::Generate(args)) => generate::generate(args, cli::command()),
+        Some(Command::Riscv(args)) => riscv::run(args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };
     match done {

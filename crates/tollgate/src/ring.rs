@@ -1,6 +1,6 @@
 //! `tollgate ring`: plan the cells, measure each, save after each, show.
 
-use crate::args::{Sampling, Usage};
+use crate::args::{Sampling, Usage, one_of};
 use crate::session::Session;
 use crate::worker;
 use std::process::{Command, ExitCode};
@@ -10,23 +10,24 @@ use tollgate_boundary::ring::{
     Cell, CellRunner, Link, Pages, Placing, Room, Sizes, Spec, StartWorker, THREADS_OR_PROCESSES, Tasks,
     Walk, add_knees, cells_of, procs,
 };
-use tollgate_lab::plan::one_of;
 use tollgate_measure::Site;
 use tollgate_measure::clock::Source;
 use tollgate_record::{Host, Run};
 
 #[derive(clap::Args)]
 #[command(
-    mut_arg("quick", |quick| quick.help("A rougher answer, in about a third of a second for each cell")),
+    mut_arg("quick", |quick| quick.help("A rougher answer, 0.35 s for each cell")),
     after_help = "Examples:\n  tollgate ring\n  tollgate ring --procs 2 --size 4K,8K,16K,32K,64K,128K,256K,512K,1M\n  \
                   tollgate ring --procs 2,8,32 --sizes auto --medium futex --tasks thread"
 )]
 pub(crate) struct Args {
-    /// Number of tasks of the ring, one or more
+    /// Tasks of the ring, one or more numbers
     #[arg(long, value_name = "N,...", value_parser = procs, value_delimiter = ',', default_value = "2,8,32", allow_hyphen_values = true)]
     procs: Vec<u32>,
-    /// The array that each task walks over: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000); 'auto' takes
-    /// sizes around this host's caches, so that each boundary has footprints on both sides
+    /// Bytes of the array that each task reads, as 0,16K,1M, or 'auto'
+    ///
+    /// K, M, G are powers of 1,024, kB, MB, GB of 1,000. 'auto' takes sizes around this host's caches, so that there are
+    /// footprints below and above the size of each cache.
     #[arg(long = "size", visible_alias = "sizes", value_name = "S,...", value_parser = Sizes::parse, default_value = "0,16K,64K", allow_hyphen_values = true)]
     sizes: Sizes,
     /// The medium of the token
@@ -38,14 +39,14 @@ pub(crate) struct Args {
     /// Where the tasks run
     #[arg(long, value_name = "PLACEMENT", value_parser = one_of(Placing::NAMES), default_value = "one-cpu")]
     placement: Placing,
-    /// How a task walks over its array
+    /// How a task reads its array
     #[arg(long, value_name = "WALK", value_parser = one_of(Walk::NAMES), default_value = "sum")]
     walk: Walk,
     /// The pages of the arrays
     #[arg(long, value_name = "PAGES", value_parser = one_of(Pages::NAMES), default_value = "4k")]
     pages: Pages,
     /// Seconds of silence after which a ring counts as stuck [default: 10, and more for large rings]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..), allow_hyphen_values = true)]
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..), allow_hyphen_values = true)]
     watchdog: Option<u16>,
     #[command(flatten)]
     sampling: Sampling,

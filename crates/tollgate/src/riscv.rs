@@ -3,26 +3,28 @@
 mod bill;
 mod boot;
 mod icache;
+mod options;
 mod pipeline;
 mod run;
 mod trap;
 mod validate;
+mod workload;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use tollgate_lab::plan::PlanError;
 use tollgate_lab::status::FAILED;
 use tollgate_progress::ReaderGone;
 use tollgate_record::text;
 
+use crate::args::Usage;
 use crate::output::say;
 
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
 #[command(after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --kernel all\n  \
-                        tollgate riscv icache\n  tollgate riscv profile program.elf --core rocket")]
+                        tollgate riscv icache\n  tollgate riscv run program.elf --core rocket")]
 pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,
@@ -32,19 +34,17 @@ pub(crate) struct RiscvArgs {
 enum RiscvCommand {
     /// The bill of a trap: what a system call costs, and where
     Trap(trap::TrapArgs),
-    /// The stage diagram of a stretch of a run: hazards, traps, interrupts
+    /// The stage diagram of a hazard, a trap or an interrupt
     Pipeline(pipeline::PipelineArgs),
-    /// What the C extension does for the instruction cache, on any program and cache
+    /// Instruction-cache misses with and without the C extension
     Icache(icache::IcacheArgs),
-    /// Run a bare ELF, or a static Linux program on the proxy kernel
+    /// Run a program; with --core profile its cycles
     Run(run::RunArgs),
     /// Boot a real kernel: Linux, xv6, or your own
     Boot(boot::BootArgs),
-    /// The bill of a real kernel: what system calls, faults and switches cost, by phase and function
+    /// The bill of a real kernel's system calls, faults and switches
     Bill(bill::BillArgs),
-    /// Where the cycles of a whole program go on a core: by function and cause, and by who called whom
-    Profile(run::ProfileArgs),
-    /// How near the timed cores are to the RTL of real ones
+    /// Compare the timed cores with the RTL of real ones
     Validate(validate::ValidateArgs),
 }
 
@@ -55,21 +55,20 @@ fn as_guest(done: Result<ExitCode>) -> Result<ExitCode> {
             return Err(error);
         }
         say(format!("tollgate: {}", text::sentence(error.as_ref())));
-        let status = error.root_cause().downcast_ref::<PlanError>().map_or(FAILED, PlanError::exit_status);
+        let status = error.root_cause().downcast_ref::<Usage>().map_or(FAILED, |usage| usage.of_guest);
         Ok(ExitCode::from(status))
     })
 }
 
 /// Runs `tollgate riscv`.
-pub(crate) fn run(args: &RiscvArgs) -> Result<ExitCode> {
-    match &args.command {
-        RiscvCommand::Trap(args) => trap::run(args),
-        RiscvCommand::Pipeline(args) => pipeline::run(args),
-        RiscvCommand::Icache(args) => icache::run(args),
+pub(crate) fn run(args: RiscvArgs) -> Result<ExitCode> {
+    match args.command {
+        RiscvCommand::Trap(args) => trap::run(&args),
+        RiscvCommand::Pipeline(args) => pipeline::run(&args),
+        RiscvCommand::Icache(args) => icache::run(&args),
         RiscvCommand::Run(args) => as_guest(run::run(args)),
-        RiscvCommand::Boot(args) => as_guest(boot::run(args)),
-        RiscvCommand::Bill(args) => bill::run(args),
-        RiscvCommand::Profile(args) => as_guest(run::profile(args)),
-        RiscvCommand::Validate(args) => validate::run(args),
+        RiscvCommand::Boot(args) => as_guest(boot::run(&args)),
+        RiscvCommand::Bill(args) => bill::run(&args),
+        RiscvCommand::Validate(args) => validate::run(&args),
     }
 }

@@ -36,13 +36,13 @@ pub(crate) struct Args {
 /// What the measured side is held against.
 #[derive(clap::Args)]
 pub(crate) struct Baseline {
-    /// Measure this tollgate, too, batch by batch, and compare with it
+    /// Measure with this tollgate as well, batch by batch, and compare
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) against: Option<PathBuf>,
-    /// Measure, too, with the workers started through this command, and compare with that
+    /// Measure with workers that this command starts as well, and compare
     #[arg(long, value_name = "COMMAND")]
     pub(crate) against_with: Option<String>,
-    /// Measure each probe until its change is known to be above, below or within this: 3% or 0.03
+    /// Measure until each change is above, below or within this: 3% or 0.03
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     pub(crate) until: Option<f64>,
 }

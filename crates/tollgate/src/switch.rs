@@ -20,14 +20,13 @@ use tollgate_runtime::{Cache, Room, Sources, choice, record};
 
 #[derive(clap::Args)]
 #[command(
-    mut_arg("quick", |quick| quick.help("A rougher answer in 5 seconds; rows left without time are skipped")),
+    mut_arg("quick", |quick| quick.help("A rougher answer in 5 seconds; skips rows without time")),
     after_help = "Examples:\n  tollgate switch\n  tollgate switch boost-fiber 50 1000000\n  tollgate switch \
                   --runtime own,tokio/channel,thread --tasks 2,50,1000\n  tollgate switch --growth --runtime own,tokio \
                   --memory 2G\n  tollgate switch --program ./mine --runtime own"
 )]
 pub(crate) struct Args {
-    /// A runtime ('boost-fiber'), one of its mechanisms ('tokio/channel') or a kind ('stackful', 'stackless',
-    /// 'thread')
+    /// A runtime ('boost-fiber'), a mechanism ('tokio/channel') or a kind ('stackful', 'stackless', 'thread')
     #[arg(value_name = "RUNTIME", conflicts_with = "runtime")]
     name: Option<String>,
     /// How many tasks
@@ -36,30 +35,31 @@ pub(crate) struct Args {
     /// How many switches in all
     #[arg(value_name = "ITERATIONS", value_parser = iterations, conflicts_with = "iterations", allow_hyphen_values = true)]
     count: Option<u64>,
-    /// Only these: runtimes, mechanisms or kinds [default: all that this machine can build]
+    /// Only these runtimes, mechanisms or kinds [default: all that can be built here]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     runtime: Vec<String>,
-    /// How many tasks, one or more figures [default: 2]
+    /// Numbers of tasks [default: 2]
     #[arg(long, value_name = "N,...", value_parser = tasks, value_delimiter = ',', allow_hyphen_values = true)]
     tasks: Vec<u64>,
-    /// How many switches in all, for each row and number of tasks [default: what fits into its share of time]
+    /// Switches of each row and number of tasks [default: as time permits]
     #[arg(long, value_name = "N", value_parser = iterations, allow_hyphen_values = true)]
     iterations: Option<u64>,
-    /// Cost and memory from 2 tasks to 1,000,000, as far as each runtime and the memory go, with a plot; with --quick
-    /// at 2, 1,000 and 30,000 tasks, as far as 5 seconds go
+    /// Cost and memory from 2 tasks to 1,000,000, with a plot
+    ///
+    /// Each runtime is measured as far as it and the memory permit; with --quick at 2, 1,000 and 30,000 tasks, within 5 seconds.
     #[arg(long, conflicts_with = "tasks")]
     growth: bool,
-    /// The memory that may be used: bytes, or with K, M, G (1,024) or kB, MB, GB (1,000) [default: half of what is available]
+    /// Memory that may be used, as 2G [default: half of what is available]
     #[arg(long, value_name = "SIZE", value_parser = memory, allow_hyphen_values = true)]
     memory: Option<u64>,
-    /// A program of your own that speaks the protocol of runtimes/PROTOCOL.md
+    /// Your own program, with the protocol of runtimes/PROTOCOL.md
     #[arg(long, value_name = "FILE")]
     program: Vec<PathBuf>,
     /// Where runtimes are built [default: tollgate/runtimes in the XDG cache directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// A folder with a runtimes.toml, in place of the runtimes that the program carries
-    #[arg(long, value_name = "DIR")]
+    /// A folder with a runtimes.toml, in place of the runtimes that the program contains
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     runtimes: Option<PathBuf>,
     /// Length of a batch, in microseconds
     #[arg(long, hide = true, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -111,7 +111,7 @@ fn bad_input_ends_with_a_sentence() {
         }
     }
     assert!(!fs::exists(&out).expect("it can be looked for"), "nothing is half-written");
-    let saved = tollgate(&store, &["runs", "--json"]);
+    let saved = tollgate(&store, &["show", "--json"]);
     assert_eq!(text(&saved.stdout).trim(), "[]", "nothing is saved");
 }
 

@@ -29,7 +29,7 @@ const COMMANDS: &[&str] = &[
     "riscv trap --engine all --iterations 10",
     "riscv icache --sweep",
     "riscv icache --opt-level 1 --icache 4:1:8 --count cycle",
-    "riscv profile --core ibex --top 3 --out {dir}/printed {dir}/program.elf",
+    "riscv run --core ibex --top 3 --out {dir}/printed {dir}/program.elf",
     "riscv run --core cva6 --out {dir}/printed {dir}/program.elf",
     "riscv validate --core picorv32",
     "riscv pipeline",

@@ -120,7 +120,7 @@ class Run:
     def save(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Writes the record to a file, which `load` and every command of the program read.
 
-        Without a path it is written to where the program keeps its runs: `tollgate runs` lists it, and `load` reads it by its id.
+        Without a path it is written to where the program keeps its runs: `tollgate show` lists it, and `load` reads it by its id.
 
         >>> tollgate.riscv.trap(core="rocket", iterations=20).save("trap.json")
         PosixPath('trap.json')

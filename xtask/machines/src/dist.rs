@@ -27,7 +27,7 @@ pub struct Args {
 /// The files that are packed beside the program.
 const BESIDE: &[&str] = &["README.md", "LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md", "METHOD.md"];
 
-/// The shells of `tollgate completions`, with the file that each looks for.
+/// The shells of `tollgate generate completions`, with the file that each looks for.
 const SHELLS: &[(&str, &str)] = &[("bash", "tollgate.bash"), ("zsh", "_tollgate"), ("fish", "tollgate.fish")];
 
 impl Args {
@@ -103,13 +103,13 @@ pub(crate) fn pack(
 
 /// Writes completions and manual pages.
 fn describe(own: &Path, tree: &Path) -> Result<()> {
-    let described = SHELLS.iter().map(|(shell, file)| (vec!["completions", *shell], "completions", *file));
-    for (args, folder, file) in described.chain([(vec!["man"], "man", "tollgate.1")]) {
-        let folder = tree.join(folder);
-        fs::create_dir_all(&folder)?;
-        fs::write(folder.join(file), printed(Command::new(own).args(args))?)?;
+    let folder = tree.join("completions");
+    fs::create_dir_all(&folder)?;
+    for (shell, file) in SHELLS {
+        let script = printed(Command::new(own).args(["generate", "completions", shell]))?;
+        fs::write(folder.join(file), script)?;
     }
-    Ok(())
+    printed(Command::new(own).args(["generate", "man"]).arg(tree.join("man"))).map(drop)
 }
 
 /// Makes one archive of `name` in `folder`: entries sorted by name, owned by user 0, all of the same time.

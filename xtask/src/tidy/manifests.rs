@@ -54,6 +54,18 @@ pub(super) fn lints(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Options are where the commands are.
+pub(super) fn options(tree: &Tree) -> Vec<Finding> {
+    let uses_clap = |manifest: &toml::Table| {
+        let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+        kinds.iter().filter_map(|kind| manifest.get(*kind)).any(|names| names.get("clap").is_some())
+    };
+    let is_library = |path: &str| path.starts_with("crates/") && path != "crates/tollgate/Cargo.toml";
+    let found = tree.members().filter(|(path, manifest)| is_library(path) && uses_clap(manifest));
+    let text = "remove clap: the options belong to crates/tollgate, a library takes typed requests";
+    found.map(|(path, _)| Finding::file(path, text)).collect()
+}
+
 /// The change log describes the version.
 pub(super) fn changelog(tree: &Tree) -> Vec<Finding> {
     let Some(version) = tree.workspace(&["package", "version"]) else {
@@ -102,7 +114,7 @@ pub(super) fn rust_version(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tree, changelog, inherited, lints, rust_version};
+    use super::{Tree, changelog, inherited, lints, options, rust_version};
 
     const GOOD: &str = "[package]\nname = \"x\"\nversion.workspace = true\nedition.workspace = true\n\
         rust-version.workspace = true\nlicense.workspace = true\npublish = { workspace = true }\n";
@@ -120,6 +132,16 @@ mod tests {
             let findings = inherited(&Tree::of(&[("xtask/Cargo.toml", &manifest)]));
             assert_eq!(findings.len(), 1);
             assert!(findings[0].text.contains(key), "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_command_line_and_the_developer_commands_have_options() {
+        for table in ["dependencies", "dev-dependencies"] {
+            let manifest = format!("[{table}]\nclap.workspace = true\n");
+            let found = |path: &str| options(&Tree::of(&[(path, &manifest)])).len();
+            let paths = ["crates/lab/Cargo.toml", "crates/tollgate/Cargo.toml", "xtask/Cargo.toml"];
+            assert_eq!(paths.map(found), [1, 0, 0], "{table}");
         }
     }
 

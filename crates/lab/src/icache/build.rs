@@ -116,7 +116,7 @@ impl Compiler {
 }
 
 /// The bundled program for an ISA: a prebuilt image, or its source compiled.
-pub(crate) fn bundled(isa: &str, parsed: Isa, opt: &str) -> Result<Build, IcacheError> {
+pub fn bundled(isa: &str, parsed: Isa, opt: &str) -> Result<Build, IcacheError> {
     if let Some(bundled) = BUNDLED.iter().find(|bundled| bundled.isa == isa && bundled.opt == opt) {
         return Ok(bundled.build());
     }
@@ -149,7 +149,7 @@ pub fn aligned(source: &Path, isa: &str, parsed: Isa, opt: &str) -> Result<Vec<B
 }
 
 /// The source of the bundled programs at eight places.
-pub(crate) fn bundled_aligned(isa: &str, parsed: Isa, opt: &str) -> Result<Vec<Build>, IcacheError> {
+pub fn bundled_aligned(isa: &str, parsed: Isa, opt: &str) -> Result<Vec<Build>, IcacheError> {
     let folder = tempfile::tempdir_in(trust::temporary()?)?;
     let source = folder.path().join("icache.c");
     std::fs::write(&source, SOURCE)?;

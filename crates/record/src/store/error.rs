@@ -37,7 +37,7 @@ pub enum StoreError {
     Document(PathBuf, DocumentError),
     /// No run of that id in the directory; with the id most like it, if any is.
     #[error(
-        "no run is called `{}` in {}{}; `tollgate runs` lists them",
+        "no run is called `{}` in {}{}; `tollgate show` lists them",
         short(.0, 60),
         show(.1),
         suggestion(.2.as_deref())
@@ -45,7 +45,7 @@ pub enum StoreError {
     UnknownId(String, PathBuf, Option<String>),
     /// Neither a file of that name nor a run of that id in the directory.
     #[error(
-        "there is no file '{}', and no run of that id in {}; `tollgate runs` lists the runs",
+        "there is no file '{}', and no run of that id in {}; `tollgate show` lists the runs",
         short(.0, 200),
         show(.1)
     )]
@@ -80,7 +80,7 @@ fn several(ids: &[String]) -> String {
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; ask its owner, or read it as the user who measured",
-        io::ErrorKind::NotFound => "; give the path of a file, or an id that `tollgate runs` lists",
+        io::ErrorKind::NotFound => "; give the path of a file, or an id that `tollgate show` lists",
         io::ErrorKind::IsADirectory => "; give the path of one file in it",
         _ => "",
     }

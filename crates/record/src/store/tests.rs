@@ -73,12 +73,17 @@ fn a_run_is_removed_by_its_id_alone() {
     for name in ["store/aab.json", "store/aac.json", "store/b.json", "elsewhere.json"] {
         std::fs::write(dir.path().join(name), "{}").unwrap();
     }
-    assert!(matches!(store.remove("aa"), Err(StoreError::Ambiguous(..))));
+    assert!(matches!(store.remove(&["aa".into()]), Err(StoreError::Ambiguous(..))));
     for wrong in ["", "x", "latest", "../elsewhere", "../elsewhere.json"] {
-        assert!(matches!(store.remove(wrong), Err(StoreError::UnknownId(..))), "{wrong}");
+        assert!(matches!(store.remove(&[wrong.into()]), Err(StoreError::UnknownId(..))), "{wrong}");
     }
-    assert_eq!(store.remove("aab").unwrap(), store.dir().join("aab.json"));
-    store.remove("b").unwrap();
+    // All names are found before one is removed.
+    assert!(store.remove(&["b".into(), "aa".into()]).is_err());
+    let removed = |wanted: &[&str]| -> Vec<String> {
+        let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+        store.remove(&wanted).unwrap().into_iter().map(|entry| entry.id).collect()
+    };
+    assert_eq!(removed(&["b", "aab", "b"]), ["aab", "b"]);
     assert_eq!(store.paths().unwrap(), [store.dir().join("aac.json")]);
     assert!(dir.path().join("elsewhere.json").exists());
 }

@@ -28,7 +28,7 @@ pub(super) fn write(_: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportE
             None => left_out.extend(row.left_out("it is not the profile of a RISC-V program or kernel")),
         }
     }
-    let why = "only 'tollgate riscv profile', 'riscv run' and 'riscv boot --profile' name functions";
+    let why = "only 'tollgate riscv run' and 'riscv boot', with --profile or --core, name functions";
     let profile = profile.ok_or(ExportError::Nothing("pprof", why))?;
     let failed = |error: std::io::Error| ExportError::Unwritable("pprof", error.to_string());
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());

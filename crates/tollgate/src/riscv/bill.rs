@@ -1,13 +1,20 @@
 //! `tollgate riscv bill`: what system calls, faults and switches cost in a real kernel, and where.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use tollgate_lab::plan::{BillPlan, BillRequest};
+use tollgate_cores::Core;
+use tollgate_lab::boot::KernelError;
+use tollgate_lab::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, crossing};
 use tollgate_measure::host;
+use tollgate_record::Measurement;
+use tollgate_riscv::ConfigError;
 use tollgate_supervise::Stop;
 
+use super::boot::{ISA, check_writable, save};
+use super::options::{core, isa, program, read, trusted, within};
 use crate::args::{Destination, Usage};
 use crate::session::Session;
 
@@ -19,24 +26,154 @@ use crate::session::Session;
                         tollgate riscv bill --from image.snap --call switch-process --core rocket\n  \
                         tollgate riscv bill --kernel xv6/kernel/kernel --drive xv6/fs.img --call all")]
 pub(super) struct BillArgs {
-    #[command(flatten)]
-    request: BillRequest,
-
+    /// The kernel: Linux's Image, xv6's kernel/kernel with --drive, or riscv-pk's pk
+    #[arg(long, value_name = "FILE", required_unless_present = "from")]
+    kernel: Option<PathBuf>,
+    /// Continue a machine that --save saved, instead of booting
+    #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["kernel", "save"])]
+    from: Option<PathBuf>,
+    /// Save the machine as it is after the boot, for --from
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// The drive of xv6, fs.img, which is only read
+    ///
+    /// A program of this command replaces its /init in memory.
+    #[arg(long, value_name = "FILE", conflicts_with = "from")]
+    drive: Option<PathBuf>,
+    /// The rules of phases: linux, xv6, riscv-pk, or a file that ends in .toml [default: the kernel's]
+    #[arg(long, hide_short_help = true, value_name = "RULES")]
+    rules: Option<PathBuf>,
+    /// What is crossed, as getpid,tick, or all [default: getpid,read,write,openat]
+    ///
+    /// The crossings are getpid, read, write, openat, fault-anonymous, fault-file, fault-copy, signal, switch-process,
+    /// switch-thread, fork, exec, tick, and ipi with --harts 2. xv6 has no faults, signal, switch-thread, tick and ipi; riscv-pk
+    /// has the calls, fault-anonymous and fault-file.
+    #[arg(long = "call", value_name = "CROSSINGS", value_delimiter = ',')]
+    calls: Vec<String>,
+    /// Count the cycles of this core, too: a preset, or a file that ends in .toml
+    ///
+    /// They are counted with warm caches and after eviction.
+    #[arg(long, value_name = "CORE")]
+    core: Option<String>,
+    /// Harts, 1 to 8; the bill is that of the hart with the process
+    #[arg(long, default_value_t = 1, value_name = "N", conflicts_with = "from")]
+    harts: u64,
+    /// The kernel's System.map, if the image contains no symbols
+    #[arg(long, value_name = "FILE")]
+    symbols: Option<PathBuf>,
     #[command(flatten)]
     destination: Destination,
 }
 
 /// Boots the kernel or continues, and bills the crossings.
 pub(super) fn run(args: &BillArgs) -> Result<ExitCode> {
-    let plan = BillPlan::new(&args.request).map_err(Usage::error)?;
+    let (kernel, core) = (args.kernel()?, args.core.as_deref().map(core).transpose()?);
     let stop = Stop::on_signal()?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.progress.wait("booting the kernel");
     let mut unsaved = None;
-    let results = plan.measure(&|| stop.is_set(), &mut |error| unsaved = Some(error));
-    session.run.results = results.map_err(Usage::error)?;
+    let results = args.measure(kernel, core, &|| stop.is_set(), &mut |error| unsaved = Some(error));
+    session.run.results = results?;
     if let Some(error) = unsaved {
         session.fail(error.to_string());
     }
     session.finish_unless(&stop)
+}
+
+impl BillArgs {
+    /// Checks the options, and reads the files; the image is the kernel or the snapshot.
+    fn kernel(&self) -> Result<Kernel, Usage> {
+        let known = |name: &String| name == "all" && self.calls.len() == 1 || crossing(name).is_some();
+        if let Some(name) = self.calls.iter().find(|name| !known(name)) {
+            let advice = format!("give some of {}, or all", names(&CROSSINGS));
+            return Err(Usage::value("--call", name, advice));
+        }
+        within("--harts", self.harts, "a number", 1..=8)?;
+        let map = self.symbols.as_deref().map(read).transpose()?;
+        let image = match (&self.from, &self.kernel) {
+            (Some(path), _) => trusted(path)?,
+            (None, Some(path)) => program(path)?,
+            (None, None) => return Err(Usage::new("give --kernel or --from")),
+        };
+        self.save.as_deref().map(check_writable).transpose()?;
+        Ok(Kernel {
+            image,
+            map: map.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+            drive: self.drive.as_deref().map(read).transpose()?,
+            rules: self.rules.as_deref().map(rules).transpose()?,
+            harts: self.harts as usize,
+        })
+    }
+
+    /// Boots the kernel, or continues, and bills its crossings; a machine that cannot be saved is reported to `unsaved`.
+    fn measure(
+        &self,
+        kernel: Kernel,
+        core: Option<Core>,
+        interrupted: &dyn Fn() -> bool,
+        unsaved: &mut dyn FnMut(Usage),
+    ) -> Result<Vec<Measurement>, Usage> {
+        let explain = |error: BillError| match (&error, &self.symbols) {
+            (BillError::NoEntry(_) | BillError::NotAMap, Some(map)) => Usage::file(map, error),
+            (BillError::NotXv6(_), _) => Usage::file(self.drive.as_deref().unwrap_or("".as_ref()), error),
+            (BillError::NoSuchCrossing(..) | BillError::OneHart(..), _) => Usage::option("--call", error),
+            (
+                BillError::Kernel(KernelError::Machine(ConfigError::NoMemory(_)))
+                | BillError::Drive
+                | BillError::Harts
+                | BillError::NotSaved,
+                _,
+            ) => Usage::new(error.to_string()),
+            _ => match self.from.as_ref().or(self.kernel.as_ref()) {
+                Some(path) => Usage::file(path, error),
+                None => Usage::new(error.to_string()),
+            },
+        };
+        let mut ready = match &self.from {
+            Some(_) => Ready::restore(&kernel.image, kernel.map.as_deref(), kernel.rules),
+            None => match Ready::boot(kernel, isa(ISA)?, interrupted) {
+                // There is nothing to save or to measure.
+                Err(BillError::Interrupted) => return Ok(Vec::new()),
+                ready => ready,
+            },
+        }
+        .map_err(explain)?;
+        let crossings = chosen(&self.calls, ready.crossings(), ready.harts()).map_err(explain)?;
+        if let Some(path) = &self.save
+            && let Err(error) = save(path, &ready.save().map_err(explain)?)
+        {
+            unsaved(error);
+        }
+        ready.measure(&KernelJob { crossings, core }, interrupted).map_err(explain)
+    }
+}
+
+/// The crossings of these names, among those that a kernel has; all are those for which the harts suffice.
+fn chosen(calls: &[String], all: &'static [Kind], harts: usize) -> Result<Vec<&'static Kind>, BillError> {
+    let named = |name: &String| {
+        let found = all.iter().find(|kind| kind.name == name);
+        found.ok_or_else(|| BillError::NoSuchCrossing(name.clone(), names(all)))
+    };
+    match calls {
+        [] => Ok(all.iter().filter(|kind| kind.call.is_some()).collect()),
+        [name] if name == "all" => Ok(all.iter().filter(|kind| kind.harts <= harts).collect()),
+        calls => calls.iter().map(named).collect(),
+    }
+}
+
+fn names(kinds: &[Kind]) -> String {
+    kinds.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Rules of a name, or of a file.
+fn rules(path: &Path) -> Result<Rules, Usage> {
+    if let Some(rules) = path.to_str().and_then(Rules::of) {
+        return Ok(rules);
+    }
+    if path.extension().is_none_or(|end| end != "toml") {
+        let advice = format!("give {}, or a file that ends in .toml", Rules::NAMES.join(", "));
+        return Err(Usage::value("--rules", path.display(), advice));
+    }
+    let text = String::from_utf8(trusted(path)?).map_err(|error| Usage::file(path, error))?;
+    Rules::parse(&text).map_err(|error| Usage::file(path, error.to_string().trim_end().replace('\n', " ")))
 }

@@ -146,7 +146,7 @@ fn calls_that_measure_are_shortened() {
         ("tollgate crossing   # 20 seconds", "tollgate crossing --quick --budget-ms 60   # 20 seconds"),
         ("tollgate lat_ctx -s 64 2", "tollgate lat_ctx --quick --budget-ms 60 -s 64 2"),
         ("tollgate show latest", "tollgate show latest"),
-        ("tollgate runs", "tollgate runs"),
+        ("tollgate show", "tollgate show"),
         ("mkdir before", "mkdir before"),
     ] {
         assert_eq!(shortened(call), short);

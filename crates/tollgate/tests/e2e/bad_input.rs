@@ -21,6 +21,30 @@ fn bad_input() {
 
 pub(crate) const CASES: &[Case] = &[
     Case {
+        name: "a command of earlier versions: runs",
+        args: "runs --delete x",
+        says: &["tollgate: 'runs' is now 'tollgate show'"],
+        ..BAD
+    },
+    Case {
+        name: "a command of earlier versions: completions",
+        args: "completions bash",
+        says: &["tollgate: 'completions' is now 'tollgate generate completions SHELL'"],
+        ..BAD
+    },
+    Case {
+        name: "a command of earlier versions: man",
+        args: "man --out man1",
+        says: &["tollgate: 'man' is now 'tollgate generate man DIR'"],
+        ..BAD
+    },
+    Case {
+        name: "a command of earlier versions: profile",
+        args: "riscv profile a.elf --core cva6",
+        says: &["tollgate: 'profile' is now 'tollgate riscv run PROGRAM --core CORE'"],
+        ..BAD
+    },
+    Case {
         name: "a probe that does not exist",
         args: "run futx --quick",
         says: &["no probe is called 'futx'", "the nearest is 'thread/futex'", "tollgate list"],
@@ -60,8 +84,8 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "a patternless list", args: "list nosuch", says: &["no probe is called 'nosuch'"], ..BAD },
     Case {
         name: "a day that is not one",
-        args: "runs --since yesterday",
-        says: &["a day is YYYY-MM-DD"],
+        args: "show --since yesterday",
+        says: &["a day is YYYY-MM-DD", "7d"],
         ..BAD
     },
     Case {
@@ -171,8 +195,13 @@ pub(crate) const CASES: &[Case] = &[
         says: &["unexpected argument '--seed'"],
         ..BAD
     },
-    Case { name: "an argument too many", args: "runs yesterday", says: &["'yesterday'", "--help"], ..BAD },
-    Case { name: "show without an id", args: "show", says: &["<ID>", "--help"], ..BAD },
+    Case { name: "an argument too many", args: "doctor yesterday", says: &["'yesterday'", "--help"], ..BAD },
+    Case {
+        name: "delete without an id",
+        args: "show --delete",
+        says: &["--delete <RUN>...", "--help"],
+        ..BAD
+    },
     Case {
         name: "a clock that does not exist",
         args: "--clock sundial",
@@ -283,7 +312,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "a list of runs in a file",
-        args: "runs --store {dir}/file",
+        args: "show --store {dir}/file",
         says: &["the store {dir}/file is not a directory"],
         scene: |scene| {
             scene.file("file", "mine");

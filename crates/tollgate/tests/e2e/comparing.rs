@@ -96,7 +96,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "compare runs of a store without any",
         args: "compare old new --store {dir}/empty",
-        says: &["no run is called `old`", "tollgate runs"],
+        says: &["no run is called `old`", "tollgate show"],
         ..REFUSED
     },
     Case {

@@ -374,8 +374,8 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "pages into a directory that cannot be made",
-        args: "man --out {dir}/file/man",
-        says: &["--out {dir}/file/man cannot be made a directory"],
+        args: "generate man {dir}/file/man",
+        says: &["cannot make the directory '{dir}/file/man'"],
         scene: |scene| {
             scene.file("file", "");
             Ok(())
@@ -384,7 +384,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "pages of every command",
-        args: "man --out {dir}/man",
+        args: "generate man {dir}/man",
         then: |outcome| {
             for page in [
                 "tollgate",
@@ -403,14 +403,19 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "completions for bash",
-        args: "completions bash",
+        args: "generate completions bash",
         prints: &["_tollgate()", "export", "--format"],
         ..CASE
     },
-    Case { name: "completions for zsh", args: "completions zsh", prints: &["#compdef tollgate"], ..CASE },
+    Case {
+        name: "completions for zsh",
+        args: "generate completions zsh",
+        prints: &["#compdef tollgate"],
+        ..CASE
+    },
     Case {
         name: "completions for no shell",
-        args: "completions tcsh",
+        args: "generate completions tcsh",
         says: &["'tcsh'", "bash", "zsh", "fish"],
         ..REFUSED
     },

@@ -82,7 +82,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "the status of a program that is profiled",
-        args: "riscv profile {dir}/a.elf --no-save",
+        args: "riscv run {dir}/a.elf --core rocket --no-save",
         exit: 7,
         scene: |scene| program(scene, &exits(7)),
         ..CASE
@@ -141,7 +141,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "assembly in place of a program",
-        args: "riscv profile {dir}/hello.s",
+        args: "riscv run {dir}/hello.s --core rocket",
         exit: 126,
         says: &[
             "hello.s' is assembly source: assemble and link it first: riscv64-linux-gnu-gcc -nostdlib -static -o {dir}/hello {dir}/hello.s",
@@ -166,7 +166,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "SIGINT of a program", args: "riscv run {dir}/a.elf", ..INTERRUPTED },
     Case {
         name: "SIGINT of a program that is profiled",
-        args: "riscv profile {dir}/a.elf --store {dir}/store",
+        args: "riscv run {dir}/a.elf --core rocket --store {dir}/store",
         prints: &["total"],
         then: |outcome| {
             let run = outcome.saved();
@@ -231,7 +231,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "a stack of 64 KiB, for a profile",
-        args: full!("riscv profile ", " --core cva6 --no-save"),
+        args: full!("riscv run ", " --core cva6 --no-save"),
         prints: &["total"],
         says: &["ended after"],
         scene: |scene| limited(scene, libc::RLIMIT_STACK, 64 << 10),

@@ -107,9 +107,9 @@ fn a_run_of_some_is_shown_again_as_it_was() {
     for part in ["null", "getppid", "2 measured", "seed 42"] {
         assert!(table.contains(part), "{part}: {table}");
     }
-    let list = run("runs").stdout;
+    let list = run("show").stdout;
     assert!(list.contains(id) && list.contains("2/0/0") && list.contains("1 run"), "{list}");
-    let rows = run("runs --json").printed();
+    let rows = run("show --json").printed();
     assert_eq!(
         (&rows[0]["id"], &rows[0]["measured"], &rows[0]["complete"]),
         (&json!(id), &json!(2), &json!(true))

@@ -3,40 +3,38 @@
 
 use crate::scene::call;
 use insta::assert_snapshot;
+use serde_json::Value;
 
 const COMMANDS: &[&str] = &[
-    "",
-    "run",
-    "ring",
-    "lat_ctx",
-    "crossing",
-    "fault",
-    "switch",
-    "exec",
-    "list",
-    "doctor",
-    "runs",
-    "show",
-    "history",
-    "compare",
-    "report",
-    "export",
-    "fleet",
-    "import",
-    "completions",
-    "man",
-    "riscv",
+    "", "run", "ring", "lat_ctx", "crossing", "fault", "switch", "exec", "list", "doctor", "show", "history",
+    "compare", "report", "export", "fleet", "import", "generate", "riscv",
 ];
+
+/// The most lines that `-h` prints: a terminal shows them at once.
+const SCREEN: usize = 40;
 
 #[test]
 fn every_help_has_examples_and_fits_into_80_columns() {
-    for command in COMMANDS {
+    let commands: Vec<Value> = serde_json::from_str(&call("examples", 0).stdout).unwrap();
+    assert!(commands.len() >= 30, "{} commands", commands.len());
+    for command in commands {
+        let path = command["command"].as_str().unwrap();
         for option in ["-h", "--help"] {
-            let help = call(&format!("{command} {option}"), 0).stdout;
-            assert!(help.contains("Example"), "{command} {option}: {help}");
+            let help = call(&format!("{path} {option}"), 0).stdout;
+            assert!(help.contains("Example"), "{path} {option}: {help}");
             for line in help.lines() {
-                assert!(line.chars().count() <= 80, "{command} {option}: {line}");
+                assert!(line.chars().count() <= 80, "{path} {option}: {line}");
             }
+        }
+        let help = call(&format!("{path} -h"), 0).stdout;
+        let lines = help.lines().count();
+        assert!(lines <= SCREEN, "{path} -h has {lines} lines: hide an option with hide_short_help\n{help}");
+        let (_, common) = help.split_once("\nCommon options:\n").unwrap();
+        assert!(!common.contains(":\n  -"), "{path} -h: what commands share comes last\n{help}");
+        for option in command["options"].as_array().unwrap() {
+            let name = format!("--{}", option.as_str().unwrap());
+            let is_hidden = ["--budget-ms", "--patience-ms", "--batch-us"].contains(&name.as_str());
+            assert!(help.contains(&name) != is_hidden, "{path} -h names {name}\n{help}");
         }
     }
 }

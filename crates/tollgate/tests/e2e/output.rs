@@ -93,7 +93,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "a reader of a bill that has gone", args: "riscv trap --no-save", ..GONE },
     Case { name: "a reader of a guest that has gone", args: "riscv run {dir}/guest.elf", ..GONE },
     Case { name: "a reader of a kernel that has gone", args: "riscv boot --kernel {dir}/guest.elf", ..GONE },
-    Case { name: "a reader of a listing that has gone", args: "runs --store {dir}/store", ..GONE },
+    Case { name: "a reader of a listing that has gone", args: "show --store {dir}/store", ..GONE },
     Case { name: "a reader of a saved run that has gone", args: "show latest --store {dir}/store", ..GONE },
     Case {
         name: "a reader of an export that has gone",
@@ -111,8 +111,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "history --all-hosts --store {dir}/store",
         ..GONE
     },
-    Case { name: "a reader of a script that has gone", args: "completions bash", ..GONE },
-    Case { name: "a reader of a manual that has gone", args: "man", ..GONE },
+    Case { name: "a reader of a script that has gone", args: "generate completions bash", ..GONE },
     Case {
         name: "a reader that has gone in mid-run",
         args: "run null --quick --budget-ms 200 --store {dir}/new",

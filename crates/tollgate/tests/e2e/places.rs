@@ -187,7 +187,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "runs without a home",
-        args: "runs",
+        args: "show",
         exit: 1,
         says: &["there is no home directory to look in; name one with --store DIR"],
         scene: |scene| {

@@ -17,36 +17,36 @@ const NO_RUN: Case = Case { exit: 2, then: |outcome| assert!(outcome.stdout.is_e
 pub(crate) const CASES: &[Case] = &[
     Case {
         name: "runs of a day",
-        args: "runs --since 2026-01-01 --until 2026-01-01 --command quick --json --store {dir}/store",
+        args: "show --since 2026-01-01 --until 2026-01-01 --command quick --json --store {dir}/store",
         scene: two_runs,
         then: |outcome| assert_eq!(listed(outcome), 2),
         ..CASE
     },
     Case {
         name: "runs of no such day",
-        args: "runs --since 2026-01-02 --json --store {dir}/store",
+        args: "show --since 2026-01-02 --json --store {dir}/store",
         scene: two_runs,
         then: |outcome| assert_eq!(listed(outcome), 0),
         ..CASE
     },
     Case {
         name: "runs of no such command",
-        args: "runs --command ring --json --store {dir}/store",
+        args: "show --command ring --json --store {dir}/store",
         scene: two_runs,
         then: |outcome| assert_eq!(listed(outcome), 0),
         ..CASE
     },
     Case {
         name: "runs of no such host",
-        args: "runs --host elsewhere --json --store {dir}/store",
+        args: "show --host elsewhere --json --store {dir}/store",
         scene: two_runs,
         then: |outcome| assert_eq!(listed(outcome), 0),
         ..CASE
     },
     Case {
         name: "a run that is deleted",
-        args: "runs --delete 20260101T000000Z-aaaaaa --store {dir}/store",
-        says: &["deleted {dir}/store/20260101T000000Z-aaaaaa.json"],
+        args: "show --delete 20260101T000000Z-aaaaaa --store {dir}/store",
+        says: &["deleted 20260101T000000Z-aaaaaa (tollgate "],
         scene: two_runs,
         then: |outcome| {
             let left = crate::scene::records(&outcome.path("store"));
@@ -56,8 +56,16 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "a run to delete that could be any of two",
-        args: "runs --delete 2026 --store {dir}/store",
+        args: "show --delete 2026 --store {dir}/store",
         says: &["`2026` could be any of 2 runs"],
+        scene: two_runs,
+        then: |outcome| assert_eq!(crate::scene::records(&outcome.path("store")).len(), 2),
+        ..NO_RUN
+    },
+    Case {
+        name: "two runs to delete, of which one is unknown",
+        args: "show --delete 20260101 2027 --store {dir}/store",
+        says: &["no run is called `2027`"],
         scene: two_runs,
         then: |outcome| assert_eq!(crate::scene::records(&outcome.path("store")).len(), 2),
         ..NO_RUN
@@ -166,7 +174,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "a path that is not there",
         args: "show ./run.json",
-        says: &["cannot read ./run.json", "tollgate runs"],
+        says: &["cannot read ./run.json", "tollgate show"],
         ..NO_RUN
     },
     Case {
@@ -175,15 +183,36 @@ pub(crate) const CASES: &[Case] = &[
         says: &[
             "no run is called `20260101T000000Z-aaaaac` in {dir}/store",
             "the nearest is '20260101T000000Z-aaaaaa'",
-            "tollgate runs",
+            "tollgate show",
         ],
         scene: two_runs,
         ..NO_RUN
     },
     Case {
+        name: "a slip in 'latest'",
+        args: "show lates --store {dir}/store",
+        says: &["no run is called `lates`", "the nearest is 'latest'"],
+        scene: two_runs,
+        ..NO_RUN
+    },
+    Case {
+        name: "runs of the last days",
+        args: "show --since 7d --json --store {dir}/store",
+        scene: two_runs,
+        then: |outcome| assert_eq!(listed(outcome), 0),
+        ..CASE
+    },
+    Case {
+        name: "runs of the last decades",
+        args: "show --since 20000d --json --store {dir}/store",
+        scene: two_runs,
+        then: |outcome| assert_eq!(listed(outcome), 2),
+        ..CASE
+    },
+    Case {
         name: "an id unlike all others",
         args: "show banana --store {dir}/store",
-        says: &["no run is called `banana`", "`tollgate runs` lists them"],
+        says: &["no run is called `banana`", "`tollgate show` lists them"],
         scene: two_runs,
         then: |outcome| assert!(!outcome.says("the nearest is")),
         ..NO_RUN
@@ -210,7 +239,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "a list with broken files in it",
-        args: "runs --store {dir}/store",
+        args: "show --store {dir}/store",
         prints: &[
             "20260101T000000Z-aaaaaa",
             "20260102T000000Z-bbbbbb",
@@ -224,7 +253,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "a list with broken files in it, as JSON",
-        args: "runs --json --store {dir}/store",
+        args: "show --json --store {dir}/store",
         scene: everything,
         then: |outcome| {
             let rows = outcome.printed();
@@ -236,7 +265,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "a list of a store that is not there",
-        args: "runs --store {dir}/none",
+        args: "show --store {dir}/none",
         prints: &["No run is saved yet"],
         then: |outcome| assert!(!outcome.path("none").exists(), "looking makes nothing"),
         ..CASE
@@ -251,7 +280,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "an unreadable store",
-        args: "runs --store {dir}/locked",
+        args: "show --store {dir}/locked",
         exit: 1,
         says: &["cannot read {dir}/locked: Permission denied"],
         scene: |scene| {

@@ -4,22 +4,49 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use tollgate_cores::Core;
+use tollgate_lab::workload::{LINE, MOST_BYTES, Point, WORKLOADS, Workload};
 use tollgate_record::text;
 
-use super::options::{self, PlanError, within};
-use super::trap::{TrapRequest, WorkloadRequest};
-use crate::workload::{LINE, MOST_BYTES, Point, WORKLOADS, Workload};
+use super::options::{self, within};
+use crate::args::Usage;
 
 /// The default core: one with caches and translation buffers, whose lines are as long as the steps of the workloads.
 const CORE: &str = "rocket";
 
+/// A program with a working set, and what traps into it. Empty lists stand for the defaults.
+#[derive(clap::Args)]
+#[command(next_help_heading = "A program with a working set")]
+pub(super) struct WorkloadArgs {
+    /// Trap into this program: chase, walk, compute, or a C source
+    ///
+    /// The source has a function 'void work(char *set, unsigned long bytes)', which is called again and again.
+    #[arg(long, value_name = "PROG")]
+    workload: Option<String>,
+
+    /// Instructions from one trap to the next [default: 10000]
+    #[arg(long, value_name = "K", value_delimiter = ',')]
+    every: Vec<u64>,
+
+    /// KiB of the program's working set [default: 4,16,64]
+    #[arg(long, value_name = "KIB", value_delimiter = ',')]
+    set: Vec<u64>,
+
+    /// KiB that the kernel reads in each trap [default: 0,4,16,64,256]
+    #[arg(long, value_name = "KIB", value_delimiter = ',')]
+    kernel_touch: Vec<u64>,
+
+    /// Traps at each point [default: 4 to 50, fewer of rare ones]
+    #[arg(long, value_name = "N")]
+    traps: Option<u64>,
+}
+
 /// A program, a core, and a sweep.
 #[derive(Debug)]
-pub struct WorkloadPlan {
+pub(super) struct WorkloadPlan {
     /// The program.
-    pub workload: Cow<'static, Workload>,
+    pub(super) workload: Cow<'static, Workload>,
     /// The core.
-    pub core: Core,
+    pub(super) core: Core,
     every: Vec<u64>,
     set: Vec<u64>,
     touch: Vec<u64>,
@@ -28,31 +55,30 @@ pub struct WorkloadPlan {
 
 impl WorkloadPlan {
     /// Plans a request; `None` if it does not ask for a workload.
-    pub fn new(request: &TrapRequest) -> Result<Option<Self>, PlanError> {
-        let TrapRequest { workload: request, core, .. } = request;
-        let Some(name) = &request.workload else { return without_workload(request).map(|()| None) };
-        if core.as_deref() == Some("all") {
-            return Err(PlanError::value("--core", "all", "a workload runs on one core: give its name"));
+    pub(super) fn new(args: &WorkloadArgs, core: Option<&str>) -> Result<Option<Self>, Usage> {
+        let Some(name) = &args.workload else { return without_workload(args).map(|()| None) };
+        if core == Some("all") {
+            return Err(Usage::value("--core", "all", "a workload runs on one core: give its name"));
         }
-        let core = options::core(core.as_deref().unwrap_or(CORE))?;
+        let core = options::core(core.unwrap_or(CORE))?;
         let workload = find(name)?;
         let kib = MOST_BYTES / 1024;
         let plan = Self {
             workload,
             core,
-            every: checked("--every", "a number", &request.every, &[10_000], 10..=100_000_000)?,
-            set: checked("--set", "KiB", &request.set, &[4, 16, 64], 1..=kib)?,
-            touch: checked("--kernel-touch", "KiB", &request.kernel_touch, &[0, 4, 16, 64, 256], 0..=kib)?,
-            traps: request.traps,
+            every: checked("--every", "a number", &args.every, &[10_000], 10..=100_000_000)?,
+            set: checked("--set", "KiB", &args.set, &[4, 16, 64], 1..=kib)?,
+            touch: checked("--kernel-touch", "KiB", &args.kernel_touch, &[0, 4, 16, 64, 256], 0..=kib)?,
+            traps: args.traps,
         };
-        if let Some(traps) = request.traps {
+        if let Some(traps) = args.traps {
             within("--traps", traps, "a number", 1..=100_000)?;
         }
         Ok(Some(plan))
     }
 
     /// Every point of the sweep.
-    pub fn points(&self) -> Vec<Point<'_>> {
+    pub(super) fn points(&self) -> Vec<Point<'_>> {
         let mut points = Vec::new();
         for &every in &self.every {
             let traps = self.traps.unwrap_or_else(|| (1_000_000 / every).clamp(4, 50));
@@ -73,51 +99,49 @@ fn checked(
     given: &[u64],
     default: &[u64],
     range: std::ops::RangeInclusive<u64>,
-) -> Result<Vec<u64>, PlanError> {
+) -> Result<Vec<u64>, Usage> {
     for &number in given {
         within(option, number, unit, range.clone())?;
     }
     Ok(if given.is_empty() { default } else { given }.to_vec())
 }
 
-fn without_workload(request: &WorkloadRequest) -> Result<(), PlanError> {
+fn without_workload(args: &WorkloadArgs) -> Result<(), Usage> {
     let options = [
-        ("--every", !request.every.is_empty()),
-        ("--set", !request.set.is_empty()),
-        ("--kernel-touch", !request.kernel_touch.is_empty()),
-        ("--traps", request.traps.is_some()),
+        ("--every", !args.every.is_empty()),
+        ("--set", !args.set.is_empty()),
+        ("--kernel-touch", !args.kernel_touch.is_empty()),
+        ("--traps", args.traps.is_some()),
     ];
     match options.into_iter().find(|(_, given)| *given) {
-        Some((option, _)) => {
-            Err(PlanError::conflict(format!("{option} belongs to a workload: add --workload chase")))
-        }
+        Some((option, _)) => Err(Usage::new(format!("{option} belongs to a workload: add --workload chase"))),
         None => Ok(()),
     }
 }
 
 /// A bundled workload, or one that is built from a source.
-fn find(name: &str) -> Result<Cow<'static, Workload>, PlanError> {
+fn find(name: &str) -> Result<Cow<'static, Workload>, Usage> {
     if Path::new(name).extension().is_some_and(|extension| extension == "c") {
         let own = Workload::own(Path::new(name)).map(Cow::Owned);
-        return own.map_err(|error| PlanError::value("--workload", name, error));
+        return own.map_err(|error| Usage::value("--workload", name, error));
     }
     Workload::find(name).map(Cow::Borrowed).ok_or_else(|| {
         let names: Vec<&str> = WORKLOADS.iter().map(|workload| &*workload.name).collect();
         let nearest = text::suggestion(text::nearest(name, names.iter().copied()));
         let names = names.join(", ");
         let why = format!("no such program{nearest} (there are {names}; a source ends in .c)");
-        PlanError::value("--workload", name, why)
+        Usage::value("--workload", name, why)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::options::parsed;
+    use crate::riscv::options::parsed;
 
     /// The plan of `--workload chase` with these options.
-    fn chase(words: &[&str]) -> Result<Option<WorkloadPlan>, PlanError> {
-        WorkloadPlan::new(&parsed(&[&["--workload", "chase"], words].concat()))
+    fn chase(words: &[&str]) -> Result<Option<WorkloadPlan>, Usage> {
+        WorkloadPlan::new(&parsed(&[&["--workload", "chase"], words].concat()), None)
     }
 
     fn points(words: &[&str]) -> Vec<(u64, u64, u64, u64)> {
@@ -137,8 +161,8 @@ mod tests {
 
     #[test]
     fn options_of_a_sweep_need_a_workload() {
-        assert!(WorkloadPlan::new(&parsed(&[])).unwrap().is_none());
-        let error = WorkloadPlan::new(&parsed(&["--traps", "1"])).unwrap_err();
+        assert!(WorkloadPlan::new(&parsed(&[]), None).unwrap().is_none());
+        let error = WorkloadPlan::new(&parsed(&["--traps", "1"]), None).unwrap_err();
         assert_eq!(error.to_string(), "--traps belongs to a workload: add --workload chase");
     }
 
@@ -153,7 +177,7 @@ mod tests {
         for (words, expected) in cases {
             assert_eq!(chase(&words).unwrap_err().to_string(), expected);
         }
-        let error = WorkloadPlan::new(&parsed(&["--workload", "chas"])).unwrap_err();
+        let error = WorkloadPlan::new(&parsed(&["--workload", "chas"]), None).unwrap_err();
         assert!(error.to_string().contains("'chase'"), "{error}");
     }
 }
