@@ -109,6 +109,9 @@ pub(crate) struct Output {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print Markdown, for an issue or a pull request
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
     /// Write what would be printed to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

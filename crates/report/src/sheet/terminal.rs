@@ -1,77 +1,52 @@
-//! The one text table: columns as wide as their content, dropped or shortened where the terminal is narrow.
+//! A sheet in a terminal: columns as wide as their content, dropped or shortened where the terminal is narrow.
 
+use super::{Align, Block, Cell, Column, Content, Prose, Row, Sheet, Table};
 use crate::style::{Paint, Style};
-use crate::text::{cut, width, wrap};
+use crate::text::{cut, flow, width, wrap};
 
 /// A text is not shortened further than this.
 const SHORTEST: usize = 6;
 
-/// A table for a terminal. Rows are added in order; [`TextTable::lines`] lays them out.
-pub(crate) struct TextTable {
-    columns: Vec<Column>,
-    rows: Vec<TableRow>,
-    indent: usize,
-    gap: usize,
-}
-
-/// A column: its title, alignment, and what may happen to it in a narrow terminal.
-pub(crate) struct Column {
-    title: TextCell,
-    align: Align,
-    most: usize,
-    least: usize,
-    reserved: usize,
-    rank: usize,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Align {
-    Left,
-    Right,
-}
-
-pub(crate) struct TextCell {
-    content: Content,
-    paint: Paint,
-    /// The end of the text that stays when the text is cut.
-    tail: &'static str,
-}
-
-enum Content {
-    Text(String),
-    /// A drawing that takes as many columns as there are.
-    Drawn(Box<dyn Fn(usize) -> String>),
-}
-
-enum TableRow {
-    Cells(Vec<TextCell>, Paint),
-    /// Cells, and prose that is wrapped beside them up to the right edge.
-    Prose(Vec<TextCell>, String, Paint),
-    /// A text across all columns: what begins its first line, and the text.
-    Text(String, String, Paint),
-}
-
-impl<T: Into<String>> From<T> for TextCell {
-    fn from(text: T) -> Self {
-        Self { content: Content::Text(text.into()), paint: Paint::Plain, tail: "" }
+impl Sheet {
+    /// The lines. None is wider than the terminal or ends in a blank.
+    pub(crate) fn lines(&self, style: &Style) -> Vec<String> {
+        let lines = self.blocks.iter().flat_map(|block| match block {
+            Block::Blank => vec![String::new()],
+            Block::Text(prose) => prose.lines(style),
+            Block::Facts(facts, paint) => {
+                let lines = flow(facts.iter().cloned(), style.columns());
+                lines.iter().map(|line| style.paint(*paint, line)).collect()
+            }
+            Block::Table(table) => table.lines(style),
+            Block::Drawn(lines) => lines.clone(),
+        });
+        lines.collect()
     }
 }
 
-impl TextCell {
-    /// A drawing; it is called with the columns that it may take.
-    pub(crate) fn drawn(draw: impl Fn(usize) -> String + 'static) -> Self {
-        Self { content: Content::Drawn(Box::new(draw)), paint: Paint::Plain, tail: "" }
+impl Prose {
+    fn lines(&self, style: &Style) -> Vec<String> {
+        let mut lines = wrap(&self.text, style.prose(), &self.first);
+        if lines.len() > self.most {
+            lines.truncate(self.most);
+            if let Some(last) = lines.last_mut() {
+                let marked = format!("{last} {}", style.pick("…", "~"));
+                *last =
+                    if width(&marked) <= style.prose() { marked } else { cut(last, style.prose(), style) };
+            }
+        }
+        // Colored once it is known where the line breaks.
+        for (word, paint) in &self.marks {
+            if let Some(line) = lines.iter_mut().find(|line| line.contains(word.as_str())) {
+                *line = line.replacen(word.as_str(), &style.paint(*paint, word), 1);
+            }
+        }
+        // A number stays on the line of its unit: a blank that does not break was between them.
+        lines.iter().map(|line| style.paint(self.paint, &line.replace('\u{a0}', " "))).collect()
     }
+}
 
-    pub(crate) fn paint(self, paint: Paint) -> Self {
-        Self { paint, ..self }
-    }
-
-    /// With a mark at the end that stays when the text before it is cut.
-    pub(crate) fn tail(self, tail: &'static str) -> Self {
-        Self { tail, ..self }
-    }
-
+impl Cell {
     fn width(&self) -> usize {
         match &self.content {
             Content::Text(text) => text.lines().map(width).max().unwrap_or(0) + self.tail.len(),
@@ -80,7 +55,7 @@ impl TextCell {
     }
 
     /// The text in at most `columns`; of a title with several lines, one of them.
-    fn text(&self, columns: usize, style: &Style) -> String {
+    fn fitted(&self, columns: usize, style: &Style) -> String {
         match &self.content {
             Content::Text(text) => cut(text, columns.saturating_sub(self.tail.len()), style) + self.tail,
             Content::Drawn(draw) => draw(columns),
@@ -88,98 +63,9 @@ impl TextCell {
     }
 }
 
-impl Column {
-    pub(crate) fn left(title: impl Into<TextCell>) -> Self {
-        Self {
-            title: title.into(),
-            align: Align::Left,
-            most: usize::MAX,
-            least: usize::MAX,
-            reserved: 0,
-            rank: 0,
-        }
-    }
-
-    pub(crate) fn right(title: impl Into<TextCell>) -> Self {
-        Self { align: Align::Right, ..Self::left(title) }
-    }
-
-    /// Never wider than `most`; longer texts are cut.
-    pub(crate) fn most(self, most: usize) -> Self {
-        Self { most, ..self }
-    }
-
-    /// Never narrower than `reserved`: room for prose.
-    pub(crate) fn reserved(self, reserved: usize) -> Self {
-        Self { reserved, ..self }
-    }
-
-    /// In a narrow terminal shortened down to `least`. A drawing takes what the other columns leave.
-    pub(crate) fn least(self, least: usize) -> Self {
-        Self { least, ..self }
-    }
-
-    /// Dropped in a narrow terminal; the column with the highest rank goes first.
-    pub(crate) fn rank(self, rank: usize) -> Self {
-        Self { rank, ..self }
-    }
-}
-
-impl TextTable {
-    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Self { columns: columns.into_iter().collect(), rows: Vec::new(), indent: 0, gap: 2 }
-    }
-
-    /// With so many blanks before each row.
-    pub(crate) fn indent(self, indent: usize) -> Self {
-        Self { indent, ..self }
-    }
-
-    /// With so many blanks between columns; two unless told otherwise.
-    pub(crate) fn gap(self, gap: usize) -> Self {
-        Self { gap, ..self }
-    }
-
-    /// One more row. Cells that are missing at the end are empty.
-    pub(crate) fn row<T: Into<TextCell>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.painted(cells, Paint::Plain);
-    }
-
-    /// One more row, all in one color.
-    pub(crate) fn painted<T: Into<TextCell>>(&mut self, cells: impl IntoIterator<Item = T>, paint: Paint) {
-        self.rows.push(TableRow::Cells(cells.into_iter().map(Into::into).collect(), paint));
-    }
-
-    /// One more row whose first cells are followed by prose, wrapped where it is long.
-    pub(crate) fn prose<T: Into<TextCell>>(
-        &mut self,
-        cells: impl IntoIterator<Item = T>,
-        text: impl Into<String>,
-        paint: Paint,
-    ) {
-        self.rows.push(TableRow::Prose(cells.into_iter().map(Into::into).collect(), text.into(), paint));
-    }
-
-    /// A text across all columns, without indent.
-    pub(crate) fn heading(&mut self, text: impl Into<String>, paint: Paint) {
-        self.text("", text, paint);
-    }
-
-    /// A text across all columns, whose lines are below each other after `first`.
-    pub(crate) fn text(&mut self, first: impl Into<String>, text: impl Into<String>, paint: Paint) {
-        self.rows.push(TableRow::Text(first.into(), text.into(), paint));
-    }
-
-    pub(crate) fn blank(&mut self) {
-        self.text("", "", Paint::Plain);
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
+impl Table {
     /// The header, unless no column has a title, and the rows. No line is wider than the terminal or ends in a blank.
-    pub(crate) fn lines(&self, style: &Style) -> Vec<String> {
+    fn lines(&self, style: &Style) -> Vec<String> {
         if self.rows.is_empty() {
             return Vec::new();
         }
@@ -187,13 +73,13 @@ impl TextTable {
         let mut lines = self.header(&widths, style);
         for row in &self.rows {
             match row {
-                TableRow::Cells(cells, paint) => {
+                Row::Cells(cells, paint) => {
                     lines.push(style.paint(*paint, &self.line(cells, &widths, style)));
                 }
-                TableRow::Prose(cells, text, paint) => {
+                Row::Prose(cells, text, paint) => {
                     lines.extend(self.wrapped(cells, text, *paint, &widths, style))
                 }
-                TableRow::Text(first, text, paint) => {
+                Row::Text(first, text, paint) => {
                     let room = if first.is_empty() { style.columns() } else { style.columns().min(120) };
                     lines.extend(wrap(text, room, first).iter().map(|line| style.paint(*paint, line)));
                 }
@@ -216,20 +102,20 @@ impl TextTable {
             let cell = |title: &Vec<String>| {
                 (line + title.len()).checked_sub(most).map_or("", |at| &title[at]).into()
             };
-            self.line(&titles.iter().map(cell).collect::<Vec<TextCell>>(), widths, style)
+            self.line(&titles.iter().map(cell).collect::<Vec<Cell>>(), widths, style)
         };
         let lines = (0..most).map(line).filter(|line| !line.is_empty());
         lines.map(|line| style.paint(Paint::Dim, &line)).collect()
     }
 
     /// One line of cells. Blanks are written before a text, never after the last one.
-    fn line(&self, cells: &[TextCell], widths: &[Option<usize>], style: &Style) -> String {
+    fn line(&self, cells: &[Cell], widths: &[Option<usize>], style: &Style) -> String {
         let mut line = " ".repeat(self.indent);
         let mut blanks = 0;
         let mut used = self.indent;
         for ((column, cell), columns) in self.columns.iter().zip(cells).zip(widths) {
             let Some(columns) = *columns else { continue };
-            let text = cell.text(columns, style);
+            let text = cell.fitted(columns, style);
             let room = columns.min(style.columns().saturating_sub(used));
             let text = if room == 0 { String::new() } else { cut(&text, room, style) };
             let rest = room.saturating_sub(width(&text));
@@ -248,7 +134,7 @@ impl TextTable {
 
     fn wrapped(
         &self,
-        cells: &[TextCell],
+        cells: &[Cell],
         text: &str,
         paint: Paint,
         widths: &[Option<usize>],
@@ -258,8 +144,7 @@ impl TextTable {
         if text.is_empty() {
             return vec![lead];
         }
-        let place =
-            |(columns, _): (&Option<usize>, &TextCell)| columns.map_or(0, |columns| columns + self.gap);
+        let place = |(columns, _): (&Option<usize>, &Cell)| columns.map_or(0, |columns| columns + self.gap);
         let start = self.indent + widths.iter().zip(cells).map(place).sum::<usize>();
         // Where the cells leave too little room the prose is below them.
         if start + 16 > style.columns() {
@@ -319,10 +204,10 @@ impl TextTable {
     fn natural(&self, place: usize) -> usize {
         let column = &self.columns[place];
         let cells = self.rows.iter().filter_map(|row| match row {
-            TableRow::Cells(cells, _) | TableRow::Prose(cells, ..) => cells.get(place),
-            TableRow::Text(..) => None,
+            Row::Cells(cells, _) | Row::Prose(cells, ..) => cells.get(place),
+            Row::Text(..) => None,
         });
-        let content = cells.map(TextCell::width).max().unwrap_or(0).max(column.reserved);
+        let content = cells.map(Cell::width).max().unwrap_or(0).max(column.reserved);
         if content == 0 { 0 } else { content.max(column.title.width()).min(column.most) }
     }
 }
@@ -342,14 +227,14 @@ mod tests {
         Style { width: columns, color: false, unicode: false, ..Style::PLAIN }
     }
 
-    fn table() -> TextTable {
+    fn table() -> Table {
         let columns = [
             Column::left("name").least(8),
             Column::right("ns"),
             Column::right("cycles").rank(1),
             Column::right("p99\nsingle").rank(2),
         ];
-        let mut table = TextTable::new(columns).indent(2);
+        let mut table = Table::new(columns).indent(2);
         table.heading("system call", Paint::Bold);
         table.row(["getppid", "101", "303", "118"]);
         table.row(["clock_gettime-after-flush", "1,178", "3,534", ""]);
@@ -382,13 +267,13 @@ mod tests {
 
     #[test]
     fn a_drawing_takes_what_is_left_and_a_mark_survives_the_cut() {
-        let mut table = TextTable::new([
+        let mut table = Table::new([
             Column::left("").least(4),
-            Column::left(TextCell::drawn(|columns| format!("1{:>1$}", "9", columns - 1))).most(30).least(5),
+            Column::left(Cell::drawn(|columns| format!("1{:>1$}", "9", columns - 1))).most(30).least(5),
             Column::left("proof").most(8),
         ]);
-        let bar = TextCell::drawn(|columns| "-".repeat(columns / 2));
-        table.row(["a name of twenty two".into(), bar, TextCell::from("2.05 switches").tail(" (!)")]);
+        let bar = Cell::drawn(|columns| "-".repeat(columns / 2));
+        table.row(["a name of twenty two".into(), bar, Cell::from("2.05 switches").tail(" (!)")]);
         let lines = table.lines(&narrow(44));
         assert_eq!(
             lines,
@@ -399,11 +284,11 @@ mod tests {
     #[test]
     fn colors_do_not_move_anything_and_nothing_ends_in_a_blank() {
         let color = Style { width: 60, color: true, unicode: true, ..Style::PLAIN };
-        let mut table = TextTable::new([Column::left("a"), Column::left("b"), Column::right("c")]);
-        table.row([TextCell::from("x").paint(Paint::Good), "y".into(), "".into()]);
-        table.prose([TextCell::from("x").paint(Paint::Good)], "prose", Paint::Dim);
+        let mut table = Table::new([Column::left("a"), Column::left("b"), Column::right("c")]);
+        table.row([Cell::from("x").paint(Paint::Good), "y".into(), "".into()]);
+        table.prose([Cell::from("x").paint(Paint::Good)], "prose", Paint::Dim);
         assert_eq!(table.lines(&color)[1], "\x1b[32mx\x1b[0m  y");
         assert_eq!(table.lines(&color)[2], "\x1b[32mx\x1b[0m  \x1b[2mprose\x1b[0m");
-        assert!(TextTable::new([Column::left("")]).lines(&color).is_empty());
+        assert!(Table::new([Column::left("")]).lines(&color).is_empty());
     }
 }
