@@ -3,6 +3,7 @@
 mod table;
 
 pub use table::comparison;
+pub(crate) use table::sheet;
 
 #[cfg(test)]
 mod tests;

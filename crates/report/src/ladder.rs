@@ -62,7 +62,7 @@ fn legend(rows: &[&Rung], style: &Style) -> Sheet {
     let marks = [
         (has(&|row| row.noted), "*", "a warning concerns this row"),
         (has(&|row| row.disagrees), "(!)", "the proof disagrees with the claim"),
-        (has(&|row| row.is_cut), "+1", "so many further counts, which the record has"),
+        (has(&|row| row.is_cut), "+1", "one more count is in the record (+2: two more)"),
         (
             has(&|row| row.figures[0].starts_with(at_most)),
             at_most,

@@ -305,6 +305,11 @@ impl Table {
         Self { caption: caption.into(), ..Self::new(columns) }
     }
 
+    /// With a caption, which a page shows.
+    pub(crate) fn caption(self, caption: impl Into<String>) -> Self {
+        Self { caption: caption.into(), ..self }
+    }
+
     /// Without a column: that of the run, where there is one run only.
     pub(crate) fn without(mut self, column: usize) -> Self {
         self.columns.remove(column);

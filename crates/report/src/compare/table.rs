@@ -16,6 +16,11 @@ const EXPLAINED: usize = 3;
 /// The comparison as text: what is to be known first, then the sides, the rows and their remarks. What carries the largest
 /// changes follows where the records have phases; `explain` adds it for all, and every fact that differs.
 pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
+    sheet(found, explain, style).text(style)
+}
+
+/// The same as a sheet.
+pub(crate) fn sheet(found: &Comparison, explain: bool, style: &Style) -> Sheet {
     let mut text = Sheet::new();
     for line in summary(found, style) {
         text.extend(prose(&line, "").paint(Paint::Bold));
@@ -44,7 +49,7 @@ pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
     text.extend(why(found, style));
     text.extend(explanations(found, explain, style));
     text.extend(sentences(&threshold(found, style)));
-    text.text(style)
+    text
 }
 
 /// Wrapped prose; no line for an empty text.
@@ -390,7 +395,8 @@ fn rows(found: &Comparison, style: &Style) -> Sheet {
         Column::right(interval_words(found)).rank(3),
         Column::right("sees").rank(4),
         Column::left(""),
-    ]);
+    ])
+    .caption("What changed from A to B");
     let mut family = "";
     for row in found.rows.iter().filter(|row| is_shown(row, found)) {
         if row.family() != family {
