@@ -62,7 +62,7 @@ fn legend(rows: &[&Rung], style: &Style) -> Sheet {
     let marks = [
         (has(&|row| row.noted), "*", "a warning concerns this row"),
         (has(&|row| row.disagrees), "(!)", "the proof disagrees with the claim"),
-        (has(&|row| row.is_cut), "+1", "one more count is in the record (+2: two more)"),
+        (has(&|row| row.more > 0), "+N", "N more counts are in the record"),
         (
             has(&|row| row.figures[0].starts_with(at_most)),
             at_most,
@@ -146,7 +146,11 @@ fn add(table: &mut Table, row: &Rung, extras: &[usize], style: Style) {
         if bar.is_empty() { bar } else { format!(" {bar}") }
     });
     let proof = Cell::from(row.proof.as_str());
-    let proof = if row.disagrees { proof.tail(" (!)").paint(Paint::Warn) } else { proof };
+    let proof = match row.more {
+        _ if row.disagrees => proof.tail(" (!)").paint(Paint::Warn),
+        0 => proof,
+        more => proof.tail(format!(" +{more}")),
+    };
     let extras = extras.iter().map(|&at| &row.extras[at]);
     let figures = row.figures.iter().chain(extras).map(|figure| Cell::from(figure.as_str()));
     let cells =

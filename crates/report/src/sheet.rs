@@ -184,7 +184,7 @@ pub(crate) struct Cell {
     value: Option<f64>,
     paint: Paint,
     /// The end of the text that stays when the text is cut.
-    tail: &'static str,
+    tail: String,
 }
 
 enum Content {
@@ -203,14 +203,19 @@ enum Row {
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { content: Content::Text(text.into()), value: None, paint: Paint::Plain, tail: "" }
+        Self { content: Content::Text(text.into()), value: None, paint: Paint::Plain, tail: String::new() }
     }
 }
 
 impl Cell {
     /// A drawing; it is called with the columns that it may take.
     pub(crate) fn drawn(draw: impl Fn(usize) -> String + 'static) -> Self {
-        Self { content: Content::Drawn(Box::new(draw)), value: None, paint: Paint::Plain, tail: "" }
+        Self {
+            content: Content::Drawn(Box::new(draw)),
+            value: None,
+            paint: Paint::Plain,
+            tail: String::new(),
+        }
     }
 
     /// A text of a record, or of ours.
@@ -243,8 +248,8 @@ impl Cell {
     }
 
     /// With a mark at the end that stays when the text before it is cut.
-    pub(crate) fn tail(self, tail: &'static str) -> Self {
-        Self { tail, ..self }
+    pub(crate) fn tail(self, tail: impl Into<String>) -> Self {
+        Self { tail: tail.into(), ..self }
     }
 }
 

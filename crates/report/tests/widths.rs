@@ -102,7 +102,7 @@ fn an_emulator_and_what_others_found_are_folded() {
 #[test]
 fn each_mark_that_occurs_in_the_ladder_has_a_line_and_no_other_has() {
     let text = view(&fixture::ladder(), &Style::PLAIN);
-    for mark in ["\n  *    a", "\n  (!)  the", "\n  +1   one more", "\n  <=   no", "\n  -    not measured"] {
+    for mark in ["\n  *    a", "\n  (!)  the", "\n  +N   N more", "\n  <=   no", "\n  -    not measured"] {
         assert!(text.contains(mark), "{mark:?}\n{text}");
     }
     let mut run = fixture::ladder();

@@ -75,7 +75,7 @@ impl Table {
 impl Cell {
     fn words(&self) -> String {
         match &self.content {
-            Content::Text(text) => clean(&(text.replace('\n', " ") + self.tail)),
+            Content::Text(text) => clean(&(text.replace('\n', " ") + &self.tail)),
             Content::Drawn(_) => String::new(),
         }
     }

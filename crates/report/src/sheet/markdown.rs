@@ -83,11 +83,11 @@ fn rows(table: &Table) -> String {
         lines.push(text);
     }
     let whole = format!("{head}\n{}", lines.join("\n"));
-    if table.rows.len() <= LONG {
+    let rows = table.rows.iter().filter(|row| !matches!(row, Row::Text(..))).count();
+    if rows <= LONG {
         return whole;
     }
-    let folded =
-        format!("<details><summary>All {} rows</summary>\n\n{whole}\n\n</details>", table.rows.len());
+    let folded = format!("<details><summary>All {rows} rows</summary>\n\n{whole}\n\n</details>");
     match noticed.is_empty() || noticed.len() * 2 > lines.len() {
         true => folded,
         false => format!("{head}\n{}\n\n{folded}", noticed.join("\n")),

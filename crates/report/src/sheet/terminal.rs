@@ -57,7 +57,7 @@ impl Cell {
     /// The text in at most `columns`; of a title with several lines, one of them.
     fn fitted(&self, columns: usize, style: &Style) -> String {
         match &self.content {
-            Content::Text(text) => cut(text, columns.saturating_sub(self.tail.len()), style) + self.tail,
+            Content::Text(text) => cut(text, columns.saturating_sub(self.tail.len()), style) + &self.tail,
             Content::Drawn(draw) => draw(columns),
         }
     }
