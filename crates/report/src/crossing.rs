@@ -33,7 +33,7 @@ pub(crate) fn crossing(run: &Run, style: &Style) -> Sheet {
     }
     text.blank();
     if !style.all {
-        text.extend(painted(Paint::Dim, &folded(emulated.len())));
+        text.extend(painted(Paint::Dim, folded(emulated.len())));
     }
     text.extend(ending(run, bills::learned(&ours, style), style));
     text

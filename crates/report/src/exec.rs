@@ -49,7 +49,7 @@ pub(crate) fn exec(run: &Run, style: &Style) -> Sheet {
 /// What ran, how it ended, and what it used.
 fn summary(whole: &Measurement, style: &Style) -> Sheet {
     let words = whole.asked.exec().map(|asked| asked.command.join(" ")).unwrap_or_default();
-    let mut text = title(&clean(&words, style));
+    let mut text = title(clean(&words, style));
     let Some(found) = whole.found.exec() else { return text };
     let mut parts = vec![ended(found)];
     let value = |counter| whole.counter(counter);
@@ -70,7 +70,7 @@ fn summary(whole: &Measurement, style: &Style) -> Sheet {
         parts.push(format!("at most {} resident", bytes(kib * 1024.0)));
     }
     text.extend(with_units(&parts.join(", "), style, ""));
-    text.extend(painted(Paint::Dim, &counted(found)));
+    text.extend(painted(Paint::Dim, counted(found)));
     text
 }
 

@@ -50,7 +50,7 @@ fn one(finding: &Finding, style: &Style) -> Sheet {
         text.extend(prose(&effect, "          effect: "));
     }
     if let Some(fix) = &finding.fix {
-        text.extend(prose(&clean(fix, style), "          fix:    "));
+        text.extend(prose(clean(fix, style), "          fix:    "));
     }
     text
 }

@@ -35,7 +35,7 @@ fn group_lines(group: &Group, twins: bool, style: &Style) -> Sheet {
         plural(group.runs, "run", "runs"),
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    let mut text: Sheet = prose(&facts.join(", "), "").paint(Paint::Bold);
+    let mut text: Sheet = prose(facts.join(", "), "").paint(Paint::Bold);
     let mut table = Table::new([
         Column::left("").most(40).least(16),
         Column::right("runs").rank(2),

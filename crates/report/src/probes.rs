@@ -41,7 +41,7 @@ pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
     if !text.is_empty() {
         text.blank();
     }
-    text.extend(prose(&summary(rows, why), ""));
+    text.extend(prose(summary(rows, why), ""));
     text.text(style)
 }
 
@@ -55,11 +55,11 @@ fn reasons(rows: &[ProbeRow], style: &Style) -> Sheet {
     let mut text = Sheet::new();
     for ((reason, enable), probes) in reasons {
         let reason = Some(clean(reason, style)).filter(|reason| !reason.is_empty());
-        text.extend(painted(Paint::Warn, &reason.unwrap_or("no reason given".into())));
+        text.extend(painted(Paint::Warn, reason.unwrap_or("no reason given".into())));
         if !enable.is_empty() {
-            text.extend(prose(&clean(enable, style), "  enable: "));
+            text.extend(prose(clean(enable, style), "  enable: "));
         }
-        text.extend(prose(&probes.join(", "), "  rows:   "));
+        text.extend(prose(probes.join(", "), "  rows:   "));
     }
     text
 }

@@ -155,7 +155,7 @@ fn knees(rows: &[&Measurement], style: &Style) -> Sheet {
     for row in rows {
         let cache = row.asked.knee().and_then(|knee| knee.cache.as_deref());
         let text = cache.map_or("?".into(), |it| cut(&clean(it, style), 4, style));
-        lines.extend(prose(&knee(row, style), &format!("  {text:<3} ")));
+        lines.extend(prose(knee(row, style), format!("  {text:<3} ")));
     }
     if let Some(left_out) = rows[0].found.knee().and_then(|knee| knee.left_out.as_ref()) {
         let text = format!(

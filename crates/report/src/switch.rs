@@ -91,7 +91,7 @@ pub(crate) fn versions(results: &[Measurement], style: &Style) -> Sheet {
         let found = result.found.runtime();
         let mut parts = vec![found.map_or("version unknown".into(), |found| clean(&found.version, style))];
         parts.extend(found.iter().flat_map(|found| &found.notes).map(|note| clean(note, style)));
-        lines.extend(prose(&parts.join("; "), &format!("  {name}: ")));
+        lines.extend(prose(parts.join("; "), format!("  {name}: ")));
         clocks.entry(clock(result, style)).or_default().push(name);
     }
     if clocks.is_empty() {
@@ -99,7 +99,7 @@ pub(crate) fn versions(results: &[Measurement], style: &Style) -> Sheet {
     }
     lines.extend(painted(Paint::Bold, "Clocks"));
     for (clock, names) in clocks {
-        lines.extend(prose(&format!("{clock}: {}", names.join(", ")), "  "));
+        lines.extend(prose(format!("{clock}: {}", names.join(", ")), "  "));
     }
     lines
 }

@@ -27,14 +27,14 @@ pub(crate) fn sheet(found: &Comparison, explain: bool, style: &Style) -> Sheet {
     }
     text.blank();
     for (name, side) in [("A", &found.a), ("B", &found.b)] {
-        text.extend(prose(&side_words(side, style), &format!("{name}  ")));
+        text.extend(prose(side_words(side, style), format!("{name}  ")));
     }
     text.extend(sentences(&how(found)));
     text.blank();
     text.extend(differences(found, explain, style));
     text.extend(rows(found, style));
     text.blank();
-    text.extend(prose(&tally(found), ""));
+    text.extend(prose(tally(found), ""));
     text.extend(sentences(&hidden(found)));
     for (names, side) in [(&found.only_a, "A"), (&found.only_b, "B")] {
         if !names.is_empty() {
@@ -44,7 +44,7 @@ pub(crate) fn sheet(found: &Comparison, explain: bool, style: &Style) -> Sheet {
         }
     }
     for sentence in other_ways(found) {
-        text.extend(prose(&clean(&sentence, style), ""));
+        text.extend(prose(clean(&sentence, style), ""));
     }
     text.extend(why(found, style));
     text.extend(explanations(found, explain, style));
@@ -504,7 +504,7 @@ fn why(found: &Comparison, style: &Style) -> Sheet {
         reasons.entry(why).or_default().push(cut(&clean(&row.name(), style), 40, style));
     }
     let line = |(why, names): (&str, Vec<String>)| {
-        prose(&format!("{}: {}", list(&names, 3), clean(why, style)), "  ? ")
+        prose(format!("{}: {}", list(&names, 3), clean(why, style)), "  ? ")
     };
     let mut text: Sheet = reasons.into_iter().flat_map(line).collect();
     if found

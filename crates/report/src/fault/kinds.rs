@@ -116,7 +116,7 @@ fn bills(run: &Run, style: &Style) -> Sheet {
             time(of_floor),
             time(of_fault),
         );
-        text.extend(prose(&clean(&sentence, style), "  "));
+        text.extend(prose(clean(&sentence, style), "  "));
     }
     text.blank();
     text
@@ -127,7 +127,7 @@ fn skipped(run: &Run, style: &Style) -> Sheet {
     let line = |result: &Measurement| {
         let (probe, why) = (clean(&result.probe, style), reason(result, style));
         let enable = clean(result.enable.as_deref().unwrap_or("no reason given"), style);
-        prose(&format!("{probe} skipped: {why}; {enable}"), "  ")
+        prose(format!("{probe} skipped: {why}; {enable}"), "  ")
     };
     run.results.iter().filter(|result| result.status == Status::Skipped).flat_map(line).collect()
 }

@@ -56,7 +56,7 @@ pub(crate) fn fault_scan(run: &Run, style: &Style) -> Sheet {
         text.extend(prose("Nothing was scanned.", ""));
     }
     if let Some(first) = run.results.first() {
-        text.extend(painted(Paint::Bold, &title(first, style)));
+        text.extend(painted(Paint::Bold, title(first, style)));
         text.blank();
     }
     let most = (style.columns().saturating_sub(NAME) / CELL).clamp(1, ACROSS);
@@ -65,7 +65,7 @@ pub(crate) fn fault_scan(run: &Run, style: &Style) -> Sheet {
     }
     for scan in run.results.iter().filter(|scan| scan.ns.is_some()) {
         text.extend(timeline(scan, style));
-        text.extend(explain::explain(scan).iter().flat_map(|line| prose(&clean(line, style), "  ")));
+        text.extend(explain::explain(scan).iter().flat_map(|line| prose(clean(line, style), "  ")));
         text.blank();
     }
     for scan in run.results.iter().filter(|scan| scan.status == Status::Failed) {

@@ -16,7 +16,7 @@ const NAMED: usize = 4;
 pub fn fleet_table(fleet: &Fleet, style: &Style) -> String {
     let mut text = Sheet::new();
     for group in &fleet.groups {
-        text.extend(prose(&group_words(group, style), &format!("{}  ", group.name)));
+        text.extend(prose(group_words(group, style), format!("{}  ", group.name)));
     }
     text.blank();
     text.extend(hosts(fleet, style));
@@ -25,12 +25,12 @@ pub fn fleet_table(fleet: &Fleet, style: &Style) -> String {
         text.extend(differences(fleet, style));
         text.blank();
     }
-    text.extend(prose(&tally(fleet), ""));
+    text.extend(prose(tally(fleet), ""));
     for sentence in companions(fleet) {
-        text.extend(prose(&clean(&sentence, style), "  - "));
+        text.extend(prose(clean(&sentence, style), "  - "));
     }
     for sentence in remarks(fleet) {
-        text.extend(prose(&clean(&sentence, style), ""));
+        text.extend(prose(clean(&sentence, style), ""));
     }
     text.text(style)
 }
@@ -132,7 +132,7 @@ fn differences(fleet: &Fleet, style: &Style) -> Sheet {
     let mut text = Sheet::from(table);
     let more = fleet.differences.len().saturating_sub(SHOWN);
     if more > 0 {
-        text.extend(prose(&format!("{} more: see the page, or --json.", count(more)), ""));
+        text.extend(prose(format!("{} more: see the page, or --json.", count(more)), ""));
     }
     text
 }

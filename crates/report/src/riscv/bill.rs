@@ -30,7 +30,7 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Sheet {
         }
         text.extend(bill(it, style));
         text.blank();
-        text.extend(prose(&answer(it, style), ""));
+        text.extend(prose(answer(it, style), ""));
     }
     text
 }

@@ -36,7 +36,7 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Sheet {
     }
     let mut text = Sheet::from(table);
     text.blank();
-    text.extend(prose(&conclusion(bills), ""));
+    text.extend(prose(conclusion(bills), ""));
     text
 }
 

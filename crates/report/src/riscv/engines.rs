@@ -74,7 +74,7 @@ pub(super) fn notes(run: &Run, style: &Style) -> Sheet {
     for (why, names) in reasons {
         let names = Vec::from_iter(names).join(", ");
         let names = if names.is_empty() { names } else { names + ": " };
-        text.extend(prose(&format!("{word}: {names}{why}"), ""));
+        text.extend(prose(format!("{word}: {names}{why}"), ""));
     }
     text
 }

@@ -60,7 +60,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
     }
     if !programs.is_empty() {
         text.blank();
-        text.extend(prose(&conclusion(&programs), ""));
+        text.extend(prose(conclusion(&programs), ""));
     }
     text.extend(warnings(run, style, &[warning::STOPPED]));
     text

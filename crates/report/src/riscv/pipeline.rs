@@ -16,11 +16,11 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
     for result in &run.results {
         if let Some(diagram) = &result.stages {
             let core = result.asked.pipeline().map_or("-", |asked| &asked.core);
-            text.extend(painted(Paint::Bold, &clean(core, style)));
+            text.extend(painted(Paint::Bold, clean(core, style)));
             text.blank();
             text.extend(drawn(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style)));
             text.blank();
-            text.extend(prose(&clean(&sentence(result), style), ""));
+            text.extend(prose(clean(&sentence(result), style), ""));
         }
         text.extend(distribution(result, style));
     }

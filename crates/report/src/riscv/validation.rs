@@ -36,7 +36,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
         text.blank();
         let of =
             if core == preset { String::new() } else { format!(", timed core {}", clean(preset, style)) };
-        text.extend(painted(Paint::Bold, &format!("{}{of}", clean(core, style))));
+        text.extend(painted(Paint::Bold, format!("{}{of}", clean(core, style))));
         text.extend(summary(results, style));
     }
     text.blank();

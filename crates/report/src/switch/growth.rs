@@ -28,7 +28,7 @@ pub(super) fn plots(results: &[Measurement], style: &Style) -> Sheet {
         return lines;
     }
     for (name, series) in &cost {
-        lines.extend(prose(&knee(name, series), "  "));
+        lines.extend(prose(knee(name, series), "  "));
     }
     lines.extend(plot(
         "Resident bytes for each task, over the number of tasks",
