@@ -124,7 +124,7 @@ fn dress(run: &mut Run, numbers: &[(f64, f64, f64)]) {
     }
 }
 
-/// No text of a record becomes markup; what is between fences is none.
+/// No text of a record becomes markup; fences contain no markup.
 fn check_markdown(text: &str) -> Result<(), TestCaseError> {
     prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control: {text:?}");
     prop_assert!(text.matches("```").count() % 2 == 0, "fences: {text:?}");
