@@ -3,8 +3,8 @@
 //! A view makes one [`Sheet`]. [`terminal`] lays it out in columns, [`markdown`] writes it for a pull request, [`html`]
 //! for a page. A table is drawn nowhere else.
 
-pub(crate) mod html;
-pub(crate) mod markdown;
+mod html;
+mod markdown;
 mod terminal;
 
 use crate::style::{Format, Paint, Style};
@@ -112,7 +112,7 @@ impl Sheet {
     pub(crate) fn text(&self, style: &Style) -> String {
         match style.format {
             Format::Terminal => crate::text::lines(self.lines(style)),
-            Format::Markdown => markdown::write(self),
+            Format::Markdown => self.markdown(),
         }
     }
 }

@@ -127,7 +127,7 @@ fn dress(run: &mut Run, numbers: &[(f64, f64, f64)]) {
 /// No text of a record becomes markup; fences contain no markup.
 fn check_markdown(text: &str) -> Result<(), TestCaseError> {
     prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control: {text:?}");
-    prop_assert!(text.matches("```").count() % 2 == 0, "fences: {text:?}");
+    prop_assert!(text.matches("```").count().is_multiple_of(2), "fences: {text:?}");
     let outside: String = text.split("```").step_by(2).collect();
     let ours = |line: &&str| line.starts_with("<details><summary>All ") || *line == "</details>";
     let markup = outside.lines().filter(|line| !ours(line)).find(|line| line.contains('<'));

@@ -3,8 +3,14 @@
 use super::{Align, Block, Cell, Content, Row, Sheet, Table};
 use crate::style::Paint;
 
-/// The sheet as Markdown. No text of a record can become markup.
-pub(super) fn write(sheet: &Sheet) -> String {
+impl Sheet {
+    /// The sheet as Markdown. No text of a record can become markup.
+    pub(super) fn markdown(&self) -> String {
+        write(self)
+    }
+}
+
+fn write(sheet: &Sheet) -> String {
     let mut text = String::new();
     for block in &sheet.blocks {
         let part = match block {
@@ -118,7 +124,7 @@ fn cell(cell: &Cell) -> String {
 }
 
 /// A string of a record that cannot become markup.
-pub(crate) fn escape(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut safe = String::new();
     for c in text.chars() {
         match c {
