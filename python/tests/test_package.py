@@ -25,7 +25,7 @@ from tollgate import _commands, _program, riscv
 TOOLS = Path(__file__).resolve().parent.parent / "tools"
 
 # What every function leaves out: where the result goes is the caller's business, and `compare` alone judges.
-DESTINATION = {"json", "out", "warnings", "all", "store", "no-save", "help", "version"}
+DESTINATION = {"json", "markdown", "out", "warnings", "all", "store", "no-save", "help", "version"}
 COMMANDS: dict[str, tuple[Any, set[str]]] = {
     "run": (_commands.run, {"against", "against-with", "until", "fail-above", "markdown", "explain", "by-time"}),
     "ring": (_commands.ring, set()),

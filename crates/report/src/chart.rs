@@ -13,10 +13,8 @@ pub(crate) mod mark;
 pub(crate) mod plot;
 pub(crate) mod rungs;
 pub(crate) mod scale;
-pub(crate) mod table;
 pub(crate) mod unit;
 
 pub(crate) use figure::Figure;
 pub(crate) use scale::Scale;
-pub(crate) use table::{Cell, Table};
 pub(crate) use unit::Unit;

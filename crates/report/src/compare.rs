@@ -1,10 +1,9 @@
 //! A comparison, drawn.
 
-mod markdown;
 mod table;
 
-pub use markdown::comparison_markdown;
 pub use table::comparison;
+pub(crate) use table::sheet;
 
 #[cfg(test)]
 mod tests;

@@ -8,14 +8,14 @@ mod literature;
 
 use crate::head::head;
 use crate::notes::ending;
+use crate::sheet::{Sheet, painted};
 use crate::style::{Paint, Style};
-use crate::text::{lines, painted};
 use crate::words::is_emulated;
 use tollgate_record::number::plural;
 use tollgate_record::{Measurement, Run};
 
 /// The tables of a `crossing` run, and the notes. What an emulator measured and what others found is shown on request.
-pub(crate) fn crossing(run: &Run, style: &Style) -> String {
+pub(crate) fn crossing(run: &Run, style: &Style) -> Sheet {
     let (ours, guests): (Vec<&Measurement>, Vec<&Measurement>) =
         run.results.iter().partition(|result| result.engine == "host");
     let (emulated, hardware): (Vec<&Measurement>, Vec<&Measurement>) =
@@ -29,14 +29,14 @@ pub(crate) fn crossing(run: &Run, style: &Style) -> String {
         text.extend(hardware::parts(guests, style));
     }
     if style.all {
-        text.extend(literature::table(style));
+        text.extend(literature::table());
     }
-    text.push(String::new());
+    text.blank();
     if !style.all {
-        text.extend(painted(Paint::Dim, &folded(emulated.len()), style));
+        text.extend(painted(Paint::Dim, folded(emulated.len())));
     }
     text.extend(ending(run, bills::learned(&ours, style), style));
-    lines(text)
+    text
 }
 
 /// What is not shown.

@@ -3,9 +3,9 @@
 use crate::crossing::bills::evidence;
 use crate::head::head;
 use crate::notes::warnings;
+use crate::sheet::{Cell, Column, Sheet, Table, painted, prose, title};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextCell, TextTable};
-use crate::text::{clean, lines, painted, title, wrap};
+use crate::text::clean;
 use tollgate_record::family::{
     CallSite, ExecFound, Frame, RefillFound, RepeatFound, TimingWindows, TollFound,
 };
@@ -28,7 +28,7 @@ const KINDS: [(&str, &str); 8] = [
 ];
 
 /// The view of an `exec` run: the bill, the table by boundary, and the notes.
-pub(crate) fn exec(run: &Run, style: &Style) -> String {
+pub(crate) fn exec(run: &Run, style: &Style) -> Sheet {
     let mut text = head(run, style);
     for whole in run.results.iter().filter(|row| row.found.exec().is_some()) {
         text.extend(summary(whole, style));
@@ -40,16 +40,16 @@ pub(crate) fn exec(run: &Run, style: &Style) -> String {
     }
     let warnings = warnings(run, style);
     if !warnings.is_empty() {
-        text.push(String::new());
-        text.extend(warnings.iter().flat_map(|warning| wrap(warning, style.prose(), "  - ")));
+        text.blank();
+        text.extend(warnings.iter().flat_map(|warning| prose(warning, "  - ")));
     }
-    lines(text)
+    text
 }
 
 /// What ran, how it ended, and what it used.
-fn summary(whole: &Measurement, style: &Style) -> Vec<String> {
+fn summary(whole: &Measurement, style: &Style) -> Sheet {
     let words = whole.asked.exec().map(|asked| asked.command.join(" ")).unwrap_or_default();
-    let mut text = title(&clean(&words, style), style);
+    let mut text = title(clean(&words, style));
     let Some(found) = whole.found.exec() else { return text };
     let mut parts = vec![ended(found)];
     let value = |counter| whole.counter(counter);
@@ -69,8 +69,8 @@ fn summary(whole: &Measurement, style: &Style) -> Vec<String> {
     if let Some(kib) = value(counter::MAXIMUM_RESIDENT) {
         parts.push(format!("at most {} resident", bytes(kib * 1024.0)));
     }
-    text.extend(prose(&parts.join(", "), style, ""));
-    text.extend(painted(Paint::Dim, &counted(found), style));
+    text.extend(with_units(&parts.join(", "), style, ""));
+    text.extend(painted(Paint::Dim, counted(found)));
     text
 }
 
@@ -99,7 +99,7 @@ fn ended(found: &ExecFound) -> String {
 }
 
 /// A paragraph in which a number stays on the line of its unit.
-fn prose(text: &str, style: &Style, indent: &str) -> Vec<String> {
+fn with_units(text: &str, style: &Style, indent: &str) -> Sheet {
     const UNITS: [&str; 10] = ["ns", "µs", "us", "ms", "s", "%", "B", "KiB", "MiB", "GiB"];
     const NO_BREAK: char = '\u{a0}';
     let mut joined = String::new();
@@ -111,8 +111,7 @@ fn prose(text: &str, style: &Style, indent: &str) -> Vec<String> {
         }
         joined.push_str(word);
     }
-    let lines = wrap(&joined, style.prose(), indent).into_iter();
-    lines.map(|line| line.replace(NO_BREAK, " ")).collect()
+    prose(joined, indent)
 }
 
 /// What the kinds of page faults are.
@@ -174,10 +173,10 @@ fn part(name: &str) -> &str {
     }
 }
 
-fn bill(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<String> {
-    let mut text = title("Where the CPU time went", style);
+fn bill(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Sheet {
+    let mut text = title("Where the CPU time went");
     let total = whole.ns.map_or(f64::NAN, |ns| ns.estimate);
-    let mut table = TextTable::new([
+    let mut table = Table::new([
         Column::left("").least(20),
         Column::right("time"),
         Column::right(style.plus_minus()),
@@ -188,21 +187,21 @@ fn bill(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<String
     for part_of in whole.phases.iter().filter(|it| it.name != phase::WAITING && it.name != phase::COUNTING) {
         table.row(part_cells(part_of, total, style));
     }
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     if let Some(ns) = whole.phase(phase::COUNTING).and_then(|counting| counting.ns) {
         let half = format!("{} {}", style.plus_minus(), time(ns.half_width()));
-        text.extend(prose(
+        text.extend(with_units(
             &format!("Counting itself took {} {half}, which is not in this.", time(ns.estimate)),
             style,
             "  ",
         ));
     }
-    text.extend(priced(whole, rows).iter().flat_map(|line| prose(line, style, "  ")));
+    text.extend(priced(whole, rows).iter().flat_map(|line| with_units(line, style, "  ")));
     if let Some(waiting) = whole.phase(phase::WAITING) {
         text.extend(waited(waiting, style));
     }
     if let Some(refill) = whole.found.exec().and_then(|found| found.refill.as_ref()) {
-        text.extend(prose(&refilled(refill), style, "  "));
+        text.extend(with_units(&refilled(refill), style, "  "));
     }
     text
 }
@@ -254,7 +253,7 @@ fn refilled(refill: &RefillFound) -> String {
     )
 }
 
-fn part_cells(it: &Phase, total: f64, style: &Style) -> [TextCell; 5] {
+fn part_cells(it: &Phase, total: f64, style: &Style) -> [Cell; 5] {
     let ns = it.ns.map_or(f64::NAN, |ns| ns.estimate);
     let half = it.ns.map(|ns| ns.half_width()).filter(|half| *half > 0.0 && half.is_finite());
     [
@@ -262,27 +261,27 @@ fn part_cells(it: &Phase, total: f64, style: &Style) -> [TextCell; 5] {
         clean(&time(ns), style).into(),
         half.map_or_else(String::new, |half| clean(&time(half), style)).into(),
         percent(ns / total).into(),
-        TextCell::from(evidence(it.evidence)).paint(Paint::Dim),
+        Cell::from(evidence(it.evidence)).paint(Paint::Dim),
     ]
 }
 
 /// Time off the CPU, by what was waited for.
-fn waited(waiting: &Phase, style: &Style) -> Vec<String> {
+fn waited(waiting: &Phase, style: &Style) -> Sheet {
     let total = waiting.ns.map_or(f64::NAN, |ns| ns.estimate);
     let mut causes: Vec<(&String, &f64)> = waiting.causes.iter().collect();
     causes.sort_by(|a, b| b.1.total_cmp(a.1));
     let causes: Vec<String> =
         causes.iter().take(5).map(|(name, ns)| format!("{name} {}", time(**ns))).collect();
     let by = if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
-    prose(&format!("Off the CPU, over all tasks, {}{by}.", time(total)), style, "  ")
+    with_units(&format!("Off the CPU, over all tasks, {}{by}.", time(total)), style, "  ")
 }
 
-fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<String> {
+fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Sheet {
     if rows.is_empty() {
-        return Vec::new();
+        return Sheet::new();
     }
-    let mut text = title("What it crossed", style);
-    let mut table = TextTable::new([
+    let mut text = title("What it crossed");
+    let mut table = Table::new([
         Column::left("").least(12),
         Column::right("count"),
         Column::right("in all runs"),
@@ -327,11 +326,11 @@ fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Vec<S
             );
         }
     }
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     text
 }
 
-fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [TextCell; 8] {
+fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [Cell; 8] {
     let toll = row.found.toll().cloned().unwrap_or_default();
     let unit = |ns: f64| clean(&time(ns), style);
     let each = |name| {
@@ -351,9 +350,11 @@ fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [Te
 }
 
 /// What would save, each line with its arithmetic.
-fn savings(whole: &Measurement, style: &Style) -> Vec<String> {
-    let Some(found) = whole.found.exec().filter(|found| !found.savings.is_empty()) else { return Vec::new() };
-    let mut text = title("What would save", style);
+fn savings(whole: &Measurement, style: &Style) -> Sheet {
+    let Some(found) = whole.found.exec().filter(|found| !found.savings.is_empty()) else {
+        return Sheet::new();
+    };
+    let mut text = title("What would save");
     for saving in &found.savings {
         let [low, high] = saving.each_ns.map(|each| (each - saving.instead_ns) * saving.crossings as f64);
         let each = match saving.each_ns {
@@ -368,24 +369,23 @@ fn savings(whole: &Measurement, style: &Style) -> Vec<String> {
             String::new()
         };
         let line = format!("{saved}: {} ({} x {each}{instead})", saving.change, count(saving.crossings));
-        text.extend(prose(&line, style, "  "));
+        text.extend(with_units(&line, style, "  "));
     }
     text
 }
 
 /// The places that pay most, each with the functions that led there.
-fn call_sites(whole: &Measurement, style: &Style) -> Vec<String> {
-    let Some(found) = whole.found.exec().filter(|found| !found.sites.is_empty()) else { return Vec::new() };
-    let mut text = title("The call sites that pay most", style);
+fn call_sites(whole: &Measurement, style: &Style) -> Sheet {
+    let Some(found) = whole.found.exec().filter(|found| !found.sites.is_empty()) else { return Sheet::new() };
+    let mut text = title("The call sites that pay most");
     let total = whole.ns.map_or(f64::NAN, |ns| ns.estimate);
     for site in &found.sites {
         let cost =
             site.ns.map_or_else(String::new, |[ns, ..]| format!("{}, {}: ", time(ns), percent(ns / total)));
         let kind = if site.kind == "fault" { "page fault " } else { "" };
         let line = format!("{cost}{kind}{} x {}", site.name, count(site.crossings));
-        text.extend(prose(&line, style, "  "));
-        let callers = prose(&callers(site, SHOWN), style, "    ");
-        text.extend(callers.iter().map(|line| style.paint(Paint::Dim, line)));
+        text.extend(with_units(&line, style, "  "));
+        text.extend(with_units(&callers(site, SHOWN), style, "    ").paint(Paint::Dim));
     }
     text
 }
@@ -440,7 +440,7 @@ mod tests {
         let style = Style { width: 40, ..Style::default() };
         for words in 1..20 {
             let text = format!("{}11.5 µs, 3 ms: 12 %.", "in read ".repeat(words));
-            for line in prose(&text, &style, "  ") {
+            for line in with_units(&text, &style, "  ").lines(&style) {
                 let last = line.trim_end_matches([',', ':', '.']).chars().last();
                 assert!(!last.is_some_and(|last| last.is_ascii_digit()), "{line:?}");
             }
@@ -477,7 +477,7 @@ mod tests {
         rows.push(row("getppid", 1_000, -4_780.0));
         let all: Vec<&Measurement> = rows.iter().collect();
         let whole = Measurement::empty("exec/total", "host", Per::Run, Status::Measured);
-        let text = crossings(&whole, &all, &Style::default()).join("\n");
+        let text = crossings(&whole, &all, &Style::PLAIN).text(&Style::PLAIN);
         assert!(text.contains("getppid") && text.contains("call 10") && text.contains("6 others"), "{text}");
         assert!(!text.contains("call 11"), "{text}");
     }

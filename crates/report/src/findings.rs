@@ -1,19 +1,20 @@
 //! The view of `tollgate doctor`: what spoils a measurement here, and how to fix it.
 
+use crate::sheet::{Sheet, paragraph, prose};
 use crate::style::{Paint, Style};
-use crate::text::{clean, lines, wrap};
+use crate::text::clean;
 use tollgate_record::number::plural;
 use tollgate_record::{Finding, Severity};
 
 /// The findings, the worst first, each with its effect and its remedy, and their number at the end.
 pub fn findings(list: &[Finding], style: &Style) -> String {
     let of = |severity| list.iter().filter(move |finding| finding.severity == severity);
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     for severity in [Severity::Spoils, Severity::Info, Severity::Ok] {
         text.extend(of(severity).flat_map(|finding| one(finding, style)));
         // A paragraph for each severity: the last one lists what is well, one line each.
         if of(severity).next().is_some() {
-            text.push(String::new());
+            text.blank();
         }
     }
     let (spoils, info, ok) =
@@ -27,11 +28,11 @@ pub fn findings(list: &[Finding], style: &Style) -> String {
         (1, ..) => "1 thing spoils measurements here.".into(),
         (several, ..) => format!("{several} things spoil measurements here."),
     };
-    text.extend(wrap(&summary, style.prose(), ""));
-    lines(text)
+    text.extend(prose(&summary, ""));
+    text.text(style)
 }
 
-fn one(finding: &Finding, style: &Style) -> Vec<String> {
+fn one(finding: &Finding, style: &Style) -> Sheet {
     let (mark, paint) = match finding.severity {
         Severity::Spoils => ("spoils  ", Paint::Bad),
         Severity::Info => ("info    ", Paint::Warn),
@@ -42,17 +43,14 @@ fn one(finding: &Finding, style: &Style) -> Vec<String> {
         (what, code) if code.is_empty() => what,
         (what, code) => format!("{what} [{code}]"),
     };
-    let mut text = wrap(&what, style.prose(), mark);
-    if let Some(first) = text.first_mut() {
-        *first = first.replacen(mark.trim_end(), &style.paint(paint, mark.trim_end()), 1);
-    }
+    let mut text = Sheet::from(paragraph(what, mark).mark(mark.trim_end(), paint));
     // Where all is well, a line is enough: what it could have done is in the JSON.
     let effect = clean(&finding.effect, style);
     if !effect.is_empty() && finding.severity != Severity::Ok {
-        text.extend(wrap(&effect, style.prose(), "          effect: "));
+        text.extend(prose(&effect, "          effect: "));
     }
     if let Some(fix) = &finding.fix {
-        text.extend(wrap(&clean(fix, style), style.prose(), "          fix:    "));
+        text.extend(prose(clean(fix, style), "          fix:    "));
     }
     text
 }

@@ -1,19 +1,19 @@
 //! The head of a table: which machine, which CPU, which seed.
 
+use crate::sheet::{self, Sheet};
 use crate::style::{Paint, Style};
-use crate::text::{clean, flow};
+use crate::text::clean;
 use tollgate_record::{Run, number, warning};
 
 /// The lines of the head. A fact that the record does not contain is left out.
-pub(crate) fn head(run: &Run, style: &Style) -> Vec<String> {
+pub(crate) fn head(run: &Run, style: &Style) -> Sheet {
     let facts = [
         processor(run, style),
         system(run, style),
         placement(run, style),
         (!imported(run) && !is_exec(run)).then(|| format!("seed {}", run.seed)),
     ];
-    let lines = flow(facts.into_iter().flatten(), style.columns());
-    lines.iter().map(|line| style.paint(Paint::Dim, line)).collect()
+    sheet::facts(facts.into_iter().flatten().collect(), Paint::Dim)
 }
 
 /// Whether the run comes from another tool's file, whose silence about its host means nothing.

@@ -1,8 +1,8 @@
 //! A history as text for a terminal.
 
+use crate::sheet::{Column, Sheet, Table, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, cut, lines, list, marked, wrap};
+use crate::text::{clean, cut, list, marked};
 use tollgate_judge::{Change, Group, History, Point, Series};
 use tollgate_record::number::{SHORT, change, count, fit, plural};
 
@@ -11,20 +11,20 @@ const CURVE: usize = 32;
 
 /// The history as text.
 pub fn history_table(found: &History, style: &Style) -> String {
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     for group in &found.groups {
         if !text.is_empty() {
-            text.push(String::new());
+            text.blank();
         }
         // The clock and the machine are named where only they tell two groups apart.
         let facts = |it: &Group| (it.host.clone(), it.processor.clone(), it.effort.clone());
         let twins = found.groups.iter().filter(|other| facts(other) == facts(group)).count() > 1;
         text.extend(group_lines(group, twins, style));
     }
-    lines(text)
+    text.text(style)
 }
 
-fn group_lines(group: &Group, twins: bool, style: &Style) -> Vec<String> {
+fn group_lines(group: &Group, twins: bool, style: &Style) -> Sheet {
     let host = if group.host.is_empty() { "unknown" } else { &group.host };
     let facts = [
         format!("host {}", cut(&clean(host, style), 30, style)),
@@ -35,11 +35,8 @@ fn group_lines(group: &Group, twins: bool, style: &Style) -> Vec<String> {
         plural(group.runs, "run", "runs"),
     ];
     let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
-    let mut text: Vec<String> = wrap(&facts.join(", "), style.columns(), "")
-        .iter()
-        .map(|line| style.paint(Paint::Bold, line))
-        .collect();
-    let mut table = TextTable::new([
+    let mut text: Sheet = prose(facts.join(", "), "").paint(Paint::Bold);
+    let mut table = Table::new([
         Column::left("").most(40).least(16),
         Column::right("runs").rank(2),
         Column::right("first").rank(1),
@@ -52,17 +49,17 @@ fn group_lines(group: &Group, twins: bool, style: &Style) -> Vec<String> {
             table.text("    ", line, paint);
         }
     }
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     let note = "Units: core cycles, where the core's frequency was measured, else ns (n). Time runs to the right; the \
                 curve spans lowest to highest, at least 5 %.";
-    text.extend(wrap(note, style.prose(), ""));
+    text.extend(prose(note, ""));
     let relative = group.series.iter().filter(|series| series.relative).count();
     if relative > 0 {
         let all = group.series.len();
         let note = format!(
             "{relative} of {all} rows are relative to work that is the same in every run (METHOD.md)."
         );
-        text.extend(wrap(&note, style.prose(), ""));
+        text.extend(prose(&note, ""));
     }
     text
 }

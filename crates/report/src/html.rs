@@ -4,6 +4,7 @@
 //! Charts come from [`crate::chart`], strings from the record go through [`crate::markup`] only.
 
 mod bills;
+mod compared;
 mod curves;
 mod distribution;
 mod emulated;
@@ -25,11 +26,12 @@ use tollgate_record::Run;
 
 /// The parts of the page in their order.
 static SECTIONS: &[page::Section] = &[
+    ("compared", "What changed", compared::section),
+    ("curves", "Curves", curves::section),
     ("ladder", "The ladder", ladder::section),
     ("emulated", "Emulated: not this machine's hardware", ladder::emulated),
     ("toll", "The toll of a program", toll::section),
     ("ring", "The ring", ring::section),
-    ("curves", "Curves", curves::section),
     ("pipeline", "In the pipeline", stages::section),
     ("flame", "Where the cycles went", flame::section),
     ("icache", "The instruction cache", heatmap::section),

@@ -6,10 +6,10 @@ use crate::bar;
 use crate::head::head;
 use crate::namesakes::Namesakes;
 use crate::notes::ending;
+use crate::sheet::{Cell, Column, Sheet, Table, prose};
 use crate::style::{Paint, Style};
 use crate::switch::versions;
-use crate::table::{Column, TextCell, TextTable};
-use crate::text::{clean, lines, list, width, wrap};
+use crate::text::{clean, list, width};
 use crate::words;
 use indexmap::IndexMap;
 use row::{EXTRAS, Rung};
@@ -31,10 +31,10 @@ struct Family {
 
 /// The whole table of a run. Every result of the record is in it: measured and failed ones as rows,
 /// skipped ones in the count at the end.
-pub(crate) fn ladder(run: &Run, style: &Style) -> String {
+pub(crate) fn ladder(run: &Run, style: &Style) -> Sheet {
     let families = families(run, style);
     let mut text = head(run, style);
-    text.push(String::new());
+    text.blank();
     if families.is_empty() {
         text.extend(nothing(run, style));
     }
@@ -46,23 +46,23 @@ pub(crate) fn ladder(run: &Run, style: &Style) -> String {
         table.heading(family.title.as_str(), Paint::Bold);
         family.rows.iter().for_each(|row| add(&mut table, row, &extras, *style));
     }
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     text.extend(versions(&run.results, style));
     let rows: Vec<&Rung> = families.iter().flat_map(|family| &family.rows).collect();
     text.extend(legend(&rows, style));
-    text.push(String::new());
+    text.blank();
     text.extend(ending(run, learned(run, style), style));
-    lines(text)
+    text
 }
 
 /// What each mark means that occurs.
-fn legend(rows: &[&Rung], style: &Style) -> Vec<String> {
+fn legend(rows: &[&Rung], style: &Style) -> Sheet {
     let has = |is: &dyn Fn(&Rung) -> bool| rows.iter().any(|row| row.failure.is_none() && is(row));
     let at_most = style.at_most();
     let marks = [
         (has(&|row| row.noted), "*", "a warning concerns this row"),
         (has(&|row| row.disagrees), "(!)", "the proof disagrees with the claim"),
-        (has(&|row| row.is_cut), "+1", "so many further counts, which the record has"),
+        (has(&|row| row.more > 0), "+N", "N more counts are in the record"),
         (
             has(&|row| row.figures[0].starts_with(at_most)),
             at_most,
@@ -72,10 +72,7 @@ fn legend(rows: &[&Rung], style: &Style) -> Vec<String> {
     ];
     let words =
         marks.iter().filter(|(occurs, ..)| *occurs).map(|(_, mark, means)| format!("{mark:<3}  {means}"));
-    words
-        .flat_map(|words| wrap(&words, style.prose(), "  "))
-        .map(|line| style.paint(Paint::Dim, &line))
-        .collect()
+    words.flat_map(|words| prose(words, "  ").paint(Paint::Dim)).collect()
 }
 
 /// Rungs that a reader knows, each with what it is called; the first are named where there is room for few.
@@ -117,9 +114,9 @@ fn learned(run: &Run, style: &Style) -> Option<String> {
 
 /// In a narrow terminal the bar gives way first, then names are shortened, then p99 and the cycles are dropped; the
 /// figure, its interval and the proof stay.
-fn columns(extras: &[usize], style: &Style) -> TextTable {
+fn columns(extras: &[usize], style: &Style) -> Table {
     let style = *style;
-    let axis = TextCell::drawn(move |columns| format!(" {}", bar::axis(columns - 2, &style)));
+    let axis = Cell::drawn(move |columns| format!(" {}", bar::axis(columns - 2, &style)));
     let figures = [
         Column::left("").least(NAME),
         Column::right("ns"),
@@ -132,36 +129,40 @@ fn columns(extras: &[usize], style: &Style) -> TextTable {
         Column::left(axis).most(bar::LONGEST + 2).least(bar::SHORTEST + 2).rank(3),
         Column::left("proof").most(style.columns() * 2 / 7).least(PROOF),
     ];
-    TextTable::new(figures.into_iter().chain(extras).chain(last)).indent(2).gap(if row::is_narrow(&style) {
+    Table::new(figures.into_iter().chain(extras).chain(last)).indent(2).gap(if row::is_narrow(&style) {
         1
     } else {
         2
     })
 }
 
-fn add(table: &mut TextTable, row: &Rung, extras: &[usize], style: Style) {
+fn add(table: &mut Table, row: &Rung, extras: &[usize], style: Style) {
     if let Some(failure) = &row.failure {
         return table.prose([row.name.as_str()], failure.as_str(), Paint::Bad);
     }
     let line = row.bar;
-    let drawn = TextCell::drawn(move |columns| {
+    let drawn = Cell::drawn(move |columns| {
         let bar = bar::draw(line, columns - 2, &style);
         if bar.is_empty() { bar } else { format!(" {bar}") }
     });
-    let proof = TextCell::from(row.proof.as_str());
-    let proof = if row.disagrees { proof.tail(" (!)").paint(Paint::Warn) } else { proof };
+    let proof = Cell::from(row.proof.as_str());
+    let proof = match row.more {
+        _ if row.disagrees => proof.tail(" (!)").paint(Paint::Warn),
+        0 => proof,
+        more => proof.tail(format!(" +{more}")),
+    };
     let extras = extras.iter().map(|&at| &row.extras[at]);
-    let figures = row.figures.iter().chain(extras).map(|figure| TextCell::from(figure.as_str()));
+    let figures = row.figures.iter().chain(extras).map(|figure| Cell::from(figure.as_str()));
     let cells =
         std::iter::once(row.name.as_str().into()).chain(figures).chain([drawn.paint(Paint::Bar), proof]);
     table.row(cells);
 }
 
 /// Why the table is empty: each reason once, with the probes that it concerns.
-fn nothing(run: &Run, style: &Style) -> Vec<String> {
+fn nothing(run: &Run, style: &Style) -> Sheet {
     if run.results.is_empty() {
         let why = "Nothing was measured: no probe was chosen, or none came to its end.";
-        return wrap(why, style.prose(), "");
+        return prose(why, "");
     }
     let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
     for row in &run.results {
@@ -170,8 +171,8 @@ fn nothing(run: &Run, style: &Style) -> Vec<String> {
         reasons.entry(why).or_default().push(clean(&row.probe, style));
     }
     let reasons = reasons.iter().map(|(why, probes)| format!("{}: {why}", list(probes, REASONED)));
-    let mut text = wrap("Nothing was measured: every probe was skipped.", style.prose(), "");
-    text.extend(reasons.flat_map(|reason| wrap(&reason, style.prose(), "  - ")));
+    let mut text = prose("Nothing was measured: every probe was skipped.", "");
+    text.extend(reasons.flat_map(|reason| prose(&reason, "  - ")));
     text
 }
 

@@ -1,8 +1,9 @@
 //! The lines below a table: how many, and what spoiled the run.
 
 use crate::remarks::{remarks, sentence};
+use crate::sheet::{Sheet, painted, paragraph, prose};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, list, painted, width, wrap};
+use crate::text::{clean, list};
 use crate::words::reason;
 use indexmap::IndexMap;
 use tollgate_record::number::{count, plural};
@@ -17,12 +18,12 @@ const GRAVE: [WarningKind; 2] = [warning::WORKER_LOST, warning::NOT_IMPORTED];
 const LAST: usize = 3;
 
 /// The last lines of a view: the counts and the gravest warning; with `--warnings` every one.
-pub(crate) fn notes(run: &Run, style: &Style) -> Vec<String> {
+pub(crate) fn notes(run: &Run, style: &Style) -> Sheet {
     ending(run, None, style)
 }
 
 /// The same after what the figures say in one sentence.
-pub(crate) fn ending(run: &Run, learned: Option<String>, style: &Style) -> Vec<String> {
+pub(crate) fn ending(run: &Run, learned: Option<String>, style: &Style) -> Sheet {
     let of = |status| run.results.iter().filter(|result| result.status == status).count();
     let (measured, skipped, failed) = (of(Status::Measured), of(Status::Skipped), of(Status::Failed));
     let (warnings, absent) = (self::warnings(run, style), absent(&run.results, style));
@@ -36,44 +37,32 @@ pub(crate) fn ending(run: &Run, learned: Option<String>, style: &Style) -> Vec<S
     if !warnings.is_empty() {
         counts.push(plural(warnings.len(), "warning", "warnings"));
     }
-    let mut lines = Vec::new();
+    let mut text = Sheet::new();
     if !run.complete {
         let unfinished = "This run did not reach its end: interrupted, or still going on.";
-        lines.extend(painted(Paint::Warn, unfinished, style));
+        text.extend(painted(Paint::Warn, unfinished));
     }
-    lines.extend(learned.into_iter().flat_map(|sentence| wrap(&sentence, style.prose(), "")));
+    text.extend(learned.into_iter().flat_map(|sentence| prose(sentence, "")));
     let mut counted = counts.join(", ");
     if !style.warnings && (warnings.len() > 1 || !absent.is_empty()) {
         counted.push_str(" (--warnings says which, and why)");
     }
-    for line in wrap(&counted, style.prose(), "") {
-        // Colored once it is known where the line breaks.
-        let is_bad = |count: &str| count.ends_with(" failed");
-        let noticed = counts.iter().filter(|count| is_bad(count) || count.contains(" warning"));
-        lines.push(noticed.fold(line, |line, count| {
-            let paint = if is_bad(count) { Paint::Bad } else { Paint::Warn };
-            line.replace(count, &style.paint(paint, count))
-        }));
-    }
-    let items =
-        |all: &[String]| all.iter().flat_map(|it| wrap(it, style.prose(), "  - ")).collect::<Vec<_>>();
+    let paint = |count: &String| match count {
+        it if it.ends_with(" failed") => Some(Paint::Bad),
+        it if it.contains(" warning") => Some(Paint::Warn),
+        _ => None,
+    };
+    let noticed = counts.iter().filter_map(|count| Some((count, paint(count)?)));
+    let counted = noticed.fold(paragraph(counted, ""), |text, (count, paint)| text.mark(count, paint));
+    text.extend(Sheet::from(counted));
     if style.warnings {
-        lines.extend(items(&warnings));
-        lines.extend(items(&absent));
-        return lines;
+        text.extend(warnings.iter().chain(&absent).flat_map(|it| prose(it, "  - ")));
+    } else if let Some(gravest) = warnings.first() {
+        // Those of the whole run come first, and concern every row.
+        let room = LAST.saturating_sub(text.lines(style).len()).max(1);
+        text.extend(Sheet::from(paragraph(gravest, "  - ").most(room)));
     }
-    // Those of the whole run come first, and concern every row.
-    let mut gravest = items(warnings.get(..1).unwrap_or_default());
-    let room = LAST.saturating_sub(lines.len()).max(1);
-    if gravest.len() > room {
-        gravest.truncate(room);
-        if let Some(last) = gravest.last_mut() {
-            let marked = format!("{last} {}", style.pick("…", "~"));
-            *last = if width(&marked) <= style.prose() { marked } else { cut(last, style.prose(), style) };
-        }
-    }
-    lines.extend(gravest);
-    lines
+    text
 }
 
 /// Why rows are missing, and what would enable them. One reason stands for all rows that share it.

@@ -1,7 +1,7 @@
 //! Dots in a field of characters, over two logarithmic scales.
 
-use crate::style::{Paint, Style};
-use crate::text::wrap;
+use crate::sheet::{Sheet, drawn, prose, title};
+use crate::style::Style;
 use tollgate_record::number::fit;
 
 /// What stands for each curve.
@@ -28,7 +28,7 @@ pub(crate) fn has_place(x: f64, y: f64) -> bool {
 
 impl Plot<'_> {
     /// Nothing for fewer than three dots, or where they span less than half an e-fold.
-    pub(crate) fn lines(&self, style: &Style) -> Vec<String> {
+    pub(crate) fn sheet(&self, style: &Style) -> Sheet {
         let placed = self.dots.iter().filter(|(x, y, _)| has_place(*x, *y));
         let dots: Vec<(f64, f64, char)> = placed.map(|(x, y, sign)| (x.ln(), y.ln(), *sign)).collect();
         let range = |of: fn(&(f64, f64, char)) -> f64| {
@@ -37,7 +37,7 @@ impl Plot<'_> {
         };
         let ((west, east), (low, high)) = (range(|dot| dot.0), range(|dot| dot.1));
         if dots.len() < 3 || east - west < 0.5 {
-            return Vec::new();
+            return Sheet::new();
         }
         // A flat line is drawn as one, not blown up to the height of the field.
         let middle = (low + high) / 2.0;
@@ -56,9 +56,8 @@ impl Plot<'_> {
             let row = ROWS - 1 - ((y - low) / (high - low) * (ROWS - 1) as f64).round() as usize;
             field[row][column(*x)] = *sign;
         }
-        let title = wrap(self.title, style.columns(), "");
-        let mut lines = vec![String::new()];
-        lines.extend(title.iter().map(|title| style.paint(Paint::Bold, title)));
+        let mut sheet = title(self.title);
+        let mut lines = Vec::new();
         let below = |text: &str| format!("{:SCALE$}   {text}", "").trim_end().to_owned();
         lines.extend(self.marks.iter().map(|_| below(&String::from_iter(&names))));
         let [label_x, label_y] = self.labels;
@@ -74,8 +73,9 @@ impl Plot<'_> {
         let (first, last) = (label_x(west.exp().round()), label_x(east.exp().round()));
         let gap = width.saturating_sub(first.len() + last.len());
         lines.push(below(&format!("{first}{}{last}", " ".repeat(gap))));
-        lines.extend(wrap(&self.legend, style.prose(), &format!("{:SCALE$}   ", "")));
-        lines
+        sheet.extend(drawn(lines));
+        sheet.extend(prose(&self.legend, format!("{:SCALE$}   ", "")));
+        sheet
     }
 }
 

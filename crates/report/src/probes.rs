@@ -1,8 +1,8 @@
 //! The view of `tollgate list`: every probe, and whether it can run here.
 
+use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, lines, painted, wrap};
+use crate::text::clean;
 use crate::words;
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -39,33 +39,33 @@ impl ProbeRow {
 pub fn probes(rows: &[ProbeRow], why: bool, style: &Style) -> String {
     let mut text = if why { reasons(rows, style) } else { table(rows, style) };
     if !text.is_empty() {
-        text.push(String::new());
+        text.blank();
     }
-    text.extend(wrap(&summary(rows, why), style.columns(), ""));
-    lines(text)
+    text.extend(prose(summary(rows, why), ""));
+    text.text(style)
 }
 
-fn reasons(rows: &[ProbeRow], style: &Style) -> Vec<String> {
+fn reasons(rows: &[ProbeRow], style: &Style) -> Sheet {
     let mut reasons: IndexMap<(&str, &str), Vec<String>> = IndexMap::new();
     for row in rows {
         let Some(reason) = &row.reason else { continue };
         let enable = row.enable.as_deref().unwrap_or_default();
         reasons.entry((reason, enable)).or_default().push(clean(&row.id, style));
     }
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     for ((reason, enable), probes) in reasons {
         let reason = Some(clean(reason, style)).filter(|reason| !reason.is_empty());
-        text.extend(painted(Paint::Warn, &reason.unwrap_or("no reason given".into()), style));
+        text.extend(painted(Paint::Warn, reason.unwrap_or("no reason given".into())));
         if !enable.is_empty() {
-            text.extend(wrap(&clean(enable, style), style.columns().min(120), "  enable: "));
+            text.extend(prose(clean(enable, style), "  enable: "));
         }
-        text.extend(wrap(&probes.join(", "), style.prose(), "  rows:   "));
+        text.extend(prose(probes.join(", "), "  rows:   "));
     }
     text
 }
 
-fn table(rows: &[ProbeRow], style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+fn table(rows: &[ProbeRow], style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("probe").most(28).least(13),
         Column::left("per"),
         Column::left("here"),
@@ -81,7 +81,7 @@ fn table(rows: &[ProbeRow], style: &Style) -> Vec<String> {
         let paint = if row.reason.is_none() { Paint::Plain } else { Paint::Dim };
         table.painted([clean(&row.id, style), row.per.word().into(), here.into(), what], paint);
     }
-    table.lines(style)
+    table.into()
 }
 
 /// What a family crosses, and how it is measured if the ladder does not contain it.

@@ -5,9 +5,9 @@ mod cell;
 use crate::head::head;
 use crate::notes::notes;
 use crate::plot::{Plot, SIGNS, figure, has_place};
+use crate::sheet::{Column, Sheet, Table, painted, prose, title};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, cut, lines, painted, wrap};
+use crate::text::{clean, cut};
 use crate::words::reason;
 use cell::{footprint, procs, switch};
 use indexmap::IndexSet;
@@ -21,28 +21,28 @@ const KNEE: &str = "ring/knee";
 
 /// The matrix of a `ring` run: each cell's total and parts, what the fit found, the plot, and the notes.
 /// Cells that failed are rows with their reason.
-pub(crate) fn ring(run: &Run, style: &Style) -> String {
+pub(crate) fn ring(run: &Run, style: &Style) -> Sheet {
     let (fits, cells): (Vec<&Measurement>, Vec<_>) =
         run.results.iter().partition(|result| result.probe == KNEE);
     let mut text = head(run, style);
-    text.push(String::new());
-    text.extend(title(run, style));
+    text.blank();
+    text.extend(ring_of(run, style));
     if cells.is_empty() {
-        text.push("Nothing was measured.".into());
+        text.extend(prose("Nothing was measured.", ""));
     } else {
         text.extend(cell::table(&cells, style));
     }
     text.extend(counters(&cells, style));
     text.extend(plot(&cells, &run.host.caches, style));
     text.extend(knees(&fits, style));
-    text.push(String::new());
+    text.blank();
     text.extend(notes(&without_knees(run), style));
-    lines(text)
+    text
 }
 
 /// What all cells have in common.
-fn title(run: &Run, style: &Style) -> Vec<String> {
-    let Some(first) = run.results.iter().find(|result| result.probe != KNEE) else { return Vec::new() };
+fn ring_of(run: &Run, style: &Style) -> Sheet {
+    let Some(first) = run.results.iter().find(|result| result.probe != KNEE) else { return Sheet::new() };
     let ring = first.asked.ring().cloned().unwrap_or_default();
     let medium = clean(first.probe.rsplit('/').next().unwrap_or_default(), style);
     let cpus = ring.cpus.as_ref().map_or(1, Vec::len);
@@ -60,7 +60,7 @@ fn title(run: &Run, style: &Style) -> Vec<String> {
     let text = format!(
         "A ring of {tasks}, {place}, token through {medium}; {walk} at each hop, {pages} pages. ns for each hop."
     );
-    painted(Paint::Bold, &text, style)
+    painted(Paint::Bold, &text)
 }
 
 /// The notes count cells, not what was concluded from them.
@@ -81,24 +81,24 @@ fn without_knees(run: &Run) -> Run {
 const COLUMN: usize = 17;
 
 /// One block for as many counters as fit side by side; nothing when none was read.
-fn counters(cells: &[&Measurement], style: &Style) -> Vec<String> {
+fn counters(cells: &[&Measurement], style: &Style) -> Sheet {
     let names: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.counters.keys()).collect();
     let names: Vec<&String> = names.into_iter().collect();
-    let mut lines = Vec::new();
+    let mut lines = Sheet::new();
     for block in names.chunks(((style.columns() - 12) / COLUMN).max(1)) {
-        lines.push(String::new());
-        lines.push(style.paint(Paint::Bold, "Events for each hop"));
+        lines.blank();
+        lines.extend(painted(Paint::Bold, "Events for each hop"));
         let events =
             block.iter().map(|name| Column::right(event(&clean(name, style))).most(24).least(COLUMN - 2));
         let columns = [Column::right("procs"), Column::right("size")].into_iter().chain(events);
-        let mut table = TextTable::new(columns).indent(1);
+        let mut table = Table::new(columns).indent(1);
         for cell in cells.iter().filter(|cell| !cell.counters.is_empty()) {
             let value =
                 |name: &&String| cell.counters.get(*name).map_or("-".into(), |it| fit(*it, COLUMN - 2));
             table
                 .row([size(procs(cell)), size(cell::bytes(cell))].into_iter().chain(block.iter().map(value)));
         }
-        lines.extend(table.lines(style));
+        lines.extend(Sheet::from(table));
     }
     lines
 }
@@ -116,7 +116,7 @@ fn event(name: &str) -> String {
 const SIGNED: usize = 8;
 
 /// A switch and its refill over the footprint, with the caches marked.
-fn plot(cells: &[&Measurement], caches: &[Cache], style: &Style) -> Vec<String> {
+fn plot(cells: &[&Measurement], caches: &[Cache], style: &Style) -> Sheet {
     // By their bits, because numbers of tasks are whole.
     let mut known: IndexSet<u64> = IndexSet::new();
     let mut dots = Vec::new();
@@ -143,19 +143,19 @@ fn plot(cells: &[&Measurement], caches: &[Cache], style: &Style) -> Vec<String> 
         labels: [size, figure],
         legend: format!("tasks: {}", legend.join("  ")),
     };
-    plot.lines(style)
+    plot.sheet(style)
 }
 
 /// What the fit found of each cache, and how well it predicts.
-fn knees(rows: &[&Measurement], style: &Style) -> Vec<String> {
+fn knees(rows: &[&Measurement], style: &Style) -> Sheet {
     if rows.is_empty() {
-        return Vec::new();
+        return Sheet::new();
     }
-    let mut lines = vec![String::new(), style.paint(Paint::Bold, "Knees: footprints at which refill begins")];
+    let mut lines = title("Knees: footprints at which refill begins");
     for row in rows {
         let cache = row.asked.knee().and_then(|knee| knee.cache.as_deref());
         let text = cache.map_or("?".into(), |it| cut(&clean(it, style), 4, style));
-        lines.extend(wrap(&knee(row, style), style.prose(), &format!("  {text:<3} ")));
+        lines.extend(prose(knee(row, style), format!("  {text:<3} ")));
     }
     if let Some(left_out) = rows[0].found.knee().and_then(|knee| knee.left_out.as_ref()) {
         let text = format!(
@@ -164,7 +164,7 @@ fn knees(rows: &[&Measurement], style: &Style) -> Vec<String> {
             percent(left_out.median_error),
             percent(left_out.worst_error)
         );
-        lines.extend(wrap(&text, style.prose(), "  "));
+        lines.extend(prose(&text, "  "));
     }
     lines
 }

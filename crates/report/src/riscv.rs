@@ -13,14 +13,14 @@ mod words;
 mod workload;
 
 use crate::notes::notes;
+use crate::sheet::Sheet;
 use crate::style::Style;
-use crate::text::lines;
 use std::collections::BTreeSet;
 use tollgate_record::{Measurement, Run};
 use words::{kernel, measured, warnings};
 
 /// A view and the family of results that it shows.
-type View = fn(&Run, &Style) -> Vec<String>;
+type View = fn(&Run, &Style) -> Sheet;
 
 /// The view of each family. A run whose results are all of one has that view.
 const VIEWS: [(&str, View); 6] = [
@@ -44,13 +44,13 @@ fn found(run: &Run) -> Option<View> {
 }
 
 /// The view of a run of the RISC-V commands. One without results has only what its record says of the run.
-pub(crate) fn riscv(run: &Run, style: &Style) -> String {
-    lines(found(run).map_or(notes as View, |view| view)(run, style))
+pub(crate) fn riscv(run: &Run, style: &Style) -> Sheet {
+    found(run).map_or(notes as View, |view| view)(run, style)
 }
 
 /// Bills of traps: in cycles where they were counted, otherwise in instructions of one kernel, of several, or on
 /// several engines.
-fn trap(run: &Run, style: &Style) -> Vec<String> {
+fn trap(run: &Run, style: &Style) -> Sheet {
     let distinct = |of: fn(&Measurement) -> &str| run.results.iter().map(of).collect::<BTreeSet<_>>().len();
     if run.results.iter().any(|result| result.cycles.is_some()) {
         return cycles::view(run, style);

@@ -1,8 +1,8 @@
 //! The view of `tollgate runs`: what the store holds.
 
+use crate::sheet::{Column, Sheet, Table, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, cut, lines, wrap};
+use crate::text::{clean, cut};
 use tollgate_record::number::plural;
 use tollgate_record::store::{Entry, Summary};
 
@@ -12,14 +12,14 @@ const COMMAND: usize = 16;
 /// The runs of a store in the order given, and below them the files that cannot be read and why.
 pub fn runs(list: &[Entry], style: &Style) -> String {
     if list.is_empty() {
-        return lines(wrap("No run is saved yet: `tollgate` measures one.", style.prose(), ""));
+        return prose("No run is saved yet: `tollgate` measures one.", "").text(style);
     }
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     let readable: Vec<(&str, &Summary)> =
         list.iter().filter_map(|entry| Some((entry.id.as_str(), entry.content.as_ref().ok()?))).collect();
     if !readable.is_empty() {
         text.extend(table(&readable, style));
-        text.push(String::new());
+        text.blank();
     }
     let broken: Vec<(&str, &str)> = list
         .iter()
@@ -33,17 +33,17 @@ pub fn runs(list: &[Entry], style: &Style) -> String {
         let cannot = plural(broken.len(), "file that cannot be read", "files that cannot be read");
         counts = format!("{counts}, {cannot}:");
     }
-    text.extend(wrap(&counts, style.prose(), ""));
+    text.extend(prose(&counts, ""));
     for (id, reason) in broken {
         let line = format!("{}: {}", clean(id, style), clean(reason, style));
-        text.extend(wrap(&line, style.prose(), "  - "));
+        text.extend(prose(&line, "  - "));
     }
-    lines(text)
+    text.text(style)
 }
 
 /// The id is never shortened, so that it can be copied.
-fn table(rows: &[(&str, &Summary)], style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+fn table(rows: &[(&str, &Summary)], style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("run").most(style.columns().saturating_sub(COMMAND + 2)).least(44),
         Column::left("started (UTC)").rank(1),
         Column::right("results").rank(2),
@@ -56,7 +56,7 @@ fn table(rows: &[(&str, &Summary)], style: &Style) -> Vec<String> {
             [id.to_owned(), &started(&run.started), &results, &run.host].map(|cell| clean(cell, style));
         table.prose(cells, command(run, style), Paint::Plain);
     }
-    table.lines(style)
+    table.into()
 }
 
 /// To the minute: the seconds are in the id.

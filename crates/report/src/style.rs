@@ -13,6 +13,17 @@ pub struct Style {
     pub all: bool,
     /// Whether to list every warning, and why rows are missing.
     pub warnings: bool,
+    /// What the text is written as.
+    pub format: Format,
+}
+
+/// What a text is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Lines of a terminal.
+    Terminal,
+    /// GitHub's Markdown.
+    Markdown,
 }
 
 impl Default for Style {
@@ -54,7 +65,17 @@ pub(crate) enum Paint {
 
 impl Style {
     /// What every terminal, pipe and file can take, without details.
-    pub const PLAIN: Self = Self { width: 80, color: false, unicode: false, all: false, warnings: false };
+    pub const PLAIN: Self = Self {
+        width: 80,
+        color: false,
+        unicode: false,
+        all: false,
+        warnings: false,
+        format: Format::Terminal,
+    };
+
+    /// Markdown, which is read in a browser.
+    pub const MARKDOWN: Self = Self { width: 160, unicode: true, format: Format::Markdown, ..Self::PLAIN };
 
     /// The style, as the environment wants it. `NO_COLOR` comes before everything, then `CLICOLOR_FORCE` (colors
     /// also where standard output is not a terminal), then `CLICOLOR=0` and a terminal that is `dumb`. A file of `--out`

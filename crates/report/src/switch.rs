@@ -5,8 +5,9 @@ mod row;
 
 use crate::head::head;
 use crate::notes::notes;
+use crate::sheet::{Sheet, painted, prose, title};
 use crate::style::{Paint, Style};
-use crate::text::{clean, lines, wrap};
+use crate::text::clean;
 use crate::words::reason;
 use indexmap::{IndexMap, IndexSet};
 use row::{Layout, short, tasks};
@@ -16,29 +17,29 @@ use tollgate_record::{Measurement, Run, Status};
 
 /// The view of a `switch` run: tables by kind of task, versions and clocks, curves where several numbers of tasks
 /// were measured, and the notes. What failed is a row with its reason.
-pub(crate) fn switch(run: &Run, style: &Style) -> String {
+pub(crate) fn switch(run: &Run, style: &Style) -> Sheet {
     let mut text = head(run, style);
-    text.push(String::new());
+    text.blank();
     let numbers: BTreeSet<u64> = run.results.iter().map(tasks).collect();
     // A few numbers of tasks compare runtimes; many are a curve of each.
     let layout = if numbers.len() > 3 { Layout::Curves } else { Layout::Ranks };
     let mut rows: Vec<&Measurement> = run.results.iter().collect();
     rows.sort_by(|a, b| row::order(a, b, layout, style));
     if rows.is_empty() {
-        text.push("Nothing was measured.".into());
+        text.extend(prose("Nothing was measured.", ""));
     } else {
         text.extend(row::table(&rows, layout, style));
     }
     text.extend(growth::plots(&run.results, style));
     text.extend(versions(&run.results, style));
-    text.push(String::new());
+    text.blank();
     text.extend(absent(&run.results, style));
     text.extend(notes(&named(run), style));
-    lines(text)
+    text
 }
 
 /// What was skipped, each with its reason and what would change that.
-fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
+fn absent(results: &[Measurement], style: &Style) -> Sheet {
     let mut said: IndexMap<String, IndexSet<String>> = IndexMap::new();
     let mut limited: IndexSet<String> = IndexSet::new();
     for result in results.iter().filter(|result| result.status == Status::Skipped) {
@@ -57,9 +58,9 @@ fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
         // A reason that begins with the name needs no other.
         let names = Vec::from_iter(names);
         let text = if why.starts_with(&names[0]) { why } else { format!("{}: {why}", names.join(", ")) };
-        wrap(&text, style.prose(), "  skipped ")
+        prose(&text, "  skipped ")
     };
-    said.into_iter().flat_map(line).map(|line| style.paint(Paint::Dim, &line)).collect()
+    said.into_iter().flat_map(line).collect::<Sheet>().paint(Paint::Dim)
 }
 
 /// The notes name rows as the table does.
@@ -76,10 +77,10 @@ fn named(run: &Run) -> Run {
 }
 
 /// An entry for each runtime that was measured, in the order of the results, then one for each clock.
-pub(crate) fn versions(results: &[Measurement], style: &Style) -> Vec<String> {
+pub(crate) fn versions(results: &[Measurement], style: &Style) -> Sheet {
     let mut seen: IndexSet<String> = IndexSet::new();
     let mut clocks: IndexMap<String, Vec<String>> = IndexMap::new();
-    let mut lines = vec![String::new(), style.paint(Paint::Bold, "Versions")];
+    let mut lines = title("Versions");
     let is_runtime = |result: &&Measurement| result.asked.runtime().is_some();
     for result in results.iter().filter(|it| it.status == Status::Measured).filter(is_runtime) {
         let asked = result.asked.runtime();
@@ -90,15 +91,15 @@ pub(crate) fn versions(results: &[Measurement], style: &Style) -> Vec<String> {
         let found = result.found.runtime();
         let mut parts = vec![found.map_or("version unknown".into(), |found| clean(&found.version, style))];
         parts.extend(found.iter().flat_map(|found| &found.notes).map(|note| clean(note, style)));
-        lines.extend(wrap(&parts.join("; "), style.prose(), &format!("  {name}: ")));
+        lines.extend(prose(parts.join("; "), format!("  {name}: ")));
         clocks.entry(clock(result, style)).or_default().push(name);
     }
     if clocks.is_empty() {
-        return Vec::new();
+        return Sheet::new();
     }
-    lines.push(style.paint(Paint::Bold, "Clocks"));
+    lines.extend(painted(Paint::Bold, "Clocks"));
     for (clock, names) in clocks {
-        lines.extend(wrap(&format!("{clock}: {}", names.join(", ")), style.prose(), "  "));
+        lines.extend(prose(format!("{clock}: {}", names.join(", ")), "  "));
     }
     lines
 }

@@ -1,6 +1,6 @@
 //! Strings of a document as pieces of a line: clean, measured in columns, cut, padded, wrapped.
 
-use crate::style::{Paint, Style};
+use crate::style::Style;
 use textwrap::{Options, WordSplitter};
 use tollgate_record::text::printable;
 pub(crate) use tollgate_record::text::{letter, list};
@@ -81,18 +81,6 @@ pub(crate) fn flow(pieces: impl IntoIterator<Item = String>, columns: usize) -> 
             _ => lines.extend(wrap(&piece, columns, "")),
         }
     }
-    lines
-}
-
-/// A paragraph in one color.
-pub(crate) fn painted(paint: Paint, text: &str, style: &Style) -> Vec<String> {
-    wrap(text, style.prose(), "").iter().map(|line| style.paint(paint, line)).collect()
-}
-
-/// A title after an empty line.
-pub(crate) fn title(text: &str, style: &Style) -> Vec<String> {
-    let mut lines = painted(Paint::Bold, text, style);
-    lines.insert(0, String::new());
     lines
 }
 

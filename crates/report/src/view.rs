@@ -7,6 +7,7 @@ use crate::fault::{fault_kinds, fault_scan};
 use crate::ladder::ladder;
 use crate::ring::ring;
 use crate::riscv;
+use crate::sheet::Sheet;
 use crate::switch::switch;
 use tollgate_record::{Measurement, Run};
 
@@ -16,7 +17,7 @@ struct View {
     command: &'static [&'static str],
     /// Whether it suits a run that has results.
     suits: fn(&Run) -> bool,
-    show: fn(&Run, &Style) -> String,
+    show: fn(&Run, &Style) -> Sheet,
 }
 
 /// The first that suits is taken; the ladder shows everything else.
@@ -41,7 +42,8 @@ pub fn view(run: &Run, style: &Style) -> String {
         words.take(view.command.len()).eq(view.command.iter().copied())
     };
     let fits = |view: &&View| if run.results.is_empty() { begins(view) } else { (view.suits)(run) };
-    VIEWS.iter().find(fits).map_or(ladder as fn(&Run, &Style) -> String, |view| view.show)(run, style)
+    VIEWS.iter().find(fits).map_or(ladder as fn(&Run, &Style) -> Sheet, |view| view.show)(run, style)
+        .text(style)
 }
 
 /// The same probes are rungs of the ladder, so that only the command tells.

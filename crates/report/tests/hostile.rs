@@ -11,9 +11,7 @@ use tollgate_record::{
     EpochFigure, Evidence, Finding, Measurement, PairedFigure, Per, Phase, Regression, Run, Severity, Status,
     TypicalFigure, Warning, document,
 };
-use tollgate_report::{
-    ProbeRow, Style, comparison, comparison_markdown, findings, history_table, probes, runs, view,
-};
+use tollgate_report::{ProbeRow, Style, comparison, findings, history_table, probes, runs, view};
 use unicode_width::UnicodeWidthChar;
 
 /// Words of many kinds: plain, wide, steering, joining, and long ones without a place to break.
@@ -76,6 +74,7 @@ fn style() -> impl Strategy<Value = Style> {
         unicode,
         all,
         warnings,
+        ..Style::PLAIN
     })
 }
 
@@ -125,6 +124,17 @@ fn dress(run: &mut Run, numbers: &[(f64, f64, f64)]) {
     }
 }
 
+/// No text of a record becomes markup; fences contain no markup.
+fn check_markdown(text: &str) -> Result<(), TestCaseError> {
+    prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control: {text:?}");
+    prop_assert!(text.matches("```").count().is_multiple_of(2), "fences: {text:?}");
+    let outside: String = text.split("```").step_by(2).collect();
+    let ours = |line: &&str| line.starts_with("<details><summary>All ") || *line == "</details>";
+    let markup = outside.lines().filter(|line| !ours(line)).find(|line| line.contains('<'));
+    prop_assert!(markup.is_none(), "markup: {markup:?}");
+    Ok(())
+}
+
 /// A comparison and a history of whatever it is, as it is and as if the two were measured in pairs.
 fn both(a: &[Run], b: &[Run], options: &Options, style: &Style) -> Result<(), TestCaseError> {
     shown(a, b, options, style)?;
@@ -143,11 +153,7 @@ fn shown(a: &[Run], b: &[Run], options: &Options, style: &Style) -> Result<(), T
     match compare(a, b, options) {
         Ok(found) => {
             check(&comparison(&found, true, style), style)?;
-            let markdown = comparison_markdown(&found);
-            prop_assert!(!markdown.chars().any(|c| c.is_control() && c != '\n'), "control: {markdown:?}");
-            let markup =
-                markdown.replace("<details><summary>All probes</summary>", "").replace("</details>", "");
-            prop_assert!(!markup.contains('<'), "markup: {markdown:?}");
+            check_markdown(&comparison(&found, true, &Style::MARKDOWN))?;
             prop_assert!(serde_json::to_string(&found).is_ok());
         }
         Err(error) => prop_assert!(!error.to_string().chars().any(char::is_control), "{error}"),
@@ -167,6 +173,8 @@ proptest! {
     fn ladders(run in run(), style in style()) {
         let crossing = Run { command: vec!["crossing".into()], ..run.clone() };
         check(&view(&crossing, &style), &style)?;
+        check_markdown(&view(&crossing, &Style::MARKDOWN))?;
+        check_markdown(&view(&run, &Style::MARKDOWN))?;
         let text = check(&view(&run, &style), &style)?;
         for (i, result) in run.results.iter().enumerate() {
             let row = text.lines().any(|line| line.starts_with(&format!("  m{i}_")));

@@ -164,6 +164,9 @@ pub(crate) struct Output {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print Markdown, for an issue or a pull request
+    #[arg(long, hide_short_help = true, conflicts_with = "json")]
+    pub(crate) markdown: bool,
     /// Write the result to a file instead of printing it
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

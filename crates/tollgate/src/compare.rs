@@ -43,9 +43,6 @@ pub(crate) struct Judging {
     /// Fail if a probe is certainly slower by more than this: 5% or 0.05
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     fail_above: Option<f64>,
-    /// Print Markdown for a pull request
-    #[arg(long, conflicts_with = "json")]
-    markdown: bool,
     /// Say which phases and counts carry every change, and which facts of the host differ
     #[arg(long)]
     explain: bool,
@@ -59,7 +56,6 @@ impl Judging {
     pub(crate) fn given(&self) -> Option<&'static str> {
         let all = [
             (self.fail_above.is_some(), "--fail-above"),
-            (self.markdown, "--markdown"),
             (self.explain, "--explain"),
             (self.by_time, "--by-time"),
         ];
@@ -83,10 +79,7 @@ impl Judging {
             by_time: self.by_time,
         };
         let found = tollgate_judge::compare(a, b, &options).map_err(Usage::error)?;
-        sink.deliver_either(&found, |style| match self.markdown {
-            true => tollgate_report::comparison_markdown(&found),
-            false => tollgate_report::comparison(&found, self.explain, style),
-        })?;
+        sink.deliver_either(&found, |style| tollgate_report::comparison(&found, self.explain, style))?;
         if found.exceeded.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }

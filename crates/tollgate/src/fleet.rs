@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Print one JSON document instead of the table
     #[arg(long)]
     json: bool,
+    /// Print Markdown, for an issue or a pull request
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 pub(crate) fn fleet(args: &Args) -> anyhow::Result<ExitCode> {
@@ -34,6 +37,6 @@ pub(crate) fn fleet(args: &Args) -> anyhow::Result<ExitCode> {
     page.deliver(&text)?;
     let hosts = plural(found.hosts.len(), "host", "hosts");
     say(format!("{} has {hosts} in {} KB", args.out.display(), text.len().div_ceil(1000)));
-    let sink = Sink::open(&Output { json: args.json, out: None })?;
+    let sink = Sink::open(&Output { json: args.json, markdown: args.markdown, out: None })?;
     sink.deliver_either(&found, |style| tollgate_report::fleet_table(&found, style))
 }

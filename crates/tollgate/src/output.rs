@@ -46,6 +46,7 @@ fn inert(text: String) -> String {
 #[derive(Clone)]
 pub(crate) struct Sink {
     json: bool,
+    markdown: bool,
     out: Option<PathBuf>,
     /// Whether standard output belongs to another program, so that standard error is written to.
     aside: bool,
@@ -54,7 +55,11 @@ pub(crate) struct Sink {
 
 impl Sink {
     pub(crate) fn open(output: &Output) -> anyhow::Result<Self> {
-        Ok(Self { json: output.json, ..Self::text(output.out.clone(), "run.json")? })
+        Ok(Self {
+            json: output.json,
+            markdown: output.markdown,
+            ..Self::text(output.out.clone(), "run.json")?
+        })
     }
 
     /// For text only; `usual` is suggested if the file is a directory.
@@ -62,7 +67,7 @@ impl Sink {
         if let Some(path) = &out {
             check(path, usual)?;
         }
-        Ok(Self { json: false, out, aside: false, detail: Detail::default() })
+        Ok(Self { json: false, markdown: false, out, aside: false, detail: Detail::default() })
     }
 
     /// The same with as much of a run as was asked for.
@@ -105,6 +110,9 @@ impl Sink {
         };
         let width = terminal_size::terminal_size().map(|(terminal_size::Width(width), _)| usize::from(width));
         let Detail { warnings, all } = self.detail;
+        if self.markdown {
+            return Style { warnings, all, ..Style::MARKDOWN };
+        }
         Style { warnings, all, ..Style::of_environment(place, width, |name| std::env::var(name).ok()) }
     }
 

@@ -1,7 +1,7 @@
 //! A chart on the page: heading, picture, what could not be drawn, and the table that says the same.
 
-use super::Table;
 use crate::markup::clean;
+use crate::sheet::Table;
 use maud::{Markup, html};
 use tollgate_record::number::plural;
 
@@ -33,9 +33,9 @@ impl Figure {
                 @if !self.lead.is_empty() { p.lead { (self.lead) } }
                 div.picture { @for piece in &self.picture { (piece) } }
                 @if !self.notes.is_empty() { ul.notes { @for note in &self.notes { li { (clean(note)) } } } }
-                @if !self.table.rows.is_empty() {
+                @if !self.table.is_empty() {
                     details.data {
-                        summary { "The same as a table, " (plural(self.table.rows.len(), "row", "rows")) }
+                        summary { "The same as a table, " (plural(self.table.len(), "row", "rows")) }
                         (self.table.element())
                     }
                 }

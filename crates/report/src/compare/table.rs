@@ -1,8 +1,8 @@
 //! A comparison as text for a terminal.
 
+use crate::sheet::{Cell, Column, Sheet, Table, paragraph, prose, title};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextCell, TextTable};
-use crate::text::{clean, cut, left, lines, list, wrap};
+use crate::text::{clean, cut, left, list};
 use indexmap::IndexMap;
 use tollgate_judge::{Adjustment, ComparedProbe, Comparison, SEQUENCE_MISSES, Side, Verdict, Weight, median};
 use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent, plural, time};
@@ -16,40 +16,45 @@ const EXPLAINED: usize = 3;
 /// The comparison as text: what is to be known first, then the sides, the rows and their remarks. What carries the largest
 /// changes follows where the records have phases; `explain` adds it for all, and every fact that differs.
 pub fn comparison(found: &Comparison, explain: bool, style: &Style) -> String {
-    let mut text = Vec::new();
+    sheet(found, explain, style).text(style)
+}
+
+/// The same as a sheet.
+pub(crate) fn sheet(found: &Comparison, explain: bool, style: &Style) -> Sheet {
+    let mut text = Sheet::new();
     for line in summary(found, style) {
-        text.extend(wrap(&line, style.columns(), "").iter().map(|line| style.paint(Paint::Bold, line)));
+        text.extend(prose(&line, "").paint(Paint::Bold));
     }
-    text.push(String::new());
+    text.blank();
     for (name, side) in [("A", &found.a), ("B", &found.b)] {
-        text.extend(wrap(&side_words(side, style), style.columns(), &format!("{name}  ")));
+        text.extend(prose(side_words(side, style), format!("{name}  ")));
     }
-    text.extend(sentences(&how(found), style));
-    text.push(String::new());
+    text.extend(sentences(&how(found)));
+    text.blank();
     text.extend(differences(found, explain, style));
     text.extend(rows(found, style));
-    text.push(String::new());
-    text.extend(wrap(&tally(found), style.prose(), ""));
-    text.extend(sentences(&hidden(found), style));
+    text.blank();
+    text.extend(prose(tally(found), ""));
+    text.extend(sentences(&hidden(found)));
     for (names, side) in [(&found.only_a, "A"), (&found.only_b, "B")] {
         if !names.is_empty() {
             let names: Vec<String> = names.iter().map(|name| cut(&clean(name, style), 60, style)).collect();
             let sentence = format!("Only {side} measured {}.", list(&names, 8));
-            text.extend(wrap(&sentence, style.prose(), ""));
+            text.extend(prose(&sentence, ""));
         }
     }
     for sentence in other_ways(found) {
-        text.extend(wrap(&clean(&sentence, style), style.prose(), ""));
+        text.extend(prose(clean(&sentence, style), ""));
     }
     text.extend(why(found, style));
     text.extend(explanations(found, explain, style));
-    text.extend(sentences(&threshold(found, style), style));
-    lines(text)
+    text.extend(sentences(&threshold(found, style)));
+    text
 }
 
 /// Wrapped prose; no line for an empty text.
-fn sentences(text: &str, style: &Style) -> Vec<String> {
-    if text.is_empty() { Vec::new() } else { wrap(text, style.prose(), "") }
+fn sentences(text: &str) -> Sheet {
+    if text.is_empty() { Sheet::new() } else { prose(text, "") }
 }
 
 /// The three lines that a comparison begins with: how many rows moved, which most and why, what could have been seen.
@@ -176,7 +181,7 @@ fn is_explained(row: &&ComparedProbe) -> bool {
 }
 
 /// What carries the changes; that nothing is known of it, if somebody asks.
-fn explanations(found: &Comparison, all: bool, style: &Style) -> Vec<String> {
+fn explanations(found: &Comparison, all: bool, style: &Style) -> Sheet {
     let mut rows: Vec<&ComparedProbe> = found.rows.iter().filter(is_explained).collect();
     let phases = found.rows.iter().any(|row| !row.parts.is_empty());
     if !all {
@@ -185,13 +190,13 @@ fn explanations(found: &Comparison, all: bool, style: &Style) -> Vec<String> {
         rows.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
         rows.truncate(EXPLAINED);
     }
-    let mut text: Vec<String> = rows.iter().flat_map(|row| explanation(row, found, style)).collect();
+    let mut text: Sheet = rows.iter().flat_map(|row| explanation(row, found, style)).collect();
     if all && !phases {
         let sentence = "There is no phase to explain a change by: the records have none. `tollgate crossing`, `fault` and \
                         `riscv bill` take crossings apart; compare two of their records.";
-        text.extend(wrap(sentence, style.prose(), ""));
+        text.extend(prose(sentence, ""));
     } else if all && rows.is_empty() {
-        text.extend(wrap("No row moved for sure, so there is nothing to explain.", style.prose(), ""));
+        text.extend(prose("No row moved for sure, so there is nothing to explain.", ""));
     }
     text
 }
@@ -300,8 +305,8 @@ pub(super) fn how(found: &Comparison) -> String {
     sentences.join(" ")
 }
 
-fn differences(found: &Comparison, explain: bool, style: &Style) -> Vec<String> {
-    let mut text = Vec::new();
+fn differences(found: &Comparison, explain: bool, style: &Style) -> Sheet {
+    let mut text = Sheet::new();
     let shown = found.differences.iter().filter(|difference| explain || difference.weight != Weight::Fact);
     for difference in shown {
         let (paint, word) = match difference.weight {
@@ -316,11 +321,7 @@ fn differences(found: &Comparison, explain: bool, style: &Style) -> Vec<String> 
             value(&difference.a),
             value(&difference.b)
         );
-        let mut wrapped = wrap(&line, style.prose(), &format!("{}  ", left(word, 9)));
-        if let Some(first) = wrapped.first_mut() {
-            *first = first.replacen(word, &style.paint(paint, word), 1);
-        }
-        text.extend(wrapped);
+        text.extend(Sheet::from(paragraph(line, format!("{}  ", left(word, 9))).mark(word, paint)));
     }
     if found.is_spoiled() {
         let spoiled = found.rows.iter().filter(|row| row.spoiled).count();
@@ -333,10 +334,10 @@ fn differences(found: &Comparison, explain: bool, style: &Style) -> Vec<String> 
                 format!("{} have", rows_words(found, spoiled))
             }
         );
-        text.extend(wrap(&sentence, style.prose(), ""));
+        text.extend(prose(&sentence, ""));
     }
     if !text.is_empty() {
-        text.push(String::new());
+        text.blank();
     }
     text
 }
@@ -384,9 +385,9 @@ pub(super) fn headings(found: &Comparison, style: &Style) -> [String; 2] {
     })
 }
 
-fn rows(found: &Comparison, style: &Style) -> Vec<String> {
+fn rows(found: &Comparison, style: &Style) -> Sheet {
     let [a, b] = headings(found, style);
-    let mut table = TextTable::new([
+    let mut table = Table::new([
         Column::left("").most(40).least(20),
         Column::right(a).rank(1),
         Column::right(b).rank(2),
@@ -394,7 +395,8 @@ fn rows(found: &Comparison, style: &Style) -> Vec<String> {
         Column::right(interval_words(found)).rank(3),
         Column::right("sees").rank(4),
         Column::left(""),
-    ]);
+    ])
+    .caption("What changed from A to B");
     let mut family = "";
     for row in found.rows.iter().filter(|row| is_shown(row, found)) {
         if row.family() != family {
@@ -405,7 +407,7 @@ fn rows(found: &Comparison, style: &Style) -> Vec<String> {
         }
         table.row(cells(row, found, style));
     }
-    table.lines(style)
+    table.into()
 }
 
 /// What follows the name of a probe of which there are several rows: what was asked for.
@@ -419,7 +421,7 @@ fn told_apart(row: &ComparedProbe, found: &Comparison, style: &Style) -> String 
     row.params.values().map(|value| format!(" {}", clean(value, style))).collect()
 }
 
-fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7] {
+fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [Cell; 7] {
     let mut name = match (&row.part, row.probe.split_once('/')) {
         (Some(part), _) => format!("    {}", clean(part_words(part), style)),
         (None, Some((_, name))) => format!("  {}", clean(name, style)),
@@ -450,7 +452,7 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [TextCell; 7
         row.change().map_or_else(|| "-".into(), change).into(),
         interval.into(),
         seen.into(),
-        TextCell::from(word).paint(paint),
+        Cell::from(word).paint(paint),
     ]
 }
 
@@ -495,16 +497,16 @@ pub(super) fn tally(found: &Comparison) -> String {
 }
 
 /// Reasons why verdicts are missing, each with its probes.
-fn why(found: &Comparison, style: &Style) -> Vec<String> {
+fn why(found: &Comparison, style: &Style) -> Sheet {
     let mut reasons: IndexMap<&str, Vec<String>> = IndexMap::new();
     for row in found.rows.iter().filter(|row| is_shown(row, found)) {
         let Some(why) = row.why.as_deref() else { continue };
         reasons.entry(why).or_default().push(cut(&clean(&row.name(), style), 40, style));
     }
     let line = |(why, names): (&str, Vec<String>)| {
-        wrap(&format!("{}: {}", list(&names, 3), clean(why, style)), style.prose(), "  ? ")
+        prose(format!("{}: {}", list(&names, 3), clean(why, style)), "  ? ")
     };
-    let mut text: Vec<String> = reasons.into_iter().flat_map(line).collect();
+    let mut text: Sheet = reasons.into_iter().flat_map(line).collect();
     if found
         .rows
         .iter()
@@ -512,32 +514,28 @@ fn why(found: &Comparison, style: &Style) -> Vec<String> {
     {
         let advice = "More processes (--thorough), more runs, or both sides in one session (tollgate run --against) make intervals \
                       narrower.";
-        text.extend(wrap(advice, style.prose(), ""));
+        text.extend(prose(advice, ""));
     }
     text
 }
 
 /// The parts and counts of one probe that moved.
-fn explanation(row: &ComparedProbe, found: &Comparison, style: &Style) -> Vec<String> {
+fn explanation(row: &ComparedProbe, found: &Comparison, style: &Style) -> Sheet {
     let name = cut(&(clean(&row.probe, style) + &told_apart(row, found, style)), 60, style);
     let whole = if row.adjusted.is_empty() { "" } else { ", B's times as in the table" };
-    let mut text = vec![String::new()];
-    text.extend(wrap(&format!("{name}{whole}"), style.columns(), ""));
-    if let Some(title) = text.last_mut() {
-        *title = style.paint(Paint::Bold, title);
-    }
+    let mut text = title(format!("{name}{whole}"));
     text.extend(parts(row, style));
     for counter in row.counters.iter().take(SHOWN) {
         let value = |value: Option<f64>| value.map_or_else(|| "none".into(), figure);
         let name = cut(&clean(&counter.name, style), 40, style);
         let line = format!("{name}: {} in A, {} in B", value(counter.a), value(counter.b));
-        text.extend(wrap(&line, style.columns(), "  "));
+        text.extend(prose(&line, "  "));
     }
     text
 }
 
-fn parts(row: &ComparedProbe, style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+fn parts(row: &ComparedProbe, style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("").most(30).least(16),
         Column::right(""),
         Column::left(""),
@@ -554,7 +552,7 @@ fn parts(row: &ComparedProbe, style: &Style) -> Vec<String> {
         let name = clean(&part.name, style);
         table.row([name, fit(part.delta, SHORT), part.unit.into(), interval, share]);
     }
-    table.lines(style)
+    table.into()
 }
 
 pub(super) fn threshold(found: &Comparison, style: &Style) -> String {

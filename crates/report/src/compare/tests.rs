@@ -492,7 +492,7 @@ fn a_table_fits_and_says_what_must_be_known() {
     let options = Options { margin: 0.05, fail_above: Some(0.05), ..Options::default() };
     let found = compare(&[a], &[b], &options).unwrap();
     insta::assert_snapshot!("comparison_80", comparison(&found, true, &ASCII));
-    insta::assert_snapshot!("comparison_markdown", comparison_markdown(&found));
+    insta::assert_snapshot!("comparison_markdown", comparison(&found, false, &Style::MARKDOWN));
     assert!(comparison(&found, true, &ASCII).lines().all(|line| line.len() <= 80));
 }
 

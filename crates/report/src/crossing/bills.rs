@@ -1,7 +1,7 @@
 //! The bills: for each crossing the total, measured without events, and its parts.
 
+use crate::sheet::{Cell, Column, Sheet, Table};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextCell, TextTable};
 use crate::text::clean;
 use tollgate_record::number::{change, figure, fit, half_share, half_width, percent};
 use tollgate_record::{Evidence, Measurement, Status, warning};
@@ -62,8 +62,8 @@ fn part(probe: &str, phase: &str) -> Option<&'static str> {
 }
 
 /// All bills, in one table so that their figures are below each other.
-pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+pub(super) fn table(results: &[&Measurement], style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("").least(16),
         Column::right(""),
         Column::right("").rank(1),
@@ -73,10 +73,10 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     for result in results {
         bill(&mut table, result, style);
     }
-    table.lines(style)
+    table.into()
 }
 
-fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
+fn bill(table: &mut Table, result: &Measurement, style: &Style) {
     let refused = result.warnings.iter().find(|warning| warning.code == warning::NOT_SPLIT);
     // Whole rows of the table above that have no parts but the rest.
     let whole = result.phases.iter().all(|phase| phase.name == "unattributed");
@@ -88,7 +88,7 @@ fn bill(table: &mut TextTable, result: &Measurement, style: &Style) {
     let half = result.ns.map(|ns| format!("{}{}", style.plus_minus(), half_share(&ns)));
     let cycles = result.cycles.map(|it| format!("{} cycles", figure(it.estimate)));
     let beside = [half, cycles].into_iter().flatten().collect::<Vec<_>>().join("  ");
-    let bold = |text: String| TextCell::from(text).paint(Paint::Bold);
+    let bold = |text: String| Cell::from(text).paint(Paint::Bold);
     table.blank();
     table.prose([bold(title), bold(format!("{} ns", figure(total)))], beside, Paint::Bold);
     if let Some(why) = refused {

@@ -1,8 +1,7 @@
 //! System calls side by side: hot, after a TLB flush, after a sweep of the caches.
 
+use crate::sheet::{Column, Sheet, Table, title};
 use crate::style::Style;
-use crate::table::{Column, TextTable};
-use crate::text::title;
 use tollgate_record::number::{SHORT, fit, half_share};
 use tollgate_record::{Estimate, Measurement, Status};
 
@@ -19,9 +18,9 @@ const ROWS: [(&str, &str); 7] = [
 const FLUSHED: &str = "-after-flush";
 const SWEPT: &str = "-after-sweep";
 
-pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
+pub(super) fn table(results: &[&Measurement], style: &Style) -> Sheet {
     let find = |name: &str| results.iter().find(|it| it.probe == name && it.status == Status::Measured);
-    let mut table = TextTable::new([
+    let mut table = Table::new([
         Column::left("").least(20),
         Column::right("hot"),
         Column::right("cycles").rank(1),
@@ -44,9 +43,9 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
         ]);
     }
     if table.is_empty() {
-        return Vec::new();
+        return Sheet::new();
     }
-    let mut text = title("System call, whole, ns", style);
-    text.extend(table.lines(style));
+    let mut text = title("System call, whole, ns");
+    text.extend(Sheet::from(table));
     text
 }

@@ -1,8 +1,8 @@
 //! The hardware alone, as a bare guest saw it: a row for each crossing, a column for each engine.
 
+use crate::sheet::{Column, Sheet, Table, painted, prose, title};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, cut, title, wrap};
+use crate::text::{clean, cut};
 use crate::words::is_emulated;
 use indexmap::{IndexMap, IndexSet};
 use tollgate_record::number::{FIGURE, fit};
@@ -11,8 +11,8 @@ use tollgate_record::{Estimate, Measurement, Status, warning};
 /// Columns that a terminal of 80 has room for.
 const ENGINES: usize = 3;
 
-pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
-    let mut text = title("The hardware alone, in a bare guest, ns", style);
+pub(super) fn table(results: &[&Measurement], style: &Style) -> Sheet {
+    let mut text = title("The hardware alone, in a bare guest, ns");
     let measured = || results.iter().filter(|it| it.status == Status::Measured && it.ns.is_some());
     let engines: IndexSet<&str> = measured().map(|result| result.engine.as_str()).collect();
     let engines: Vec<&str> = engines.into_iter().take(ENGINES).collect();
@@ -24,13 +24,13 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
     if engines.is_empty() {
         let why = results.first().and_then(|it| it.reason.as_deref());
         let why = why.map_or("No bare guest was run.".into(), |why| clean(why, style));
-        text.extend(wrap(&why, style.prose(), "  "));
+        text.extend(prose(&why, "  "));
         return text;
     }
     let emulated = |engine: &str| measured().any(|it| it.engine == engine && is_emulated(it));
     let marked = engines.iter().any(|engine| emulated(engine));
     let columns = engines.iter().map(|engine| Column::right(clean(engine, style)).least(12).most(18));
-    let mut table = TextTable::new(std::iter::once(Column::left("").least(12)).chain(columns)).indent(2);
+    let mut table = Table::new(std::iter::once(Column::left("").least(12)).chain(columns)).indent(2);
     let row = |name: &str, cell: &dyn Fn(&str) -> String| -> Vec<String> {
         std::iter::once(name.to_owned()).chain(engines.iter().map(|engine| cell(engine))).collect()
     };
@@ -44,29 +44,29 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Vec<String> {
         };
         table.row(row(&short(probe, style), &cell));
     }
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     if marked {
         let why =
             "Emulated figures are those of software: they say nothing of the hardware and split no bill.";
-        text.extend(wrap(why, style.prose(), "  "));
+        text.extend(prose(why, "  "));
     }
     text
 }
 
 /// The rows taken apart, as the first engine saw them, and the counts of instructions, where an engine counted them.
-pub(super) fn parts(results: &[&Measurement], style: &Style) -> Vec<String> {
+pub(super) fn parts(results: &[&Measurement], style: &Style) -> Sheet {
     let measured: Vec<&Measurement> =
         results.iter().copied().filter(|it| it.status == Status::Measured).collect();
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     let apart = |it: &&&Measurement| it.phases.iter().any(|part| part.ns.is_some());
     if let Some(first) = measured.iter().find(apart) {
         let head = format!("  parts, {}, ns", clean(&first.engine, style));
-        text.push(style.paint(Paint::Dim, &cut(&head, style.columns(), style)));
-        let mut table = TextTable::new([Column::left("").most(24)]).indent(2);
+        text.extend(painted(Paint::Dim, cut(&head, style.columns(), style)));
+        let mut table = Table::new([Column::left("").most(24)]).indent(2);
         for row in measured.iter().filter(apart).filter(|it| it.engine == first.engine) {
             table.prose([short(&row.probe, style)], named_parts(row, style), Paint::Plain);
         }
-        text.extend(table.lines(style));
+        text.extend(Sheet::from(table));
     }
     let counted: Vec<String> = measured
         .iter()
@@ -76,7 +76,7 @@ pub(super) fn parts(results: &[&Measurement], style: &Style) -> Vec<String> {
         .collect();
     if !counted.is_empty() {
         let told = format!("instructions between the stamps: {}", counted.join(", "));
-        text.extend(wrap(&told, style.prose(), "  "));
+        text.extend(prose(&told, "  "));
     }
     text
 }
@@ -125,7 +125,7 @@ mod tests {
     fn the_parts_are_those_of_the_first_engine() {
         let mut first = row("kvm-amd");
         first.warnings.push(Warning::new(warning::INTERCEPTED, "the hypervisor intercepts it"));
-        let text = table(&[&first, &row("qemu-tcg")], &PLAIN);
+        let text = table(&[&first, &row("qemu-tcg")], &PLAIN).lines(&PLAIN);
         assert_eq!(text[0], "  parts, kvm-amd, ns");
         assert_eq!(text[1], "  undefined  entry 300, handler 1.0, return 110, intercepted");
         assert_eq!(text.len(), 2);
@@ -136,7 +136,7 @@ mod tests {
         let mut counted =
             Measurement::empty("hardware/iretq", "qemu-tcg-icount", Per::Instruction, Status::Measured);
         counted.count(counter::INSTRUCTIONS, 1.0);
-        assert_eq!(table(&[&counted], &PLAIN), ["  instructions between the stamps: iretq 1"]);
+        assert_eq!(table(&[&counted], &PLAIN).lines(&PLAIN), ["  instructions between the stamps: iretq 1"]);
         assert!(table(&[], &PLAIN).is_empty());
     }
 }

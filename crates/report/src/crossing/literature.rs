@@ -1,8 +1,7 @@
 //! What others have found, with their machines: to be held beside a bill, never mixed with it.
 
-use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{title, wrap};
+use crate::sheet::{Column, Sheet, Table, prose, title};
+use crate::style::Paint;
 
 /// What, in how many cycles of the core named, on which machine, and who published it.
 const ROWS: [[&str; 4]; 11] = [
@@ -19,9 +18,9 @@ const ROWS: [[&str; 4]; 11] = [
     ["KVM exit: three parts", "576 + 1,376 + 576", "AMD (SVM)", "LKML"],
 ];
 
-pub(super) fn table(style: &Style) -> Vec<String> {
-    let mut text = title("What others found, in cycles of their machines", style);
-    let mut table = TextTable::new([
+pub(super) fn table() -> Sheet {
+    let mut text = title("What others found, in cycles of their machines");
+    let mut table = Table::new([
         Column::left("").least(20),
         Column::right(""),
         Column::left("").least(14),
@@ -31,21 +30,22 @@ pub(super) fn table(style: &Style) -> Vec<String> {
     for row in ROWS {
         table.painted(row, Paint::Dim);
     }
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     let how = "xperf patched the kernel's fault entry to read the time-stamp counter. Nearest to it here: the \
                entry of a page fault by tracepoint, and next the one with the kernel's own event in it \
                (docs/labs/crossing.md).";
-    text.extend(wrap(how, style.prose(), "  "));
+    text.extend(prose(how, "  "));
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Style;
 
     #[test]
     fn every_row_fits_the_narrowest_usual_terminal_and_names_machine_and_source() {
-        assert!(table(&Style::default()).iter().all(|line| line.len() <= 80));
+        assert!(table().lines(&Style::PLAIN).iter().all(|line| line.len() <= 80));
         assert!(ROWS.iter().all(|[_, _, machine, source]| !machine.is_empty() && !source.is_empty()));
     }
 }

@@ -3,30 +3,30 @@
 use super::number;
 use crate::head::head;
 use crate::notes::notes;
+use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, lines, painted, wrap};
+use crate::text::clean;
 use crate::words::reason;
 use tollgate_record::number::{SHORT, change, figure, fit, half_share, per_crossing, percent, time};
 use tollgate_record::{Evidence, Measurement, Run, Single, Status};
 
 /// The table of a `fault kinds` run, in the order of the list, with the bill of a major fault and the notes.
-pub(crate) fn fault_kinds(run: &Run, style: &Style) -> String {
+pub(crate) fn fault_kinds(run: &Run, style: &Style) -> Sheet {
     let mut text = head(run, style);
-    text.push(String::new());
+    text.blank();
     let title = "Page faults by kind. ns for each touch; p50 and p99 of single ones; pages that one maps.";
-    text.extend(painted(Paint::Bold, title, style));
+    text.extend(painted(Paint::Bold, title));
     text.extend(table(run, style));
-    text.push(String::new());
+    text.blank();
     text.extend(bills(run, style));
     text.extend(skipped(run, style));
     text.extend(notes(run, style));
-    lines(text)
+    text
 }
 
 /// A row for each kind that was not skipped.
-fn table(run: &Run, style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+fn table(run: &Run, style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("").most(40).least(21),
         Column::right("ns"),
         Column::right(style.plus_minus()).rank(1),
@@ -57,14 +57,14 @@ fn table(run: &Run, style: &Style) -> Vec<String> {
             count("mapped-per-touch"),
         ]);
     }
-    table.lines(style)
+    table.into()
 }
 
 /// A title and the lines of the bill.
-fn parts(title: &str, result: &Measurement, style: &Style) -> Vec<String> {
-    let mut text = vec![style.paint(Paint::Bold, title)];
+fn parts(title: &str, result: &Measurement, style: &Style) -> Sheet {
+    let mut text = painted(Paint::Bold, title);
     let Some(total) = result.ns else { return text };
-    let mut table = TextTable::new([
+    let mut table = Table::new([
         Column::left("").most(24),
         Column::right(""),
         Column::right(""),
@@ -87,15 +87,15 @@ fn parts(title: &str, result: &Measurement, style: &Style) -> Vec<String> {
         table.row([clean(&part.name, style), figure(ns.estimate), share, evidence.into()]);
     }
     table.row(["in all".into(), figure(total.estimate)]);
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     text
 }
 
 /// The bills of a minor and of a major fault, and what proves the device's share.
-fn bills(run: &Run, style: &Style) -> Vec<String> {
+fn bills(run: &Run, style: &Style) -> Sheet {
     let find = |probe: &str| run.results.iter().find(|result| result.probe == probe);
     let with_bill = |probe: &str| find(probe).filter(|result| !result.phases.is_empty());
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     if let Some(minor) = with_bill("fault/anonymous") {
         text.extend(parts("The bill of a minor fault (anonymous)", minor, style));
     }
@@ -116,18 +116,18 @@ fn bills(run: &Run, style: &Style) -> Vec<String> {
             time(of_floor),
             time(of_fault),
         );
-        text.extend(wrap(&clean(&sentence, style), style.prose(), "  "));
+        text.extend(prose(clean(&sentence, style), "  "));
     }
-    text.push(String::new());
+    text.blank();
     text
 }
 
 /// What was skipped, with what would make it measurable.
-fn skipped(run: &Run, style: &Style) -> Vec<String> {
+fn skipped(run: &Run, style: &Style) -> Sheet {
     let line = |result: &Measurement| {
         let (probe, why) = (clean(&result.probe, style), reason(result, style));
         let enable = clean(result.enable.as_deref().unwrap_or("no reason given"), style);
-        wrap(&format!("{probe} skipped: {why}; {enable}"), style.prose(), "  ")
+        prose(format!("{probe} skipped: {why}; {enable}"), "  ")
     };
     run.results.iter().filter(|result| result.status == Status::Skipped).flat_map(line).collect()
 }

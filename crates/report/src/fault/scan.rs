@@ -3,9 +3,9 @@
 use super::{explain, number};
 use crate::head::head;
 use crate::notes::notes;
+use crate::sheet::{Column, Sheet, Table, drawn, painted, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, cut, left, lines, marked, painted, wrap};
+use crate::text::{clean, cut, left, marked};
 use crate::words::reason;
 use tollgate_record::number::{bytes, figure, percent, time, whole};
 use tollgate_record::{Measurement, Run, Status};
@@ -49,15 +49,15 @@ const SCAN: [ScanFact; 13] = [
 ];
 
 /// The scans of a run in columns, where the time went, the timeline, and the explanation in numbers.
-pub(crate) fn fault_scan(run: &Run, style: &Style) -> String {
+pub(crate) fn fault_scan(run: &Run, style: &Style) -> Sheet {
     let mut text = head(run, style);
-    text.push(String::new());
+    text.blank();
     if run.results.is_empty() {
-        text.push("Nothing was scanned.".into());
+        text.extend(prose("Nothing was scanned.", ""));
     }
     if let Some(first) = run.results.first() {
-        text.extend(painted(Paint::Bold, &title(first, style), style));
-        text.push(String::new());
+        text.extend(painted(Paint::Bold, title(first, style)));
+        text.blank();
     }
     let most = (style.columns().saturating_sub(NAME) / CELL).clamp(1, ACROSS);
     for scans in run.results.chunks(most) {
@@ -65,17 +65,15 @@ pub(crate) fn fault_scan(run: &Run, style: &Style) -> String {
     }
     for scan in run.results.iter().filter(|scan| scan.ns.is_some()) {
         text.extend(timeline(scan, style));
-        text.extend(
-            explain::explain(scan).iter().flat_map(|line| wrap(&clean(line, style), style.prose(), "  ")),
-        );
-        text.push(String::new());
+        text.extend(explain::explain(scan).iter().flat_map(|line| prose(clean(line, style), "  ")));
+        text.blank();
     }
     for scan in run.results.iter().filter(|scan| scan.status == Status::Failed) {
         let line = format!("{} failed: {}", name(scan), reason(scan, style));
-        text.extend(wrap(&line, style.prose(), "  "));
+        text.extend(prose(&line, "  "));
     }
     text.extend(notes(run, style));
-    lines(text)
+    text
 }
 
 fn name(scan: &Measurement) -> String {
@@ -104,9 +102,9 @@ fn title(scan: &Measurement, style: &Style) -> String {
     )
 }
 
-fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
+fn table(scans: &[Measurement], style: &Style) -> Sheet {
     let columns = scans.iter().map(|_| Column::right("").most(CELL - 1));
-    let mut table = TextTable::new(std::iter::once(Column::left("").least(20)).chain(columns));
+    let mut table = Table::new(std::iter::once(Column::left("").least(20)).chain(columns));
     let mut add = |title: &str, of: &dyn Fn(&Measurement) -> Option<String>, paint: Paint| {
         let cells = scans.iter().map(|scan| of(scan).map_or_else(|| "-".into(), |cell| clean(&cell, style)));
         table.painted(std::iter::once(title.to_owned()).chain(cells), paint);
@@ -132,7 +130,7 @@ fn table(scans: &[Measurement], style: &Style) -> Vec<String> {
         }
     }
     table.blank();
-    table.lines(style)
+    table.into()
 }
 
 fn seconds(result: &Measurement, key: &str) -> Option<String> {
@@ -140,9 +138,10 @@ fn seconds(result: &Measurement, key: &str) -> Option<String> {
 }
 
 /// Touches and major faults in equal parts of the scan's time, as bars of characters.
-fn timeline(scan: &Measurement, style: &Style) -> Vec<String> {
+fn timeline(scan: &Measurement, style: &Style) -> Sheet {
     let find = |name: &str| scan.series.iter().find(|series| series.name == name);
-    let mut text = vec![style.paint(Paint::Bold, &format!("{} over its time", name(scan)))];
+    let mut text = painted(Paint::Bold, format!("{} over its time", name(scan)));
+    let mut bars = Vec::new();
     for (name, title) in
         [("touches", "touches"), ("bytes read", "read"), ("minor faults", "minor"), ("major faults", "major")]
     {
@@ -155,8 +154,9 @@ fn timeline(scan: &Measurement, style: &Style) -> Vec<String> {
         let total = series.points.last().map_or(0.0, |point| point[1]);
         let total = if name == "bytes read" { bytes(total) } else { whole(total) };
         let total = cut(&total, 10, style);
-        text.push(format!("  {}|{}| {total}", left(title, 8), style.paint(Paint::Bar, &bar)));
+        bars.push(format!("  {}|{}| {total}", left(title, 8), style.paint(Paint::Bar, &bar)));
     }
+    text.extend(drawn(bars));
     text
 }
 

@@ -2,8 +2,9 @@
 
 use super::table::{chance, companions, farthest, interval, remarks, sees, tally};
 use crate::chart::mark::{self, Look};
-use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
+use crate::chart::{Figure, Scale, Unit, rungs};
 use crate::markup::clean;
+use crate::sheet::{Cell, Table};
 use maud::{Markup, html};
 use tollgate_judge::{Alike, AlikeProbe, Fleet};
 use tollgate_record::number::{change, frequency, percent, plural};
@@ -65,7 +66,7 @@ fn group_line(group: &Alike) -> Markup {
 }
 
 fn hosts(fleet: &Fleet) -> Markup {
-    let mut table = Table::new(
+    let mut table = Table::data(
         "Every host, those that differ first",
         &[
             ("host", false),
@@ -84,11 +85,11 @@ fn hosts(fleet: &Fleet) -> Markup {
             || if host.why.is_some() { "not compared".to_owned() } else { String::new() },
             |it| format!("{} {}", change(it.ratio - 1.0), it.of.words()),
         );
-        let number = |n: usize| if host.why.is_some() { Cell::None } else { Cell::count(n as u64) };
-        table.row(vec![
+        let number = |n: usize| if host.why.is_some() { Cell::from("") } else { Cell::count(n as u64) };
+        table.row([
             Cell::text(&host.name),
             Cell::text(&host.group),
-            host.core_hz.map_or(Cell::None, |hz| Cell::Number(frequency(hz), hz)),
+            host.core_hz.map_or(Cell::from(""), |hz| Cell::shown(frequency(hz), hz)),
             Cell::count(host.measured as u64),
             number(host.slower),
             number(host.faster),
@@ -104,7 +105,7 @@ fn differences(fleet: &Fleet) -> Markup {
     if fleet.differences.is_empty() {
         return Markup::default();
     }
-    let mut table = Table::new(
+    let mut table = Table::data(
         "Figures that differ from those of like hosts",
         &[
             ("host", false),
@@ -119,16 +120,16 @@ fn differences(fleet: &Fleet) -> Markup {
     );
     for it in &fleet.differences {
         let unit = Unit::named(it.of.unit);
-        let value = |value: f64| Cell::Number(unit.show(value), value);
-        table.row(vec![
+        let value = |value: f64| Cell::shown(unit.show(value), value);
+        table.row([
             Cell::text(&it.host),
             Cell::text(&it.group),
             Cell::text(it.of.words()),
             value(it.value),
             value(it.usual),
-            Cell::Number(change(it.ratio - 1.0), it.ratio),
-            Cell::Number(interval(it), it.interval[0]),
-            Cell::Number(chance(it.chance), it.chance),
+            Cell::shown(change(it.ratio - 1.0), it.ratio),
+            Cell::shown(interval(it), it.interval[0]),
+            Cell::shown(chance(it.chance), it.chance),
         ]);
     }
     html! {
@@ -148,7 +149,7 @@ fn strips(group: &Alike) -> Markup {
     let far = group.probes.iter().flat_map(shares).fold(0.0, |far: f64, it| far.max(it.abs()));
     let far = 100.0 * far.clamp(0.02, FARTHEST);
     let scale = Scale::linear([-far, far]);
-    let mut table = Table::new(
+    let mut table = Table::data(
         format!("What hosts of {} have in each probe", group.name),
         &[
             ("probe", false),
@@ -161,12 +162,12 @@ fn strips(group: &Alike) -> Markup {
     );
     for probe in &group.probes {
         let unit = Unit::named(probe.of.unit);
-        let share = |share: f64| Cell::Number(percent(share), share);
+        let share = |share: f64| Cell::shown(percent(share), share);
         let differing = probe.figures.iter().filter(|it| it.differs).count();
-        table.row(vec![
+        table.row([
             Cell::text(probe.of.words()),
             Cell::count(probe.figures.len() as u64),
-            Cell::Number(unit.show(probe.usual), probe.usual),
+            Cell::shown(unit.show(probe.usual), probe.usual),
             share(probe.spread),
             share(probe.sees),
             Cell::count(differing as u64),

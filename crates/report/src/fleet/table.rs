@@ -1,8 +1,8 @@
 //! A fleet as text for a terminal.
 
+use crate::sheet::{Cell, Column, Sheet, Table, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextCell, TextTable};
-use crate::text::{clean, cut, lines, list, wrap};
+use crate::text::{clean, cut, list};
 use indexmap::IndexMap;
 use tollgate_judge::{Alike, Companion, Fleet, FleetHost, HostDifference, SharedFact, median};
 use tollgate_record::number::{SHORT, change, count, fit, percent, plural, three};
@@ -14,25 +14,25 @@ const NAMED: usize = 4;
 
 /// All hosts, what differs, and what goes with it.
 pub fn fleet_table(fleet: &Fleet, style: &Style) -> String {
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     for group in &fleet.groups {
-        text.extend(wrap(&group_words(group, style), style.columns(), &format!("{}  ", group.name)));
+        text.extend(prose(group_words(group, style), format!("{}  ", group.name)));
     }
-    text.push(String::new());
+    text.blank();
     text.extend(hosts(fleet, style));
-    text.push(String::new());
+    text.blank();
     if !fleet.differences.is_empty() {
         text.extend(differences(fleet, style));
-        text.push(String::new());
+        text.blank();
     }
-    text.extend(wrap(&tally(fleet), style.prose(), ""));
+    text.extend(prose(tally(fleet), ""));
     for sentence in companions(fleet) {
-        text.extend(wrap(&clean(&sentence, style), style.prose(), "  - "));
+        text.extend(prose(clean(&sentence, style), "  - "));
     }
     for sentence in remarks(fleet) {
-        text.extend(wrap(&clean(&sentence, style), style.prose(), ""));
+        text.extend(prose(clean(&sentence, style), ""));
     }
-    lines(text)
+    text.text(style)
 }
 
 /// What like hosts have in common.
@@ -62,8 +62,8 @@ pub(super) fn sees(group: &Alike) -> Option<f64> {
     (!all.is_empty()).then(|| median(&all))
 }
 
-fn hosts(fleet: &Fleet, style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+fn hosts(fleet: &Fleet, style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("host").most(40).least(12),
         Column::left("like"),
         Column::right("GHz").rank(3),
@@ -91,10 +91,10 @@ fn hosts(fleet: &Fleet, style: &Style) -> Vec<String> {
             count(host.measured).into(),
             number(host.slower).into(),
             number(host.faster).into(),
-            TextCell::from(words).paint(paint),
+            Cell::from(words).paint(paint),
         ]);
     }
-    table.lines(style)
+    table.into()
 }
 
 /// The difference of a host that is the surest.
@@ -102,8 +102,8 @@ pub(super) fn farthest<'f>(fleet: &'f Fleet, host: &FleetHost) -> Option<&'f Hos
     fleet.differences.iter().find(|it| it.host == host.name && it.group == host.group)
 }
 
-fn differences(fleet: &Fleet, style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+fn differences(fleet: &Fleet, style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("differs from its like").most(44).least(20),
         Column::right("it has").rank(2),
         Column::right("usual").rank(1),
@@ -124,15 +124,15 @@ fn differences(fleet: &Fleet, style: &Style) -> Vec<String> {
             format!("  {}", clean(&it.of.words(), style)).into(),
             value(it.value).into(),
             value(it.usual).into(),
-            TextCell::from(change(it.ratio - 1.0)).paint(paint),
+            Cell::from(change(it.ratio - 1.0)).paint(paint),
             interval(it).into(),
             chance(it.chance).into(),
         ]);
     }
-    let mut text = table.lines(style);
+    let mut text = Sheet::from(table);
     let more = fleet.differences.len().saturating_sub(SHOWN);
     if more > 0 {
-        text.extend(wrap(&format!("{} more: see the page, or --json.", count(more)), style.prose(), ""));
+        text.extend(prose(format!("{} more: see the page, or --json.", count(more)), ""));
     }
     text
 }

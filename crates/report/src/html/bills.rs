@@ -7,8 +7,9 @@ use super::emulated;
 use super::runs::{PageRow, Runs};
 use crate::chart::mark::{self, COLORS, Look};
 use crate::chart::scale::extent;
-use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
+use crate::chart::{Figure, Scale, Unit, rungs};
 use crate::markup::{clean, percent as width};
+use crate::sheet::{Cell, Table};
 use indexmap::IndexSet;
 use item::{Bill, Item, REST, evidence};
 use maud::{Markup, html};
@@ -310,20 +311,24 @@ fn table(runs: &Runs, group: &Group) -> Table {
         ("evidence", false),
         ("causes, cycles", false),
     ];
-    let mut table = Table::new(format!("{}: parts of each crossing", group.title), &columns);
+    let mut table = Table::data(format!("{}: parts of each crossing", group.title), &columns);
     for (row, bills) in &group.rows {
         for (n, bill) in bills {
             let total = bill.as_item();
             for item in bill.items.iter().chain([&total]) {
                 let share = item.number / bill.total;
-                table.row(vec![
+                table.row([
                     Cell::text(&row.name),
                     Cell::text(&runs.one(*n).letter),
                     Cell::text(&item.name),
                     Cell::number(item.number),
                     Cell::maybe(item.interval.map(|ci| ci[0])),
                     Cell::maybe(item.interval.map(|ci| ci[1])),
-                    if share.is_finite() { Cell::Number(signed_percent(share), share) } else { Cell::None },
+                    if share.is_finite() {
+                        Cell::shown(signed_percent(share), share)
+                    } else {
+                        Cell::from("")
+                    },
                     Cell::maybe(item.instructions),
                     Cell::text(evidence(item.evidence)),
                     Cell::text(&item.causes),

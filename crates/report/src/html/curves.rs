@@ -3,8 +3,9 @@
 use super::runs::Runs;
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::scale::extent;
-use crate::chart::{Cell, Figure, Scale, Table, Unit};
+use crate::chart::{Figure, Scale, Unit};
 use crate::markup::clean;
+use crate::sheet::{Cell, Table};
 use indexmap::IndexSet;
 use maud::{Markup, html};
 use tollgate_record::Series;
@@ -170,11 +171,11 @@ fn figure(runs: &Runs, group: &Group) -> Figure {
 fn table(group: &Group, said: &dyn Fn(&Line) -> String) -> Table {
     let [x, y] = group.units.map(clean);
     let mut table =
-        Table::new("Every point, as the record has it", &[("line", false), (&x, true), (&y, true)]);
+        Table::data("Every point, as the record has it", &[("line", false), (&x, true), (&y, true)]);
     for line in &group.lines {
         let step = line.series.points.len().div_ceil(LISTED).max(1);
         for [x, y] in line.series.points.iter().step_by(step) {
-            table.row(vec![Cell::text(said(line)), Cell::number(*x), Cell::number(*y)]);
+            table.row([Cell::text(said(line)), Cell::number(*x), Cell::number(*y)]);
         }
     }
     table

@@ -6,8 +6,9 @@ mod histogram;
 
 use super::runs::{PageRow, Runs};
 use crate::chart::rungs::{APART as OVERLAID, TOLD};
-use crate::chart::{Cell, Figure, Scale, Table, Unit, mark, rungs};
+use crate::chart::{Figure, Scale, Unit, mark, rungs};
 use crate::markup::{clean, px};
+use crate::sheet::{Cell, Table};
 use indexmap::IndexMap;
 use maud::{Markup, html};
 use tollgate_record::number::plural;
@@ -286,7 +287,7 @@ fn table(runs: &Runs, rows: &[Spread]) -> Table {
         ("p99", true),
         ("max", true),
     ];
-    let mut table = Table::new("Quantiles in nanoseconds", &columns);
+    let mut table = Table::data("Quantiles in nanoseconds", &columns);
     for (row, all) in rows {
         for (n, it) in all {
             let result = row.results.iter().find(|(of, _)| of == n).map(|(_, result)| *result);
@@ -298,7 +299,7 @@ fn table(runs: &Runs, rows: &[Spread]) -> Table {
                 Cell::text(&row.name),
                 Cell::text(&runs.one(*n).letter),
                 Cell::text(if it.single || single.is_some() { "single crossings" } else { "batches" }),
-                count.map_or(Cell::None, Cell::count),
+                count.map_or(Cell::from(""), Cell::count),
                 Cell::maybe(ends[0]),
             ];
             cells.extend(quantiles.map(Cell::number));

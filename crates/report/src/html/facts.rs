@@ -1,8 +1,9 @@
 //! The machine, as far as the record tells of it: what all runs share, and what differs.
 
 use super::runs::Runs;
-use crate::chart::{Cell, Table, Unit};
+use crate::chart::Unit;
 use crate::markup::clean;
+use crate::sheet::{Cell, Table};
 use indexmap::IndexMap;
 use maud::{Markup, html};
 use tollgate_record::Run;
@@ -86,7 +87,7 @@ fn yes(it: bool) -> String {
 pub(super) fn section(runs: &Runs) -> Markup {
     let mut shared = Vec::new();
     let mut differing =
-        Table::new("Facts in which the runs differ", &[("fact", false), ("run", false), ("value", false)]);
+        Table::data("Facts in which the runs differ", &[("fact", false), ("run", false), ("value", false)]);
     for (name, say) in FACTS {
         // Runs with the same value share a row.
         let mut said: IndexMap<Option<String>, Vec<&str>> = IndexMap::new();
@@ -98,7 +99,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
             match value {
                 Some(value) if is_shared => shared.push((name, value)),
                 None if is_shared => {}
-                value => differing.row(vec![
+                value => differing.row([
                     Cell::text(name),
                     Cell::text(letters.join(", ")),
                     Cell::text(value.as_deref().unwrap_or("unknown")),
@@ -107,7 +108,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
         }
     }
     html! {
-        @if !differing.rows.is_empty() { (differing.element()) }
+        @if !differing.is_empty() { (differing.element()) }
         @if !shared.is_empty() {
             dl.facts {
                 @for (name, value) in shared {

@@ -2,10 +2,11 @@
 //! that it called, and what it called is below it.
 
 use super::runs::Runs;
+use crate::chart::Figure;
 use crate::chart::mark::{self, Look};
-use crate::chart::{Cell, Figure, Table};
 use crate::export::stacks::cut;
 use crate::markup::{clean, percent as across, px};
+use crate::sheet::{Cell, Table};
 use indexmap::{IndexMap, IndexSet};
 use maud::{Markup, html};
 use tollgate_record::family::{PathFound, ProgramFound};
@@ -145,9 +146,9 @@ fn table(title: &str, frames: &[Frame<'_>]) -> Table {
     }
     functions.sort_by(|_, a, _, b| b.cmp(a));
     let mut table =
-        Table::new(format!("{title}: cycles of each function"), &[("function", false), ("cycles", true)]);
+        Table::data(format!("{title}: cycles of each function"), &[("function", false), ("cycles", true)]);
     for (function, own) in functions {
-        table.row(vec![Cell::text(function), Cell::count(own)]);
+        table.row([Cell::text(function), Cell::count(own)]);
     }
     table
 }

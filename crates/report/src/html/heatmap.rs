@@ -4,8 +4,9 @@ use super::runs::Runs;
 use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::scale::extent;
-use crate::chart::{Cell, Figure, Scale, Table, Unit};
+use crate::chart::{Figure, Scale, Unit};
 use crate::markup::{clean, percent as width, px};
+use crate::sheet::{Cell, Table};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use tollgate_record::number::{count, percent, plural};
@@ -97,7 +98,7 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
         unit: Unit::Other("%".into()),
         title: "accesses that miss, %".into(),
     };
-    let mut table = Table::new(
+    let mut table = Table::data(
         "Misses over the size of a fully associative cache",
         &[("program", false), ("size", true), ("accesses that miss", true)],
     );
@@ -120,10 +121,10 @@ fn curves(all: &[(String, &Measurement)]) -> Option<Figure> {
         let points: Vec<Point> = series.points.iter().zip(ends).flat_map(step).flatten().collect();
         plot.line(Look::nth(n), (*name).to_owned(), &points);
         for &[bytes, ratio] in &series.points {
-            table.row(vec![
+            table.row([
                 Cell::text(name),
-                Cell::Number(Unit::Bytes.show(bytes), bytes),
-                Cell::Number(percent(ratio), ratio),
+                Cell::shown(Unit::Bytes.show(bytes), bytes),
+                Cell::shown(percent(ratio), ratio),
             ]);
         }
     }
@@ -255,7 +256,7 @@ fn table(name: &str, sweep: &Sweep, sets: &[u32]) -> Table {
     let heads: Vec<String> = sets.iter().map(|sets| format!("{sets} sets")).collect();
     let mut columns = vec![("shape", false)];
     columns.extend(heads.iter().map(|head| (head.as_str(), true)));
-    let mut table = Table::new(format!("{name}: misses of every shape"), &columns);
+    let mut table = Table::data(format!("{name}: misses of every shape"), &columns);
     for (&(line, ways), points) in sweep {
         let mut cells = vec![Cell::text(format!("{ways}-way, lines of {line} B"))];
         cells.extend(

@@ -4,9 +4,10 @@ use super::runs::{PageRow, Runs};
 use super::{emulated, method};
 use crate::chart::mark::{self, Look};
 use crate::chart::scale::extent;
-use crate::chart::{Cell, Figure, Scale, Table, Unit, rungs};
+use crate::chart::{Figure, Scale, Unit, rungs};
 use crate::markup::{clean, percent as width};
 use crate::remarks::{Remark, remarks, sentence};
+use crate::sheet::{Cell, Table};
 use crate::words;
 use indexmap::{IndexMap, IndexSet};
 use maud::{Markup, html};
@@ -252,11 +253,11 @@ fn table(runs: &Runs, rows: &[PageRow]) -> Table {
         ("per", false),
         ("counted for each crossing", false),
     ];
-    let mut table = Table::new("Every boundary: headline, 95 % interval, and its evidence", &columns);
+    let mut table = Table::data("Every boundary: headline, 95 % interval, and its evidence", &columns);
     for (row, (n, it)) in rows.iter().flat_map(|row| row.results.iter().map(move |result| (row, result))) {
         let end = |at: usize| Cell::maybe(it.ns.filter(Estimate::is_measured).map(|ns| ns.ci[at]));
         let ns = |of: fn(&Estimate) -> f64| Cell::maybe(it.ns.as_ref().map(of));
-        table.row(vec![
+        table.row([
             Cell::text(&row.name),
             Cell::text(&runs.one(*n).letter),
             match it.status {

@@ -3,8 +3,9 @@
 use super::runs::Runs;
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::scale::extent;
-use crate::chart::{Cell, Figure, Scale, Table, Unit};
+use crate::chart::{Figure, Scale, Unit};
 use crate::markup::clean;
+use crate::sheet::{Cell, Table};
 use indexmap::IndexMap;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -170,12 +171,12 @@ fn table(runs: &Runs, lines: &[Line], title: &str, of: &fn(&Measurement) -> Opti
         ("low", true),
         ("high", true),
     ];
-    let mut table = Table::new(format!("{title}, nanoseconds for each hop"), &columns);
+    let mut table = Table::data(format!("{title}, nanoseconds for each hop"), &columns);
     for line in lines {
         for (footprint, it) in &line.cells {
             let Some(ns) = of(it) else { continue };
-            let bytes = |bytes: f64| Cell::Number(Unit::Bytes.show(bytes), bytes);
-            table.row(vec![
+            let bytes = |bytes: f64| Cell::shown(Unit::Bytes.show(bytes), bytes);
+            table.row([
                 Cell::text(&runs.one(line.run).letter),
                 Cell::count(line.procs.max(0.0) as u64),
                 bytes(it.asked.ring().map_or(f64::NAN, |ring| ring.size as f64)),

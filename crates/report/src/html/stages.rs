@@ -2,9 +2,10 @@
 //! each instruction, a column for each cycle, or for many cycles in which nothing moves.
 
 use super::runs::Runs;
+use crate::chart::Figure;
 use crate::chart::mark::{self, Look};
-use crate::chart::{Cell, Figure, Table};
 use crate::markup::clean;
+use crate::sheet::{Cell, Table};
 use crate::stages::{FAMILY, STAGES, kind, letter, note, sentence, waits};
 use maud::{Markup, html};
 use std::fmt::Write as _;
@@ -204,7 +205,7 @@ fn table(title: &str, diagram: &StageDiagram) -> Table {
     let mut columns = vec![("instruction", false), ("address", false), ("place", false)];
     columns.extend(STAGES.map(|(name, _)| (name, false)));
     columns.extend([("waits, cycles", false), ("outcome", false)]);
-    let mut table = Table::new(format!("{title}: cycles in each stage"), &columns);
+    let mut table = Table::data(format!("{title}: cycles in each stage"), &columns);
     for row in &diagram.rows {
         let mut cells = vec![
             Cell::text(format!("{} {}", row.mode, row.text)),
@@ -213,7 +214,7 @@ fn table(title: &str, diagram: &StageDiagram) -> Table {
         ];
         for (name, _) in STAGES {
             let span = row.stages.iter().find(|span| span.name == name);
-            cells.push(span.map_or(Cell::None, |span| Cell::text(extent(span))));
+            cells.push(span.map_or(Cell::from(""), |span| Cell::text(extent(span))));
         }
         let outcome = match &row.squash {
             _ if row.traps => "traps".into(),

@@ -2,9 +2,10 @@
 
 use super::bills;
 use super::runs::Runs;
-use crate::chart::{Cell, Figure, Scale, Table, Unit, mark, rungs};
+use crate::chart::{Figure, Scale, Unit, mark, rungs};
 use crate::exec::callers;
 use crate::markup::clean;
+use crate::sheet::{Cell, Table};
 use maud::{Markup, html};
 use tollgate_record::number::{count, percent};
 use tollgate_record::{Measurement, Run, counter, phase};
@@ -68,15 +69,15 @@ fn crossings(runs: &Runs, n: usize, whole: &Measurement) -> Markup {
 fn call_sites(runs: &Runs, n: usize, whole: &Measurement) -> Markup {
     let Some(found) = whole.found.exec().filter(|found| !found.sites.is_empty()) else { return html! {} };
     let columns = [("boundary", false), ("count", true), ("sum, ns", true), ("share", true), ("from", false)];
-    let mut table = Table::new("The call sites that pay most", &columns);
+    let mut table = Table::data("The call sites that pay most", &columns);
     for site in &found.sites {
         let ns = site.ns.map(|[ns, ..]| ns);
         let share = ns.zip(whole.ns).map(|(ns, all)| ns / all.estimate).filter(|share| share.is_finite());
-        table.row(vec![
+        table.row([
             Cell::text(format!("{} {}", site.kind, site.name)),
             Cell::count(site.crossings),
             Cell::maybe(ns),
-            share.map_or(Cell::None, |share| Cell::Number(percent(share), share)),
+            share.map_or(Cell::from(""), |share| Cell::shown(percent(share), share)),
             Cell::text(callers(site, site.frames.len())),
         ]);
     }
@@ -117,13 +118,13 @@ fn table(run: &Run, whole: &Measurement) -> Table {
         ("sum, ns", true),
         ("share", true),
     ];
-    let mut table = Table::new("What the program crossed", &columns);
+    let mut table = Table::data("What the program crossed", &columns);
     let wall = whole.counter(counter::ELAPSED).filter(|wall| *wall > 0.0);
     for row in tolls(run) {
         let Some(toll) = row.found.toll() else { continue };
         let each = |name| Some(row.phase(name)?.ns?.estimate / row.crossings.max(1) as f64);
         let share = row.ns.zip(whole.ns).map(|(ns, all)| ns.estimate / all.estimate);
-        table.row(vec![
+        table.row([
             Cell::text(&toll.kind),
             Cell::text(&toll.name),
             Cell::count(row.crossings),
@@ -133,7 +134,7 @@ fn table(run: &Run, whole: &Measurement) -> Table {
             Cell::maybe(row.ns.map(|ns| ns.estimate)),
             share
                 .filter(|share| share.is_finite())
-                .map_or(Cell::None, |share| Cell::Number(percent(share), share)),
+                .map_or(Cell::from(""), |share| Cell::shown(percent(share), share)),
         ]);
     }
     table

@@ -75,8 +75,8 @@ pub(crate) struct Rung {
     pub(crate) proof: String,
     /// Whether the proof disagrees with the claim.
     pub(crate) disagrees: bool,
-    /// Whether there was room for one count of the proof only.
-    pub(crate) is_cut: bool,
+    /// Counts of the proof for which there was no room.
+    pub(crate) more: usize,
     /// Whether there are warnings that no column shows.
     pub(crate) noted: bool,
 }
@@ -117,9 +117,9 @@ impl Rung {
             None => result.ns.map_or(f64::INFINITY, |ns| ns.estimate).min(f64::INFINITY),
         };
         let figures = [ns, cycles, half_interval(result), p99];
-        let (proof, is_cut) = proof(result, disagrees, style);
+        let (proof, more) = proof(result, disagrees, style);
         let extras = EXTRAS.each_ref().map(|extra| (extra.of)(result, style).unwrap_or_default());
-        Self { order, name, failure, figures, extras, bar, proof, disagrees, is_cut, noted }
+        Self { order, name, failure, figures, extras, bar, proof, disagrees, more, noted }
     }
 }
 
@@ -182,9 +182,9 @@ fn half_interval(result: &Measurement) -> String {
 }
 
 /// The counts in words. A narrow table has room for one: that of the switches, or, where the proof
-/// disagrees, the one that is farthest from the usual claim, which is one per crossing. The number of further counts is then
-/// beside it, which the second value says.
-fn proof(result: &Measurement, disagrees: bool, style: &Style) -> (String, bool) {
+/// disagrees, the one that is farthest from the usual claim, which is one per crossing. The second value is the number
+/// of counts that are left out.
+fn proof(result: &Measurement, disagrees: bool, style: &Style) -> (String, usize) {
     let mut counts: Vec<(&String, f64)> = result.proof.iter().map(|(key, value)| (key, *value)).collect();
     let off = |value: f64| if value.is_nan() { f64::INFINITY } else { (value - 1.0).abs() };
     if disagrees {
@@ -203,12 +203,8 @@ fn proof(result: &Measurement, disagrees: bool, style: &Style) -> (String, bool)
     let all = counts.iter().map(word).collect::<Vec<_>>().join(", ");
     match counts.as_slice() {
         [first, _, ..] if is_narrow(style) || all.len() > MOST_PROOF => {
-            if disagrees {
-                (word(first), false)
-            } else {
-                (format!("{} +{}", word(first), counts.len() - 1), true)
-            }
+            (word(first), if disagrees { 0 } else { counts.len() - 1 })
         }
-        _ => (all, false),
+        _ => (all, 0),
     }
 }

@@ -1,8 +1,7 @@
 //! The rows of the matrix.
 
+use crate::sheet::{Column, Sheet, Table, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::wrap;
 use crate::words::reason;
 use tollgate_record::number::{bound, fit, half_share, per_crossing, size};
 use tollgate_record::{Estimate, Measurement, PhaseName, Status, phase};
@@ -33,8 +32,8 @@ fn part(cell: &Measurement, name: PhaseName) -> Option<Estimate> {
 }
 
 /// The matrix, and what its marks mean.
-pub(super) fn table(cells: &[&Measurement], style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+pub(super) fn table(cells: &[&Measurement], style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::right("procs").most(6),
         Column::right("size").rank(1),
         Column::right("N x S").rank(8),
@@ -53,13 +52,13 @@ pub(super) fn table(cells: &[&Measurement], style: &Style) -> Vec<String> {
             _ => table.prose([count(procs(cell)), size(bytes(cell))], reason(cell, style), Paint::Bad),
         }
     }
-    let mut lines = table.lines(style);
+    let mut lines = Sheet::from(table);
     if cells.iter().any(|cell| part(cell, phase::REFILL).is_some_and(indistinct)) {
         let sign = style.at_most();
         let text = format!(
             "{sign} x: the refill cannot be distinguished from zero; x is the upper end of its interval"
         );
-        lines.extend(wrap(&text, style.columns(), "  "));
+        lines.extend(prose(&text, "  "));
     }
     lines
 }

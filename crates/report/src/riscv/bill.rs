@@ -4,41 +4,41 @@ use super::words::{
     PHASES, bar, crossing, instructions, kernel, names_functions, of_phase, or_dash, percent, phase_name,
     share, trap,
 };
+use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, painted, wrap};
+use crate::text::clean;
 use tollgate_record::number::{count, mean};
 use tollgate_record::{Measurement, counter, phase};
 
 /// The spread of each, the phases of all, the first one in full (of a real kernel every one), and the answer.
-pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
-    let Some(first) = bills.first() else { return Vec::new() };
+pub(super) fn view(bills: &[&Measurement], style: &Style) -> Sheet {
+    let Some(first) = bills.first() else { return Sheet::new() };
     let mut text = spreads(bills, style);
-    text.push(String::new());
+    text.blank();
     if first.phases.is_empty() {
         return text;
     }
     if bills.len() > 1 {
         text.extend(matrix(bills, style));
-        text.push(String::new());
+        text.blank();
     }
     // Those of a real kernel have phases of their own.
     let shown = if bills.iter().any(|it| names_functions(it)) { bills } else { &bills[..1] };
     for (n, it) in shown.iter().enumerate() {
         if n > 0 {
-            text.push(String::new());
+            text.blank();
         }
         text.extend(bill(it, style));
-        text.push(String::new());
-        text.extend(wrap(&answer(it, style), style.prose(), ""));
+        text.blank();
+        text.extend(prose(answer(it, style), ""));
     }
     text
 }
 
 /// The first crossing against the loop, one line for each bill.
-fn spreads(bills: &[&Measurement], style: &Style) -> Vec<String> {
+fn spreads(bills: &[&Measurement], style: &Style) -> Sheet {
     let crossings = bills.first().map_or(0, |bill| bill.crossings);
-    let mut table = TextTable::new([
+    let mut table = Table::new([
         Column::left(format!("instructions; {} in a loop", count(crossings))).least(20),
         Column::right("result").rank(1),
         Column::right("single").rank(2),
@@ -58,11 +58,11 @@ fn spreads(bills: &[&Measurement], style: &Style) -> Vec<String> {
             counter(counter::INSTRUCTIONS_MAX),
         ]);
     }
-    table.lines(style)
+    table.into()
 }
 
 /// The phases of several bills side by side, in instructions.
-fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
+fn matrix(bills: &[&Measurement], style: &Style) -> Sheet {
     let figures = PHASES.iter().map(|(head, rank, _)| Column::right(*head).rank(*rank));
     // The phases of a real kernel that few crossings have.
     let more = |bill: &Measurement| {
@@ -70,17 +70,17 @@ fn matrix(bills: &[&Measurement], style: &Style) -> Vec<String> {
     };
     let has_more = bills.iter().any(|bill| more(bill) > 0.0);
     let rest = has_more.then(|| Column::right("more").rank(2));
-    let mut table = TextTable::new([Column::left("phases").least(16)].into_iter().chain(figures).chain(rest));
+    let mut table = Table::new([Column::left("phases").least(16)].into_iter().chain(figures).chain(rest));
     for bill in bills.iter().filter(|bill| !bill.phases.is_empty()) {
         let figures = PHASES.iter().map(|(_, _, phase)| mean(instructions(bill, *phase)));
         let rest = has_more.then(|| mean(more(bill)));
         table.row([crossing(bill, style)].into_iter().chain(figures).chain(rest));
     }
-    table.lines(style)
+    table.into()
 }
 
 /// One bill by phase, with a bar for each share.
-fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
+fn bill(bill: &Measurement, style: &Style) -> Sheet {
     let total = total(bill);
     let crossing = crossing(bill, style);
     // The ISA string of a whole machine is longer than a line.
@@ -89,7 +89,7 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
     let noun = if total == 1.0 { "instruction" } else { "instructions" };
     let kernel = clean(kernel(bill), style);
     let title = format!("{crossing}, {isa}kernel {kernel}: {} {noun}", mean(total));
-    let mut text = painted(Paint::Bold, &title, style);
+    let mut text = painted(Paint::Bold, &title);
     // Those that the record has for a phase: of a real kernel none.
     let counted = [("loads", "loads", 2), ("stores", "stores", 3), ("bytes", "bytes-stored", 4)]
         .into_iter()
@@ -98,7 +98,7 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
         counted.map(|(head, what, rank)| (Column::right(head).rank(rank), what)).unzip();
     let first = [Column::left("").least(18), Column::right("instr"), Column::right("share")];
     let last = [Column::left("").least(8).rank(1)];
-    let mut table = TextTable::new(first.into_iter().chain(heads).chain(last));
+    let mut table = Table::new(first.into_iter().chain(heads).chain(last));
     let mut sums = vec![0.0; counted.len()];
     for it in &bill.phases {
         let instructions = it.instructions.unwrap_or(0.0);
@@ -117,7 +117,7 @@ fn bill(bill: &Measurement, style: &Style) -> Vec<String> {
         );
     }
     table.row(["  total".into(), mean(total), percent(1.0)].into_iter().chain(sums.into_iter().map(mean)));
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     text
 }
 

@@ -5,33 +5,33 @@ use super::functions;
 use super::words::{CAUSES, crossing_name, kernel, names_functions, or_dash, part, phase_name, trap};
 use crate::head::head;
 use crate::notes::notes;
+use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, painted, wrap};
+use crate::text::clean;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::Caches;
 use tollgate_record::number::{mean, whole};
 use tollgate_record::{CauseName, Measurement, Phase, Run, Status, counter};
 
 /// A line for each trap, and unless it is a whole design space the bills of all, and what follows the first return.
-pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
+pub(super) fn view(run: &Run, style: &Style) -> Sheet {
     let mut text = head(run, style);
-    text.push(String::new());
+    text.blank();
     let traps: Vec<&Measurement> = run.results.iter().filter(|it| it.status == Status::Measured).collect();
     text.extend(summary(&traps, style));
     let designs: BTreeSet<_> = traps.iter().map(|it| (kernel(it), trap(it).core.clone())).collect();
     if designs.len() == 1 {
         for result in traps.iter().filter(|it| it.phases.iter().any(|phase| !phase.causes.is_empty())) {
-            text.push(String::new());
+            text.blank();
             text.extend(bill(result, style));
         }
         if let Some(result) = traps.iter().find(|it| part(it, counter::AFTER, "cycles").is_some()) {
-            text.push(String::new());
-            text.extend(after(result, style));
+            text.blank();
+            text.extend(after(result));
         }
     }
     text.extend(functions::view(&run.results, style));
-    text.push(String::new());
+    text.blank();
     text.extend(notes(run, style));
     text
 }
@@ -41,14 +41,14 @@ fn core(result: &Measurement, style: &Style) -> String {
 }
 
 /// One line for each trap; its warm and its cold entry are one.
-fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
-    let Some(first) = traps.first() else { return Vec::new() };
+fn summary(traps: &[&Measurement], style: &Style) -> Sheet {
+    let Some(first) = traps.first() else { return Sheet::new() };
     let cores: BTreeSet<_> = traps.iter().map(|it| trap(it).core.clone()).collect();
     let name = if cores.len() > 1 { "each core".to_owned() } else { core(first, style) };
     // A real kernel's bill is that of one crossing.
     let which = if names_functions(first) { "median" } else { "mean" };
     let title = format!("Cycles on {name}, simulated and exact; the {which} of each loop.");
-    let mut text = painted(Paint::Bold, &title, style);
+    let mut text = painted(Paint::Bold, &title);
     let is_evicted = traps.iter().any(|it| trap(it).caches == Some(Caches::Evicted));
     let own = (cores.len() > 1).then(|| Column::left("core").least(8));
     let columns = [
@@ -61,7 +61,7 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         Column::right("after").rank(4),
         Column::right("in all"),
     ];
-    let mut table = TextTable::new(own.into_iter().chain(columns));
+    let mut table = Table::new(own.into_iter().chain(columns));
     let key = |it: &Measurement| (it.probe.clone(), kernel(it).to_owned(), trap(it).core.clone());
     let is_cold = |it: &Measurement| matches!(trap(it).caches, Some(Caches::Cold | Caches::Evicted));
     let cold: BTreeMap<_, f64> =
@@ -85,16 +85,16 @@ fn summary(traps: &[&Measurement], style: &Style) -> Vec<String> {
         ];
         table.row(own.into_iter().chain(cells));
     }
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     let proofs = traps.iter().filter_map(|it| Some((core(it, style), it.found.trap()?.proof.as_deref()?)));
     for (core, proof) in proofs.collect::<BTreeMap<_, _>>() {
         let proof = format!("{core} against its RTL: {}.", clean(proof, style));
-        text.extend(wrap(&proof, style.prose(), ""));
+        text.extend(prose(&proof, ""));
     }
     text
 }
 
-fn bill(result: &Measurement, style: &Style) -> Vec<String> {
+fn bill(result: &Measurement, style: &Style) -> Sheet {
     // The columns that have something in them.
     let of = |phase: &Phase, cause: CauseName| phase.causes.get(cause.name).copied().unwrap_or(0.0);
     let is_used = |(cause, _): &(CauseName, &str)| result.phases.iter().any(|phase| of(phase, *cause) != 0.0);
@@ -105,13 +105,12 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     let noun = if total == 1.0 { "cycle" } else { "cycles" };
     let core = core(result, style);
     let title = format!("{crossing}, kernel {kernel}, {core}{caches}: {} {noun}", mean(total));
-    let mut text = painted(Paint::Bold, &title, style);
+    let mut text = painted(Paint::Bold, &title);
     // The instructions, which the first cause nearly repeats, go first, then the causes from the last one on.
     let names =
         [Column::left("").least(18), Column::right("instr").rank(columns.len() + 1), Column::right("cycles")];
     let causes = columns.iter().enumerate().map(|(i, (_, name))| Column::right(*name).rank(i + 1));
-    let mut table =
-        TextTable::new(names.into_iter().chain(causes)).gap(if columns.len() > 6 { 1 } else { 2 });
+    let mut table = Table::new(names.into_iter().chain(causes)).gap(if columns.len() > 6 { 1 } else { 2 });
     // A mean with decimals has no room among many causes.
     let short = |x: f64| match mean(x) {
         full if full.len() <= if columns.len() > 7 { 5 } else { 7 } => full,
@@ -136,11 +135,11 @@ fn bill(result: &Measurement, style: &Style) -> Vec<String> {
     }
     let causes = sums.into_iter().map(short).collect();
     table.row(line("  total".into(), Some(instructions), Some(cycles), causes));
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     text
 }
 
-fn after(result: &Measurement, style: &Style) -> Vec<String> {
+fn after(result: &Measurement) -> Sheet {
     let counter = |name: &str| part(result, counter::AFTER, name).unwrap_or(0.0);
     let causes: Vec<String> = CAUSES
         .iter()
@@ -176,7 +175,7 @@ fn after(result: &Measurement, style: &Style) -> Vec<String> {
             mean(counter("recovery-instructions"))
         )
     };
-    wrap(&text, style.prose(), "")
+    prose(&text, "")
 }
 
 #[cfg(test)]
@@ -201,7 +200,9 @@ mod tests {
             bill("two", Caches::Warm, 99.0),
             bill("two", Caches::Cold, 101.0),
         ];
-        let lines = |bills: &[Measurement]| summary(&bills.iter().collect::<Vec<_>>(), &Style::default());
+        let lines = |bills: &[Measurement]| {
+            summary(&bills.iter().collect::<Vec<_>>(), &Style::PLAIN).lines(&Style::PLAIN)
+        };
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let both = lines(&bills);
         assert!(both[0].contains("each core"), "{}", both[0]);

@@ -1,18 +1,18 @@
 //! The design space of kernel entries: one line for each kernel, and a conclusion.
 
 use super::words::{crossing, kernel, or_dash};
+use crate::sheet::{Column, Sheet, Table, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::clean;
 use tollgate_record::number::mean;
 use tollgate_record::{Measurement, counter};
 
 /// One line for each kernel, in groups of the same crossing.
-pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
+pub(super) fn view(bills: &[&Measurement], style: &Style) -> Sheet {
     if bills.is_empty() {
-        return Vec::new();
+        return Sheet::new();
     }
-    let mut table = TextTable::new([
+    let mut table = Table::new([
         Column::left("kernel"),
         Column::right("instr"),
         Column::right("loads").rank(2),
@@ -34,9 +34,9 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Vec<String> {
         let kernel = format!("  {}", clean(kernel(bill), style));
         table.row([kernel, instructions, loads, stores, saved, about.unwrap_or_default()]);
     }
-    let mut text = table.lines(style);
-    text.push(String::new());
-    text.extend(wrap(&conclusion(bills), style.prose(), ""));
+    let mut text = Sheet::from(table);
+    text.blank();
+    text.extend(prose(conclusion(bills), ""));
     text
 }
 

@@ -1,9 +1,9 @@
 //! Several engines side by side, notes on their figures, and what they could not measure.
 
 use super::words::{crossing, kernel, or_dash};
+use crate::sheet::{Column, Sheet, Table, prose};
 use crate::style::Style;
-use crate::table::{Column, TextTable};
-use crate::text::{clean, wrap};
+use crate::text::clean;
 use crate::words::reason;
 use indexmap::{IndexMap, IndexSet};
 use tollgate_record::{Measurement, Run, Status, counter};
@@ -21,7 +21,7 @@ fn engines(run: &Run) -> IndexSet<&str> {
 }
 
 /// The totals: a row for each experiment, a column for each engine.
-pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
+pub(super) fn table(run: &Run, style: &Style) -> Sheet {
     let experiment = |result: &Measurement| (kernel(result).to_owned(), result.probe.clone());
     let mut rows: IndexMap<_, &Measurement> = IndexMap::new();
     for result in &run.results {
@@ -34,7 +34,7 @@ pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
     let labels =
         [Column::left("instructions").least(8).rank(of_kernel), Column::left("").least(14).rank(of_crossing)];
     let figures = names.iter().map(|name| Column::right(clean(name, style)));
-    let mut table = TextTable::new(labels.into_iter().chain(figures));
+    let mut table = Table::new(labels.into_iter().chain(figures));
     for row in rows.into_values() {
         let of = |engine: &&str| {
             let same = |it: &&Measurement| it.engine == **engine && experiment(it) == experiment(row);
@@ -44,17 +44,17 @@ pub(super) fn table(run: &Run, style: &Style) -> Vec<String> {
         let labels = [clean(kernel(row), style), crossing(row, style)];
         table.row(labels.into_iter().chain(names.iter().map(of)));
     }
-    table.lines(style)
+    table.into()
 }
 
 /// The note of each engine that measured something, and what could not be measured; one reason for several experiments
 /// is printed once.
-pub(super) fn notes(run: &Run, style: &Style) -> Vec<String> {
+pub(super) fn notes(run: &Run, style: &Style) -> Sheet {
     let measured =
         |engine: &str| run.results.iter().any(|it| it.engine == engine && it.status == Status::Measured);
     let known = engines(run).into_iter().filter(|engine| measured(engine));
     let notes = known.filter_map(|engine| NOTES.iter().find(|(name, _)| *name == engine));
-    let mut text: Vec<String> = notes.flat_map(|(_, note)| wrap(note, style.prose(), "")).collect();
+    let mut text: Sheet = notes.flat_map(|(_, note)| prose(*note, "")).collect();
 
     let missing: Vec<&Measurement> =
         run.results.iter().filter(|result| result.status != Status::Measured).collect();
@@ -74,7 +74,7 @@ pub(super) fn notes(run: &Run, style: &Style) -> Vec<String> {
     for (why, names) in reasons {
         let names = Vec::from_iter(names).join(", ");
         let names = if names.is_empty() { names } else { names + ": " };
-        text.extend(wrap(&format!("{word}: {names}{why}"), style.prose(), ""));
+        text.extend(prose(format!("{word}: {names}{why}"), ""));
     }
     text
 }

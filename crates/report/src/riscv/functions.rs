@@ -1,9 +1,9 @@
 //! What the functions of a real kernel take of a crossing.
 
 use super::words::{crossing, instructions, or_dash, percent, share, trap};
+use crate::sheet::{Column, Sheet, Table, painted};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, painted};
+use crate::text::clean;
 use std::collections::BTreeMap;
 use tollgate_record::{Measurement, Status, counter, phase};
 
@@ -11,13 +11,13 @@ use tollgate_record::{Measurement, Status, counter, phase};
 const SHOWN: usize = 16;
 
 /// A table for each result that names functions, most instructions first.
-pub(super) fn view(results: &[Measurement], style: &Style) -> Vec<String> {
+pub(super) fn view(results: &[Measurement], style: &Style) -> Sheet {
     let measured = results.iter().filter(|result| result.status == Status::Measured);
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     for result in measured {
         let functions = functions(result);
         if !functions.is_empty() {
-            text.push(String::new());
+            text.blank();
             text.extend(table(result, &functions, style));
         }
     }
@@ -41,7 +41,7 @@ fn functions(result: &Measurement) -> Vec<(&str, f64, Option<f64>)> {
     functions
 }
 
-fn table(result: &Measurement, functions: &[(&str, f64, Option<f64>)], style: &Style) -> Vec<String> {
+fn table(result: &Measurement, functions: &[(&str, f64, Option<f64>)], style: &Style) -> Sheet {
     let caches = trap(result).caches.map_or_else(String::new, |caches| format!(", {}", caches.name()));
     let unnamed = instructions(result, phase::OTHER);
     let total: f64 = functions.iter().map(|function| function.1).sum();
@@ -50,12 +50,12 @@ fn table(result: &Measurement, functions: &[(&str, f64, Option<f64>)], style: &S
         crossing(result, style),
         percent(share(unnamed, total))
     );
-    let mut text = painted(Paint::Bold, &title, style);
+    let mut text = painted(Paint::Bold, &title);
     let cycles: f64 = functions.iter().filter_map(|function| function.2).sum();
     let timed = functions.iter().any(|function| function.2.is_some());
     let spent = timed.then(|| Column::right("cycles").rank(1));
     let first = [Column::left("").least(18).most(40), Column::right("instr")];
-    let mut table = TextTable::new(first.into_iter().chain(spent).chain([Column::right("share").rank(2)]));
+    let mut table = Table::new(first.into_iter().chain(spent).chain([Column::right("share").rank(2)]));
     let mut line = |name: String, count: f64, spent: Option<f64>| {
         let part = if timed { share(spent.unwrap_or(0.0), cycles) } else { share(count, total) };
         let spent = timed.then(|| or_dash(spent));
@@ -71,7 +71,7 @@ fn table(result: &Measurement, functions: &[(&str, f64, Option<f64>)], style: &S
         line(format!("{} more", more.len()), more.iter().map(|function| function.1).sum(), spent);
     }
     line("total".into(), total, timed.then_some(cycles));
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     text
 }
 
@@ -92,7 +92,7 @@ mod tests {
             functions(&result),
             [("few", 3.0, Some(90.0)), ("many/odd", 50.0, Some(60.0)), ("none", 0.0, Some(1.0))]
         );
-        let text = view(std::slice::from_ref(&result), &Style::default()).join("\n");
+        let text = view(std::slice::from_ref(&result), &Style::PLAIN).text(&Style::PLAIN);
         assert!(text.contains("total") && text.contains("53") && text.contains("151"), "{text}");
         result.counters.clear();
         assert!(view(&[result], &Style::default()).is_empty());

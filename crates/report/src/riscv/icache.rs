@@ -1,8 +1,9 @@
 //! What an instruction cache makes of one program in several builds, side by side.
 
 use super::words::{bar, or_dash, part, share, warnings};
+use crate::sheet::{Sheet, drawn, prose};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left, wrap};
+use crate::text::{clean, cut, left};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::{Accesses, IcacheAsked};
@@ -43,23 +44,23 @@ fn asked(result: &Measurement) -> Cow<'_, IcacheAsked> {
 }
 
 /// The programs of a run, and what follows from them.
-pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
+pub(super) fn view(run: &Run, style: &Style) -> Sheet {
     let programs = programs(run, style);
     let beside = ((style.columns() - LABEL) / COLUMN).min((style.columns() - SIZE) / CURVE).clamp(1, BESIDE);
-    let mut text = Vec::new();
+    let mut text = Sheet::new();
     for some in programs.chunks(beside) {
         if !text.is_empty() {
-            text.push(String::new());
+            text.blank();
         }
-        text.extend(table(some, style));
-        text.extend(curves(some, style));
+        text.extend(drawn(table(some, style)));
+        text.extend(curves(some));
     }
     for program in &programs {
         text.extend(heat(program, style));
     }
     if !programs.is_empty() {
-        text.push(String::new());
-        text.extend(wrap(&conclusion(&programs), style.prose(), ""));
+        text.blank();
+        text.extend(prose(conclusion(&programs), ""));
     }
     text.extend(warnings(run, style, &[warning::STOPPED]));
     text
@@ -149,8 +150,8 @@ fn rate(rate: f64) -> String {
 }
 
 /// The miss-ratio curves, at sizes of powers of two, until nothing changes any more.
-fn curves(programs: &[Program], style: &Style) -> Vec<String> {
-    let mut out = Vec::new();
+fn curves(programs: &[Program]) -> Sheet {
+    let mut out = Sheet::new();
     let mut shown = BTreeSet::new();
     let caches = programs.first().map_or(&[][..], |program| &program.caches);
     for (place, cache) in caches.iter().enumerate() {
@@ -164,12 +165,13 @@ fn curves(programs: &[Program], style: &Style) -> Vec<String> {
             .collect();
         let last = curves.iter().filter_map(|curve| curve.points.last()).map(|point| point[0]);
         let last = last.fold(0.0, f64::max);
-        out.push(String::new());
+        let mut lines = Vec::new();
+        out.blank();
         let title = format!("misses by size, fully associative, lines of {line} bytes, %");
-        out.extend(wrap(&title, style.prose(), ""));
+        out.extend(prose(&title, ""));
         let names: String =
             programs.iter().map(|p| format!("  {:<width$}", p.name, width = CURVE - 2)).collect();
-        out.push(format!("{:>SIZE$}{names}", "bytes").trim_end().to_owned());
+        lines.push(format!("{:>SIZE$}{names}", "bytes").trim_end().to_owned());
         let mut size = f64::from(line);
         // A cache of more than a terabyte is not one.
         while last > 0.0 && size < 1e12 {
@@ -181,12 +183,13 @@ fn curves(programs: &[Program], style: &Style) -> Vec<String> {
                     format!("  {cell:<width$}", width = CURVE - 2)
                 })
                 .collect();
-            out.push(format!("{:>SIZE$}{cells}", whole(size)).trim_end().to_owned());
+            lines.push(format!("{:>SIZE$}{cells}", whole(size)).trim_end().to_owned());
             if size >= last {
                 break;
             }
             size *= 2.0;
         }
+        out.extend(drawn(lines));
     }
     out
 }
@@ -205,7 +208,7 @@ fn at(curve: &Series, bytes: f64) -> f64 {
 const WAYS: [u32; 4] = [1, 2, 4, 8];
 
 /// Misses in per cent over sets, ways and line; nothing without a sweep.
-fn heat(program: &Program, style: &Style) -> Vec<String> {
+fn heat(program: &Program, style: &Style) -> Sheet {
     let sweep: BTreeMap<(u32, u32), BTreeMap<u32, u64>> = program.caches[0]
         .found
         .icache()
@@ -217,16 +220,16 @@ fn heat(program: &Program, style: &Style) -> Vec<String> {
     let lines = Vec::from_iter(lines);
     let sets: BTreeSet<u32> = sweep.values().flat_map(BTreeMap::keys).copied().collect();
     let accesses = program.counter(counter::ACCESSES);
-    let mut out = Vec::new();
+    let mut out = Sheet::new();
     // A block for as many lines as fit side by side.
     for lines in lines.chunks(((style.columns() - 7) / 12).max(1)) {
-        out.push(String::new());
+        out.blank();
         let title = format!("{}: misses in % of fetches, LRU; . is under 0.5", program.name);
-        out.extend(wrap(&title, style.prose(), ""));
+        out.extend(prose(&title, ""));
         let heads: String = lines.iter().map(|bytes| format!(" {:<11}", format!("{bytes}-byte"))).collect();
-        out.push(style.paint(Paint::Dim, format!("  line {heads}").trim_end()));
+        let mut rows = vec![style.paint(Paint::Dim, format!("  line {heads}").trim_end())];
         let ways: String = WAYS.iter().map(|ways| format!("{ways:>3}")).collect();
-        out.push(style.paint(Paint::Dim, &format!("  ways {}", ways.repeat(lines.len()))));
+        rows.push(style.paint(Paint::Dim, &format!("  ways {}", ways.repeat(lines.len()))));
         for sets in &sets {
             let cells: Vec<String> = lines
                 .iter()
@@ -238,11 +241,12 @@ fn heat(program: &Program, style: &Style) -> Vec<String> {
                     None => "   ".into(),
                 })
                 .collect();
-            out.push(format!("{sets:>5}  {}", cells.concat()).trim_end().to_owned());
+            rows.push(format!("{sets:>5}  {}", cells.concat()).trim_end().to_owned());
             if cells.iter().all(|cell| cell == "  .") {
                 break;
             }
         }
+        out.extend(drawn(rows));
     }
     out
 }

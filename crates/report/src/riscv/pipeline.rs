@@ -1,25 +1,26 @@
 //! Stage diagrams, what each shows in a sentence, and the latencies of an interrupt.
 
 use super::words::warnings;
+use crate::sheet::{Sheet, drawn, painted, prose};
 use crate::stages::{MOST, draw, sentence};
 use crate::style::{Paint, Style};
-use crate::text::{clean, painted, wrap};
+use crate::text::clean;
 use tollgate_record::number::{mean, whole};
 use tollgate_record::{Measurement, Run, counter};
 
 /// Marks of the longest bar of the distribution.
 const WIDEST: f64 = 40.0;
 
-pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
-    let mut text = Vec::new();
+pub(super) fn view(run: &Run, style: &Style) -> Sheet {
+    let mut text = Sheet::new();
     for result in &run.results {
         if let Some(diagram) = &result.stages {
             let core = result.asked.pipeline().map_or("-", |asked| &asked.core);
-            text.extend(painted(Paint::Bold, &clean(core, style), style));
-            text.push(String::new());
-            text.extend(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style));
-            text.push(String::new());
-            text.extend(wrap(&clean(&sentence(result), style), style.prose(), ""));
+            text.extend(painted(Paint::Bold, clean(core, style)));
+            text.blank();
+            text.extend(drawn(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style)));
+            text.blank();
+            text.extend(prose(clean(&sentence(result), style), ""));
         }
         text.extend(distribution(result, style));
     }
@@ -28,10 +29,10 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
 }
 
 /// The latencies at every cycle of the loop.
-fn distribution(result: &Measurement, style: &Style) -> Vec<String> {
+fn distribution(result: &Measurement, style: &Style) -> Sheet {
     let (Some(series), Some(cycles)) = (result.series.iter().find(|it| it.name == "latency"), &result.cycles)
     else {
-        return Vec::new();
+        return Sheet::new();
     };
     let points: Vec<[f64; 2]> =
         series.points.iter().copied().filter(|point| point.iter().all(|x| x.is_finite())).collect();
@@ -49,15 +50,18 @@ fn distribution(result: &Measurement, style: &Style) -> Vec<String> {
         mean(points.last().map_or(cycles.p99, |point| point[0])),
         fetch.unwrap_or_default()
     );
-    let mut text = vec![String::new()];
-    text.extend(wrap(&title, style.prose(), ""));
+    let mut text = Sheet::new();
+    text.blank();
+    text.extend(prose(title, ""));
+    let mut bars = Vec::new();
     let room = (style.columns().saturating_sub(20) as f64).min(WIDEST);
     // Neighbors that come equally often share a line: most of a loop waits behind one long operation.
     for same in points.chunk_by(|one, next| one[0] + 1.0 == next[0] && one[1] == next[1]) {
         let (first, last, count) = (same[0][0], same[same.len() - 1][0], same[0][1]);
         let shown = if first == last { mean(first) } else { format!("{} to {}", mean(first), mean(last)) };
         let marks = (count * WIDEST / most).ceil().clamp(0.0, room) as usize;
-        text.push(format!("{shown:>12}{:>6}  {}", whole(count), "#".repeat(marks)).trim_end().to_owned());
+        bars.push(format!("{shown:>12}{:>6}  {}", whole(count), "#".repeat(marks)).trim_end().to_owned());
     }
+    text.extend(drawn(bars));
     text
 }

@@ -1,9 +1,9 @@
 //! Where a program's instructions went: by function, by phase, and for each system call by phase.
 
 use super::words::{CAUSES, PHASES, bar, percent, phase_name, share, warnings};
+use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, painted, wrap};
+use crate::text::clean;
 use tollgate_record::family::{FunctionFound, ProgramFound};
 use tollgate_record::number::{count, mean, whole};
 use tollgate_record::{CauseName, Measurement, Run};
@@ -12,12 +12,12 @@ use tollgate_record::{CauseName, Measurement, Run};
 const SHOWN: usize = 20;
 const NAME: usize = 38;
 
-pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
-    let mut text = Vec::new();
+pub(super) fn view(run: &Run, style: &Style) -> Sheet {
+    let mut text = Sheet::new();
     for result in &run.results {
         let Some(found) = result.found.program() else { continue };
         if !text.is_empty() {
-            text.push(String::new());
+            text.blank();
         }
         text.extend(profile(result, found, style));
     }
@@ -31,19 +31,19 @@ fn shown(result: &Measurement, found: &ProgramFound) -> usize {
     top.map_or(SHOWN, |top| top as usize).min(found.functions.len())
 }
 
-fn profile(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<String> {
+fn profile(result: &Measurement, found: &ProgramFound, style: &Style) -> Sheet {
     let mut text = cycles(result, found, style);
     if !text.is_empty() {
-        text.push(String::new());
+        text.blank();
     }
     text.extend(instructions(result, found, style));
     text
 }
 
 /// Cycles by function and cause, if a core was attached.
-fn cycles(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<String> {
+fn cycles(result: &Measurement, found: &ProgramFound, style: &Style) -> Sheet {
     let Some(core) = result.asked.program().and_then(|asked| asked.core.as_deref()) else {
-        return Vec::new();
+        return Sheet::new();
     };
     let sum =
         |of: &[FunctionFound], cause: &str| -> u64 { of.iter().filter_map(|it| it.causes.get(cause)).sum() };
@@ -56,7 +56,7 @@ fn cycles(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<Stri
         Column::right("total").rank(2),
         Column::right("CPI").rank(1),
     ];
-    let mut table = TextTable::new(first.into_iter().chain(columns)).gap(1);
+    let mut table = Table::new(first.into_iter().chain(columns)).gap(1);
     let mut line = |name: String, of: &[FunctionFound]| {
         let all: u64 = of.iter().flat_map(|it| it.causes.values()).sum();
         let total = if let [one] = of { one.total } else { None };
@@ -75,20 +75,20 @@ fn cycles(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<Stri
     }
     line("total".into(), &found.functions);
     let title = format!("Cycles on {}, simulated and exact, by function and cause", clean(core, style));
-    let mut text = painted(Paint::Bold, &title, style);
-    text.extend(table.lines(style));
+    let mut text = painted(Paint::Bold, &title);
+    text.extend(Sheet::from(table));
     let below = "cycles: the function's own; total: with what it called.";
     if found.functions.iter().any(|function| function.total.is_some()) {
-        text.extend(wrap(below, style.prose(), ""));
+        text.extend(prose(below, ""));
     }
     if let Some(proof) = &found.proof {
         let proof = format!("{} against its RTL: {}.", clean(core, style), clean(proof, style));
-        text.extend(wrap(&proof, style.prose(), ""));
+        text.extend(prose(&proof, ""));
     }
     text
 }
 
-fn instructions(result: &Measurement, found: &ProgramFound, style: &Style) -> Vec<String> {
+fn instructions(result: &Measurement, found: &ProgramFound, style: &Style) -> Sheet {
     let total: f64 = found.functions.iter().map(|function| function.instructions as f64).sum();
     let mut functions = shares("function");
     let (shown, more) = found.functions.split_at(shown(result, found));
@@ -100,25 +100,25 @@ fn instructions(result: &Measurement, found: &ProgramFound, style: &Style) -> Ve
         row(&mut functions, &format!("{} more", more.len()), rest, total);
     }
     row(&mut functions, "total", total, total);
-    let mut text = functions.lines(style);
+    let mut text = Sheet::from(functions);
     if !result.phases.is_empty() {
         let mut phases = shares("phase");
         for phase in &result.phases {
             let instructions = phase.instructions.unwrap_or(0.0);
             row(&mut phases, &phase_name(&phase.name, style), instructions, total);
         }
-        text.push(String::new());
-        text.extend(phases.lines(style));
+        text.blank();
+        text.extend(Sheet::from(phases));
     }
     if !found.calls.is_empty() {
-        text.push(String::new());
+        text.blank();
         text.extend(calls(found, style));
     }
     text
 }
 
-fn shares(what: &str) -> TextTable {
-    TextTable::new([
+fn shares(what: &str) -> Table {
+    Table::new([
         Column::left(what).most(NAME).least(8),
         Column::right("instructions"),
         Column::right("share"),
@@ -126,17 +126,17 @@ fn shares(what: &str) -> TextTable {
     ])
 }
 
-fn row(table: &mut TextTable, name: &str, instructions: f64, total: f64) {
+fn row(table: &mut Table, name: &str, instructions: f64, total: f64) {
     let share = share(instructions, total);
     table.row([name.to_owned(), whole(instructions), percent(share), bar(share / 2.0)]);
 }
 
 /// The system calls, each with its phases.
-fn calls(found: &ProgramFound, style: &Style) -> Vec<String> {
+fn calls(found: &ProgramFound, style: &Style) -> Sheet {
     let columns = &PHASES[1..];
     let first = [Column::left("kernel, per call").least(16), Column::right("calls"), Column::right("instr")];
     let phases = columns.iter().map(|(head, rank, _)| Column::right(*head).rank(rank + 1));
-    let mut table = TextTable::new(first.into_iter().chain(phases));
+    let mut table = Table::new(first.into_iter().chain(phases));
     for call in &found.calls {
         let name = match &call.name {
             Some(name) => format!("{} ({})", clean(name, style), call.number),
@@ -150,5 +150,5 @@ fn calls(found: &ProgramFound, style: &Style) -> Vec<String> {
             columns.iter().map(|(.., phase)| each(call.phases.get(phase.name).copied().unwrap_or(0)));
         table.row(first.into_iter().chain(phases));
     }
-    table.lines(style)
+    table.into()
 }

@@ -7,9 +7,9 @@ use tollgate_record::number::{change, mean, percent, whole};
 use tollgate_record::{Counter, Measurement, Run, Status, counter};
 
 use super::words::phase_name;
+use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, painted, wrap};
+use crate::text::clean;
 
 /// The kinds of programs, in the order of the table, with what a line of it compares.
 const LINES: [(&str, &str, Cycles); 6] = [
@@ -25,28 +25,28 @@ const LINES: [(&str, &str, Cycles); 6] = [
 type Cycles = fn(&Measurement) -> Option<[f64; 3]>;
 
 /// A table for each core; for a single one also the phases of its traps, and each of its programs that differs.
-pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
+pub(super) fn view(run: &Run, style: &Style) -> Sheet {
     let mut cores: BTreeMap<(&str, &str), Vec<&Measurement>> = BTreeMap::new();
     for result in &run.results {
         let Some(asked) = result.asked.validation() else { continue };
         cores.entry((&asked.core, &asked.preset)).or_default().push(result);
     }
-    let mut text = painted(Paint::Bold, "Timed cores against the RTL of real ones, in cycles", style);
+    let mut text = painted(Paint::Bold, "Timed cores against the RTL of real ones, in cycles");
     for ((core, preset), results) in &cores {
-        text.push(String::new());
+        text.blank();
         let of =
             if core == preset { String::new() } else { format!(", timed core {}", clean(preset, style)) };
-        text.extend(painted(Paint::Bold, &format!("{}{of}", clean(core, style)), style));
+        text.extend(painted(Paint::Bold, format!("{}{of}", clean(core, style))));
         text.extend(summary(results, style));
     }
-    text.push(String::new());
+    text.blank();
     let below = "exact: programs that take as many cycles, and interrupts that reach their handler in as many; error: the timed \
                  core's excess over the RTL; apart: the sum of the differences of single instructions, which cannot \
                  cancel, as a part of the RTL's cycles. Warm: the second half of a loop; cold: the first crossing after the \
                  boot. Traps are the lab's kernels with memory at 20, 60 and 150 cycles if the core has caches.";
-    text.extend(wrap(below, style.prose(), ""));
+    text.extend(prose(below, ""));
     if cores.len() == 1 {
-        text.push(String::new());
+        text.blank();
         text.extend(phases(run, style));
         text.extend(differences(run, style));
     }
@@ -54,8 +54,8 @@ pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
 }
 
 /// A line for each kind of programs.
-fn summary(results: &[&Measurement], style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+fn summary(results: &[&Measurement], style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("").least(15),
         Column::right("exact"),
         Column::right("of"),
@@ -98,11 +98,11 @@ fn summary(results: &[&Measurement], style: &Style) -> Vec<String> {
             whole(total(0)),
         ]);
     }
-    table.lines(style)
+    table.into()
 }
 
 /// The phases of all traps together, which are their worst places.
-fn phases(run: &Run, style: &Style) -> Vec<String> {
+fn phases(run: &Run, style: &Style) -> Sheet {
     let mut phases: Vec<(&str, [CyclesCompared; 2])> = Vec::new();
     for phase in run.results.iter().filter_map(|it| it.found.validation()).flat_map(|found| &found.phases) {
         let at = phases.iter().position(|(name, _)| *name == phase.name).unwrap_or_else(|| {
@@ -116,9 +116,9 @@ fn phases(run: &Run, style: &Style) -> Vec<String> {
         }
     }
     if phases.is_empty() {
-        return Vec::new();
+        return Sheet::new();
     }
-    let mut table = TextTable::new([
+    let mut table = Table::new([
         Column::left("phase of all traps").least(18),
         Column::right("warm RTL").rank(2),
         Column::right("timed").rank(2),
@@ -137,14 +137,14 @@ fn phases(run: &Run, style: &Style) -> Vec<String> {
         });
         table.row(std::iter::once(phase_name(name, style)).chain(cells.into_iter().flatten()));
     }
-    let mut text = table.lines(style);
-    text.push(String::new());
+    let mut text = Sheet::from(table);
+    text.blank();
     text
 }
 
 /// Every program of the run that differs.
-fn differences(run: &Run, style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+fn differences(run: &Run, style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("program"),
         Column::left("part").rank(4),
         Column::right("RTL"),
@@ -175,7 +175,7 @@ fn differences(run: &Run, style: &Style) -> Vec<String> {
             }
         }
     }
-    table.lines(style)
+    table.into()
 }
 
 /// Its name, and the latency of memory if it was run with several.

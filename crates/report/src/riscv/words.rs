@@ -1,7 +1,8 @@
 //! What the views of the RISC-V families have in common.
 
+use crate::sheet::{Sheet, prose};
 use crate::style::Style;
-use crate::text::{clean, wrap};
+use crate::text::clean;
 use indexmap::IndexSet;
 use std::borrow::Cow;
 use tollgate_record::family::TrapAsked;
@@ -29,11 +30,11 @@ pub(super) fn measured(run: &Run) -> Vec<&Measurement> {
 }
 
 /// The warnings, each a paragraph and each sentence once; without those of codes that the view has words for.
-pub(super) fn warnings(run: &Run, style: &Style, but: &[WarningKind]) -> Vec<String> {
+pub(super) fn warnings(run: &Run, style: &Style, but: &[WarningKind]) -> Sheet {
     let all = run.warnings.iter().chain(run.results.iter().flat_map(|result| &result.warnings));
     let shown = all.filter(|warning| !but.iter().any(|kind| warning.code == *kind));
     let sentences: IndexSet<String> = shown.map(|warning| clean(&warning.text, style)).collect();
-    sentences.iter().flat_map(|sentence| wrap(sentence, style.prose(), "")).collect()
+    sentences.iter().flat_map(|sentence| prose(sentence, "")).collect()
 }
 
 /// The phases of a kernel's bill that have a column, with its head. In a narrow terminal the first to go are those in
@@ -124,7 +125,6 @@ pub(super) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{bar, or_dash, share};
-    use crate::text::wrap;
 
     #[test]
     fn exact_figures_look_exact() {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn paragraphs_break_before_column_81() {
-        let lines = wrap(&"word ".repeat(40), 80, "");
+        let lines = crate::text::wrap(&"word ".repeat(40), 80, "");
         assert!(lines.iter().all(|line| line.len() <= 80));
         assert_eq!(lines[0].len(), 79);
         assert_eq!(lines.join(" ").split_whitespace().count(), 40);

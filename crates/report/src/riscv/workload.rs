@@ -3,24 +3,24 @@
 use super::words::{crossing_name, measured, part};
 use crate::head::head;
 use crate::notes::notes;
+use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, painted, wrap};
+use crate::text::clean;
 use tollgate_record::number::{bytes, whole};
 use tollgate_record::{Measurement, Run, counter, phase};
 
 /// One line for each point of the sweep.
-pub(super) fn view(run: &Run, style: &Style) -> Vec<String> {
+pub(super) fn view(run: &Run, style: &Style) -> Sheet {
     let mut text = head(run, style);
-    text.push(String::new());
+    text.blank();
     text.extend(table(&measured(run), style));
-    text.push(String::new());
+    text.blank();
     text.extend(notes(run, style));
     text
 }
 
-fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
-    let Some(first) = points.first() else { return Vec::new() };
+fn table(points: &[&Measurement], style: &Style) -> Sheet {
+    let Some(first) = points.first() else { return Sheet::new() };
     let asked = first.asked.workload().cloned().unwrap_or_default();
     let title = format!(
         "Workload {} on {}, kernel {}. Cycles for each trap, simulated and exact.",
@@ -28,8 +28,8 @@ fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
         clean(&asked.core, style),
         clean(&asked.kernel, style)
     );
-    let mut text = painted(Paint::Bold, &title, style);
-    let mut table = TextTable::new([
+    let mut text = painted(Paint::Bold, &title);
+    let mut table = Table::new([
         Column::right("set"),
         Column::right("touches"),
         Column::right("every").rank(4),
@@ -61,12 +61,12 @@ fn table(points: &[&Measurement], style: &Style) -> Vec<String> {
             lost.join(" "),
         ]);
     }
-    text.extend(table.lines(style));
+    text.extend(Sheet::from(table));
     let below = "set: the program's working set; touches: what the kernel reads in each trap; every: instructions \
                  of the program from trap to trap. Direct is everything outside the program, refill what the \
                  program's own instructions take longer than without traps; refetched counts its lines (I, D, \
                  L2) and translations (TLB).";
-    text.extend(wrap(below, style.prose(), ""));
+    text.extend(prose(below, ""));
     text
 }
 

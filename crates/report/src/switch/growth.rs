@@ -2,8 +2,8 @@
 
 use super::row::short;
 use crate::plot::{Plot, SIGNS, figure};
+use crate::sheet::{Sheet, prose};
 use crate::style::Style;
-use crate::text::wrap;
 use tollgate_record::number::{count, fit, size};
 use tollgate_record::{Measurement, Series};
 
@@ -14,7 +14,7 @@ const KNEE: f64 = 2.0;
 type Curves<'a> = Vec<(String, &'a Series)>;
 
 /// The plots of cost and of memory, and a line for each knee.
-pub(super) fn plots(results: &[Measurement], style: &Style) -> Vec<String> {
+pub(super) fn plots(results: &[Measurement], style: &Style) -> Sheet {
     let curves = |name: &str| -> Curves<'_> {
         let of = |result| {
             let result: &Measurement = result;
@@ -28,7 +28,7 @@ pub(super) fn plots(results: &[Measurement], style: &Style) -> Vec<String> {
         return lines;
     }
     for (name, series) in &cost {
-        lines.extend(wrap(&knee(name, series), style.prose(), "  "));
+        lines.extend(prose(knee(name, series), "  "));
     }
     lines.extend(plot(
         "Resident bytes for each task, over the number of tasks",
@@ -54,9 +54,9 @@ fn knee(name: &str, series: &Series) -> String {
 }
 
 /// Nothing for fewer than three numbers of tasks.
-fn plot(title: &str, curves: &Curves<'_>, label: fn(f64) -> String, style: &Style) -> Vec<String> {
+fn plot(title: &str, curves: &Curves<'_>, label: fn(f64) -> String, style: &Style) -> Sheet {
     if curves.iter().all(|(_, series)| series.points.len() < 3) {
-        return Vec::new();
+        return Sheet::new();
     }
     let dots = curves.iter().zip(SIGNS);
     let dots = dots.flat_map(|((_, series), sign)| series.points.iter().map(move |&[x, y]| (x, y, sign)));
@@ -64,5 +64,5 @@ fn plot(title: &str, curves: &Curves<'_>, label: fn(f64) -> String, style: &Styl
         curves.iter().zip(SIGNS).map(|((name, _), sign)| format!("{sign} {name}")).collect();
     let tasks = |tasks: f64| count(tasks as usize);
     Plot { title, dots: dots.collect(), marks: None, labels: [tasks, label], legend: legend.join("  ") }
-        .lines(style)
+        .sheet(style)
 }

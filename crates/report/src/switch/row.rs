@@ -1,8 +1,8 @@
 //! The rows of the table.
 
+use crate::sheet::{Column, Sheet, Table, painted};
 use crate::style::{Paint, Style};
-use crate::table::{Column, TextTable};
-use crate::text::{clean, painted};
+use crate::text::clean;
 use crate::words::reason;
 use std::cmp::Ordering;
 use tollgate_record::number::{count, fit, half_share, per_crossing, size};
@@ -86,8 +86,8 @@ fn texts(row: &Measurement, layout: Layout, style: &Style) -> [String; 8] {
     ]
 }
 
-pub(super) fn table(rows: &[&Measurement], layout: Layout, style: &Style) -> Vec<String> {
-    let mut table = TextTable::new([
+pub(super) fn table(rows: &[&Measurement], layout: Layout, style: &Style) -> Sheet {
+    let mut table = Table::new([
         Column::left("").least(16),
         Column::right("ns"),
         Column::right("cycles").rank(1),
@@ -112,11 +112,11 @@ pub(super) fn table(rows: &[&Measurement], layout: Layout, style: &Style) -> Vec
             table.row(texts(row, layout, style));
         }
     }
-    let mut lines = table.lines(style);
+    let mut lines = Sheet::from(table);
     let legend = "ns, cycles: one switch, from batches. single: the fastest switch timed by itself; p99: 99 of 100 \
                   are faster; the clock pair is taken off both. mem: resident bytes for each task. proof: \
                   resumptions that the tasks counted for each switch; d: visits of a dispatcher, k: context switches \
                   of the kernel.";
-    lines.extend(painted(Paint::Dim, legend, style));
+    lines.extend(painted(Paint::Dim, legend));
     lines
 }

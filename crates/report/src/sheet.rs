@@ -1,0 +1,395 @@
+//! What a view shows, before it is known where: a sheet of paragraphs, tables and drawings.
+//!
+//! A view makes one [`Sheet`]. [`terminal`] lays it out in columns, [`markdown`] writes it for a pull request, [`html`]
+//! for a page. A table is drawn nowhere else.
+
+mod html;
+mod markdown;
+mod terminal;
+
+use crate::style::{Format, Paint, Style};
+use tollgate_record::number::{count, figure};
+
+/// What a view shows, from top to bottom.
+#[derive(Default)]
+pub(crate) struct Sheet {
+    blocks: Vec<Block>,
+}
+
+/// A part of a sheet.
+pub(crate) enum Block {
+    Text(Prose),
+    /// Short texts side by side, as many in a line as fit.
+    Facts(Vec<String>, Paint),
+    Table(Table),
+    /// Lines that are drawings: each stays as it is.
+    Drawn(Vec<String>),
+    Blank,
+}
+
+/// A paragraph: what begins its first line, and the text, whose other lines are below its beginning.
+pub(crate) struct Prose {
+    first: String,
+    text: String,
+    paint: Paint,
+    /// Words with a color of their own.
+    marks: Vec<(String, Paint)>,
+    /// A terminal shows at most so many lines of it.
+    most: usize,
+}
+
+impl Prose {
+    /// With one of its words in a color.
+    pub(crate) fn mark(mut self, word: impl Into<String>, paint: Paint) -> Self {
+        self.marks.push((word.into(), paint));
+        self
+    }
+
+    /// Cut after so many lines where lines are scarce.
+    pub(crate) fn most(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+}
+
+/// A paragraph that begins with `first`.
+pub(crate) fn paragraph(text: impl Into<String>, first: impl Into<String>) -> Prose {
+    let (first, text) = (first.into(), text.into());
+    Prose { first, text, paint: Paint::Plain, marks: Vec::new(), most: usize::MAX }
+}
+
+/// The same as a sheet.
+pub(crate) fn prose(text: impl Into<String>, first: impl Into<String>) -> Sheet {
+    paragraph(text, first).into()
+}
+
+/// A paragraph in one color.
+pub(crate) fn painted(paint: Paint, text: impl Into<String>) -> Sheet {
+    Prose { paint, ..paragraph(text, "") }.into()
+}
+
+/// A title after an empty line.
+pub(crate) fn title(text: impl Into<String>) -> Sheet {
+    let mut sheet = Sheet::default();
+    sheet.blank();
+    sheet.extend(painted(Paint::Bold, text));
+    sheet
+}
+
+/// Lines that are drawings.
+pub(crate) fn drawn(lines: Vec<String>) -> Sheet {
+    if lines.is_empty() { Sheet::default() } else { Sheet { blocks: vec![Block::Drawn(lines)] } }
+}
+
+/// Short texts side by side.
+pub(crate) fn facts(facts: Vec<String>, paint: Paint) -> Sheet {
+    if facts.is_empty() { Sheet::default() } else { Sheet { blocks: vec![Block::Facts(facts, paint)] } }
+}
+
+impl Sheet {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.blocks.push(Block::Blank);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// All its paragraphs in one color.
+    pub(crate) fn paint(mut self, paint: Paint) -> Self {
+        for block in &mut self.blocks {
+            if let Block::Text(prose) = block {
+                prose.paint = paint;
+            }
+        }
+        self
+    }
+
+    /// The sheet as text in the format of `style`.
+    pub(crate) fn text(&self, style: &Style) -> String {
+        match style.format {
+            Format::Terminal => crate::text::lines(self.lines(style)),
+            Format::Markdown => self.markdown(),
+        }
+    }
+}
+
+impl From<Prose> for Sheet {
+    fn from(prose: Prose) -> Self {
+        Self { blocks: vec![Block::Text(prose)] }
+    }
+}
+
+/// Nothing for a table without rows.
+impl From<Table> for Sheet {
+    fn from(table: Table) -> Self {
+        Self { blocks: if table.is_empty() { Vec::new() } else { vec![Block::Table(table)] } }
+    }
+}
+
+impl Extend<Block> for Sheet {
+    fn extend<T: IntoIterator<Item = Block>>(&mut self, blocks: T) {
+        self.blocks.extend(blocks);
+    }
+}
+
+impl FromIterator<Block> for Sheet {
+    fn from_iter<T: IntoIterator<Item = Block>>(blocks: T) -> Self {
+        Self { blocks: blocks.into_iter().collect() }
+    }
+}
+
+impl IntoIterator for Sheet {
+    type Item = Block;
+    type IntoIter = std::vec::IntoIter<Block>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.blocks.into_iter()
+    }
+}
+
+/// A table. Rows are added in order.
+pub(crate) struct Table {
+    /// What it shows, where that is not in a title above it.
+    caption: String,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    indent: usize,
+    gap: usize,
+}
+
+/// A column: its title, alignment, and what may happen to it in a narrow terminal.
+pub(crate) struct Column {
+    title: Cell,
+    align: Align,
+    most: usize,
+    least: usize,
+    reserved: usize,
+    rank: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Align {
+    Left,
+    Right,
+}
+
+/// The content of one place of a table.
+pub(crate) struct Cell {
+    content: Content,
+    /// The number that the text shows, by which a page sorts.
+    value: Option<f64>,
+    paint: Paint,
+    /// The end of the text that stays when the text is cut.
+    tail: String,
+}
+
+enum Content {
+    Text(String),
+    /// A drawing that takes as many columns as there are.
+    Drawn(Box<dyn Fn(usize) -> String>),
+}
+
+enum Row {
+    Cells(Vec<Cell>, Paint),
+    /// Cells, and prose that is wrapped beside them up to the right edge.
+    Prose(Vec<Cell>, String, Paint),
+    /// A text across all columns: what begins its first line, and the text.
+    Text(String, String, Paint),
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { content: Content::Text(text.into()), value: None, paint: Paint::Plain, tail: String::new() }
+    }
+}
+
+impl Cell {
+    /// A drawing; it is called with the columns that it may take.
+    pub(crate) fn drawn(draw: impl Fn(usize) -> String + 'static) -> Self {
+        Self {
+            content: Content::Drawn(Box::new(draw)),
+            value: None,
+            paint: Paint::Plain,
+            tail: String::new(),
+        }
+    }
+
+    /// A text of a record, or of ours.
+    pub(crate) fn text(text: impl AsRef<str>) -> Self {
+        text.as_ref().into()
+    }
+
+    /// A number as it is shown, and the one that it is sorted by.
+    pub(crate) fn shown(text: impl Into<String>, value: f64) -> Self {
+        Self { value: Some(value), ..Self::from(text) }
+    }
+
+    /// A number with as many digits as mean something.
+    pub(crate) fn number(number: f64) -> Self {
+        Self::shown(figure(number), number)
+    }
+
+    /// A whole number of things.
+    pub(crate) fn count(number: u64) -> Self {
+        Self::shown(count(number as usize), number as f64)
+    }
+
+    /// A number, or an empty cell.
+    pub(crate) fn maybe(number: Option<f64>) -> Self {
+        number.map_or_else(|| "".into(), Self::number)
+    }
+
+    pub(crate) fn paint(self, paint: Paint) -> Self {
+        Self { paint, ..self }
+    }
+
+    /// With a mark at the end that stays when the text before it is cut.
+    pub(crate) fn tail(self, tail: impl Into<String>) -> Self {
+        Self { tail: tail.into(), ..self }
+    }
+}
+
+impl Column {
+    pub(crate) fn left(title: impl Into<Cell>) -> Self {
+        Self {
+            title: title.into(),
+            align: Align::Left,
+            most: usize::MAX,
+            least: usize::MAX,
+            reserved: 0,
+            rank: 0,
+        }
+    }
+
+    pub(crate) fn right(title: impl Into<Cell>) -> Self {
+        Self { align: Align::Right, ..Self::left(title) }
+    }
+
+    /// Never wider than `most`; longer texts are cut.
+    pub(crate) fn most(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Never narrower than `reserved`: room for prose.
+    pub(crate) fn reserved(self, reserved: usize) -> Self {
+        Self { reserved, ..self }
+    }
+
+    /// In a narrow terminal shortened down to `least`. A drawing takes what the other columns leave.
+    pub(crate) fn least(self, least: usize) -> Self {
+        Self { least, ..self }
+    }
+
+    /// Dropped in a narrow terminal; the column with the highest rank goes first.
+    pub(crate) fn rank(self, rank: usize) -> Self {
+        Self { rank, ..self }
+    }
+}
+
+impl Table {
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self {
+            caption: String::new(),
+            columns: columns.into_iter().collect(),
+            rows: Vec::new(),
+            indent: 0,
+            gap: 2,
+        }
+    }
+
+    /// A table of a page: its caption, and the heading of each column with whether it holds numbers.
+    pub(crate) fn data(caption: impl Into<String>, columns: &[(&str, bool)]) -> Self {
+        let columns = columns.iter().map(|&(title, number)| match number {
+            true => Column::right(title),
+            false => Column::left(title),
+        });
+        Self { caption: caption.into(), ..Self::new(columns) }
+    }
+
+    /// With a caption, which a page shows.
+    pub(crate) fn caption(self, caption: impl Into<String>) -> Self {
+        Self { caption: caption.into(), ..self }
+    }
+
+    /// Without a column: that of the run, where there is one run only.
+    pub(crate) fn without(mut self, column: usize) -> Self {
+        self.columns.remove(column);
+        for row in &mut self.rows {
+            if let Row::Cells(cells, _) | Row::Prose(cells, ..) = row {
+                cells.remove(column);
+            }
+        }
+        self
+    }
+
+    /// How many rows it has.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// With so many blanks before each row.
+    pub(crate) fn indent(self, indent: usize) -> Self {
+        Self { indent, ..self }
+    }
+
+    /// With so many blanks between columns; two unless told otherwise.
+    pub(crate) fn gap(self, gap: usize) -> Self {
+        Self { gap, ..self }
+    }
+
+    /// One more row. Cells that are missing at the end are empty.
+    pub(crate) fn row<T: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.painted(cells, Paint::Plain);
+    }
+
+    /// One more row, all in one color.
+    pub(crate) fn painted<T: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = T>, paint: Paint) {
+        self.rows.push(Row::Cells(cells.into_iter().map(Into::into).collect(), paint));
+    }
+
+    /// One more row whose first cells are followed by prose, wrapped where it is long.
+    pub(crate) fn prose<T: Into<Cell>>(
+        &mut self,
+        cells: impl IntoIterator<Item = T>,
+        text: impl Into<String>,
+        paint: Paint,
+    ) {
+        self.rows.push(Row::Prose(cells.into_iter().map(Into::into).collect(), text.into(), paint));
+    }
+
+    /// A text across all columns, without indent.
+    pub(crate) fn heading(&mut self, text: impl Into<String>, paint: Paint) {
+        self.text("", text, paint);
+    }
+
+    /// A text across all columns, whose lines are below each other after `first`.
+    pub(crate) fn text(&mut self, first: impl Into<String>, text: impl Into<String>, paint: Paint) {
+        self.rows.push(Row::Text(first.into(), text.into(), paint));
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.text("", "", Paint::Plain);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Whether no row has anything in a column.
+    fn is_blank(&self, column: usize) -> bool {
+        self.rows.iter().all(|row| match row {
+            Row::Cells(cells, _) | Row::Prose(cells, ..) => cells
+                .get(column)
+                .is_none_or(|it| matches!(&it.content, Content::Text(text) if text.is_empty())),
+            Row::Text(..) => true,
+        })
+    }
+
+    fn is_drawing(&self, column: usize) -> bool {
+        matches!(self.columns[column].title.content, Content::Drawn(_))
+    }
+}

@@ -1,0 +1,143 @@
+//! A sheet as GitHub's Markdown, for issues and pull requests.
+
+use super::{Align, Block, Cell, Content, Row, Sheet, Table};
+use crate::style::Paint;
+
+impl Sheet {
+    /// The sheet as Markdown. No text of a record can become markup.
+    pub(super) fn markdown(&self) -> String {
+        write(self)
+    }
+}
+
+fn write(sheet: &Sheet) -> String {
+    let mut text = String::new();
+    for block in &sheet.blocks {
+        let part = match block {
+            Block::Blank => continue,
+            Block::Text(prose) => {
+                let words = escape(format!("{}{}", prose.first, prose.text).trim());
+                match words.strip_prefix("- ") {
+                    Some(item) => {
+                        // Items follow each other without an empty line.
+                        if text.rsplit("\n\n").nth(1).is_some_and(|last| last.starts_with("- ")) {
+                            text.pop();
+                        }
+                        format!("- {item}")
+                    }
+                    None if words.is_empty() => continue,
+                    None => emphasized(words, prose.paint),
+                }
+            }
+            Block::Facts(facts, _) => escape(&facts.join(" \u{b7} ")),
+            Block::Table(table) => rows(table),
+            Block::Drawn(lines) => format!("```text\n{}\n```", lines.join("\n").replace('`', "\u{2bc}")),
+        };
+        text.push_str(&part);
+        text.push_str("\n\n");
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+fn emphasized(words: String, paint: Paint) -> String {
+    let is_strong = matches!(paint, Paint::Bold | Paint::Good | Paint::Bad);
+    if is_strong && !words.is_empty() { format!("**{words}**") } else { words }
+}
+
+/// Longer tables are folded; what is to be read first is above the fold.
+const LONG: usize = 20;
+
+/// A table. Columns without content and drawings are left out; prose is in the cell behind those before it.
+fn rows(table: &Table) -> String {
+    let shown: Vec<usize> = (0..table.columns.len())
+        .filter(|&place| !table.is_drawing(place) && !table.is_blank(place))
+        .collect();
+    let line = |cells: &mut dyn Iterator<Item = String>| {
+        cells.fold("|".to_owned(), |line, cell| format!("{line} {cell} |"))
+    };
+    let aligned = |&place: &usize| if table.columns[place].align == Align::Right { "--:" } else { ":--" };
+    let head = [
+        line(&mut shown.iter().map(|&place| cell(&table.columns[place].title))),
+        shown.iter().map(aligned).fold("|".to_owned(), |line, cell| format!("{line}{cell}|")),
+    ]
+    .join("\n");
+    let mut lines = Vec::new();
+    let mut noticed = Vec::new();
+    let mut heading = None;
+    for row in &table.rows {
+        let mut cells: Vec<String> = match row {
+            Row::Cells(cells, _) | Row::Prose(cells, ..) => {
+                shown.iter().map(|&place| cells.get(place).map_or_else(String::new, cell)).collect()
+            }
+            Row::Text(first, text, _) if first.is_empty() && text.is_empty() => continue,
+            Row::Text(first, text, paint) => {
+                vec![emphasized(escape(format!("{first}{text}").trim()), *paint)]
+            }
+        };
+        if let Row::Prose(before, text, _) = row {
+            let place = shown.iter().position(|&place| place >= before.len()).unwrap_or(shown.len() - 1);
+            cells[place] = format!("{} {}", cells[place], escape(text)).trim().to_owned();
+        }
+        cells.resize(shown.len(), String::new());
+        let text = line(&mut cells.into_iter());
+        if let Row::Text(..) = row {
+            heading = Some(text.clone());
+        } else if row.is_noticed() {
+            noticed.extend(heading.take().into_iter().chain([text.clone()]));
+        }
+        lines.push(text);
+    }
+    let whole = format!("{head}\n{}", lines.join("\n"));
+    let rows = table.rows.iter().filter(|row| !matches!(row, Row::Text(..))).count();
+    if rows <= LONG {
+        return whole;
+    }
+    let folded = format!("<details><summary>All {rows} rows</summary>\n\n{whole}\n\n</details>");
+    match noticed.is_empty() || noticed.len() * 2 > lines.len() {
+        true => folded,
+        false => format!("{head}\n{}\n\n{folded}", noticed.join("\n")),
+    }
+}
+
+impl Row {
+    /// Whether a color says that it is to be read first.
+    fn is_noticed(&self) -> bool {
+        let is = |paint: Paint| matches!(paint, Paint::Bad | Paint::Good | Paint::Warn);
+        match self {
+            Self::Cells(cells, paint) | Self::Prose(cells, _, paint) => {
+                is(*paint) || cells.iter().any(|cell| is(cell.paint))
+            }
+            Self::Text(..) => false,
+        }
+    }
+}
+
+fn cell(cell: &Cell) -> String {
+    match &cell.content {
+        Content::Text(text) => {
+            let text = format!("{}{}", text.lines().collect::<Vec<_>>().join(" ").trim(), cell.tail);
+            emphasized(escape(text.trim()), cell.paint)
+        }
+        Content::Drawn(_) => String::new(),
+    }
+}
+
+/// A string of a record that cannot become markup.
+fn escape(text: &str) -> String {
+    let mut safe = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' | '$' | '@' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            '\u{a0}' => safe.push(' '),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
