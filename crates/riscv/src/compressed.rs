@@ -185,7 +185,7 @@ pub(crate) fn compress(word: u32, xlen: Xlen) -> Option<u16> {
         // addi rd, rs1, 0 is written as c.mv.
         0x13 if word >> 20 == 0 && rd != 0 && rs1 != 0 => 0x33 | rd << 7 | rs1 << 20,
         // add, and, or, xor and addw commute.
-        0x33 | 0x7033 | 0x6033 | 0x4033 | 0x3b if rd == rs2 && rd != rs1 => {
+        0x33 | 0x7033 | 0x6033 | 0x4033 | 0x3b if rd == rs2 && rd != rs1 && rs1 != 0 => {
             word & !0x01ff_8000 | rs2 << 15 | rs1 << 20
         }
         _ => word,

@@ -321,7 +321,8 @@ impl<'a> Assembler<'a> {
             return Ok(());
         }
         let cut = (nops && modes.relax).then(|| to - smallest);
-        let fill = if nops { Fill::Nops } else { Fill::Bytes(fill.unwrap_or(0), 1) };
+        // Without relaxation GNU `as` pads code with zeros.
+        let fill = if cut.is_some() { Fill::Nops } else { Fill::Bytes(fill.unwrap_or(0), 1) };
         let kind = PointKind::Align { to, fill, max, cut };
         self.image_bytes += if section.zero { 0 } else { to };
         section.points.push(Point { offset: section.length, size: 0, kind, at });

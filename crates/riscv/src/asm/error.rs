@@ -66,8 +66,10 @@ pub(super) fn meant<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Str
         .filter(|name| name.len().abs_diff(word.len()) <= 2)
         .map(|name| (strsim::damerau_levenshtein(word, name), name))
         .filter(|(distance, _)| *distance <= 2.min(word.len() / 2))
+        // Of several at the same distance, the most similar one.
+        .map(|(distance, name)| (distance, (-1000.0 * strsim::jaro_winkler(word, name)) as i32, name))
         .min()
-        .map_or(String::new(), |(_, name)| format!(": did you mean `{name}`?"))
+        .map_or(String::new(), |(.., name)| format!(": did you mean `{name}`?"))
 }
 
 /// A word as messages quote it.

@@ -7,7 +7,7 @@ use super::expr::Expr;
 use super::pseudo::{EXTENSIONS, PSEUDO, Pseudo};
 use super::section::{FixupKind, Point, PointKind};
 use super::state::Assembler;
-use super::statement::operands;
+use super::statement::{name_length, operands};
 use crate::compressed::{self, Shape};
 use crate::disasm::{F_NAMES, ORDERS, ROUNDING, X_NAMES};
 use crate::format::{Format, Operands, RegClass, Slot};
@@ -187,8 +187,18 @@ impl Assembler<'_> {
                 let value = self.number(value)?;
                 let value = self.in_width(value);
                 match (-2048..2048).contains(&value) {
+                    true if rd == 0 => self.word(Insn::encode(Op::Addi, Operands { imm: value, ..Operands::default() }))?,
                     true => self.op(Op::Addi, rd, 0, 0, value)?,
                     false => self.load_constant(rd, value)?,
+                }
+            }
+            // From or to zero, it has no 16-bit form.
+            ("mv" | "move", [rd, rs]) => {
+                let (rd, rs1) = (self.x(rd)?, self.x(rs)?);
+                let word = Insn::encode(Op::Addi, Operands { rd, rs1, ..Operands::default() });
+                match rd == 0 || rs1 == 0 {
+                    true => self.word(word)?,
+                    false => self.compressible(word)?,
                 }
             }
             ("la" | "lla" | "la.pcrel", [rd, target]) => {
@@ -271,7 +281,8 @@ impl Assembler<'_> {
         if upper != 0 {
             self.op(Op::Lui, rd, 0, 0, upper)?;
         }
-        if lower != 0 || upper == 0 {
+        // For the register zero GNU `as` writes the second instruction in any case.
+        if lower != 0 || upper == 0 || rd == 0 {
             let op = if self.options.isa.is_rv64() { Op::Addiw } else { Op::Addi };
             self.op(op, rd, if upper != 0 { rd } else { 0 }, 0, lower)?;
         }
@@ -437,11 +448,11 @@ impl Assembler<'_> {
             }
             Pending::Branch(target) => {
                 let jump = row.class == Class::Jump;
-                let short = (!jump || jumps)
-                    && match shape {
-                        Some(shape) => shape.invert(word, self.xlen()).is_some(),
-                        None => self.compressed(word).is_some(),
-                    };
+                // GNU `as` never makes c.jal of jal.
+                let short = match shape {
+                    Some(shape) => shape.invert(word, self.xlen()).is_some(),
+                    None => (!jump || jumps && operands.rd == 0) && self.compressed(word).is_some(),
+                };
                 let at = self.at;
                 let section = &mut self.sections[self.section as usize];
                 if section.zero {
@@ -599,19 +610,18 @@ impl Assembler<'_> {
         if let Some(number) = self.mnemonics.csrs.get(op) {
             return Ok(i64::from(*number));
         }
-        let expr = self.expression(op)?;
-        match self.known(&expr) {
-            Some(value @ 0..4096) => Ok(value),
-            Some(value) => fault(op, format!("the number of a CSR is 0 to 4095, not {value}")),
-            None => {
-                let names = self.mnemonics.csrs.keys().map(String::as_str);
-                fault(op, format!("unknown CSR {}{}", quoted(op), meant(op, names)))
-            }
+        if name_length(op) == op.len() && !self.names.contains_key(op) {
+            let names = self.mnemonics.csrs.keys().map(String::as_str);
+            return fault(op, format!("unknown CSR {}{}", quoted(op), meant(op, names)));
+        }
+        match self.number(op)? {
+            value @ 0..4096 => Ok(value),
+            value => fault(op, format!("the number of a CSR is 0 to 4095, not {value}")),
         }
     }
 }
 
-const SPECIAL: [&str; 8] = ["li", "la", "lla", "call", "tail", "jump", "unimp", "la.pcrel"];
+const SPECIAL: [&str; 10] = ["li", "mv", "move", "la", "lla", "call", "tail", "jump", "unimp", "la.pcrel"];
 
 fn slot_name(slot: Slot) -> &'static str {
     match slot {

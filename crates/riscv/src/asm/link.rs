@@ -185,7 +185,8 @@ impl Assembler<'_> {
         let mut members = Vec::new();
         let mut next = 0;
         for ((rank, _), indices) in outputs {
-            if indices.iter().any(|i| self.sections[*i].size() > 0) {
+            // The script keeps .data even where it is empty.
+            if *rank == WRITABLE || indices.iter().any(|i| self.sections[*i].size() > 0) {
                 let align = indices.iter().map(|i| self.sections[*i].align).max().unwrap_or(1);
                 address = address.next_multiple_of(align);
             }
@@ -247,6 +248,10 @@ impl Assembler<'_> {
         let names = if undefined.is_empty() { Vec::new() } else { defined(self) };
         for index in undefined.into_iter().take(super::MAX_ERRORS) {
             let (name, at) = (self.symbols[index].name.clone(), self.symbols[index].at);
+            // Its line was reported already.
+            if self.errors.iter().any(|(reported, ..)| *reported == at) {
+                continue;
+            }
             let message = match name.strip_suffix('f').filter(|n| n.parse::<u64>().is_ok()) {
                 Some(number) => format!("there is no label `{number}:` behind this line"),
                 None => format!("{} is not defined{}", quoted(&name), meant(&name, names.iter().map(String::as_str))),

@@ -8,8 +8,6 @@ pub(super) type Pseudo = (&'static str, &'static str, &'static str);
 
 pub(super) static PSEUDO: &[Pseudo] = &[
     ("nop", "", "addi zero,zero,0"),
-    ("mv", "rr", "addi $0,$1,0"),
-    ("move", "rr", "addi $0,$1,0"),
     ("not", "rr", "xori $0,$1,-1"),
     ("neg", "rr", "sub $0,zero,$1"),
     ("negw", "rr", "subw $0,zero,$1"),

@@ -123,7 +123,7 @@ impl Section {
             // The addresses of what comes later are not known yet: they count from zero.
             let target = targets[k].map(|t| match t.point as usize > k {
                 true => t.offset.wrapping_sub(self.points[t.point as usize - 1].offset),
-                false => self.shifts[t.point as usize] + t.offset,
+                false => self.shifts[t.point as usize].wrapping_add(t.offset),
             });
             self.points[k].size = self.points[k].measure(shift, target);
             shift += self.points[k].size;
