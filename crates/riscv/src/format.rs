@@ -156,7 +156,9 @@ impl Format {
     /// The operands in the order in which they are written: for the disassembler and the assembler.
     pub(crate) const fn syntax(self) -> &'static [Slot] {
         use Format::*;
-        use Slot::{Address, Imm, Memory, Pred, Rd, Rounding, Rs1, Rs2, Rs3, Shamt, Succ, Target, Upper, Zimm};
+        use Slot::{
+            Address, Imm, Memory, Pred, Rd, Rounding, Rs1, Rs2, Rs3, Shamt, Succ, Target, Upper, Zimm,
+        };
         match self {
             R | FRn | FCmp => &[Rd, Rs1, Rs2],
             I => &[Rd, Rs1, Imm],

@@ -37,8 +37,8 @@
 
 mod absent;
 mod alu;
-pub mod asm;
 mod aside;
+pub mod asm;
 mod bare;
 mod blocks;
 mod boot;

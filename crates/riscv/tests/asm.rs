@@ -4,7 +4,9 @@ mod common;
 
 use common::Rng;
 use tollgate_riscv::asm::{AsmError, Image, MAX_ERRORS, Options, Sources, assemble};
-use tollgate_riscv::{Config, Elf, Extension, Format, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, Operands, Stop, Xlen};
+use tollgate_riscv::{
+    Config, Elf, Extension, Format, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, Operands, Stop, Xlen,
+};
 use tollgate_riscv::{Decoder, disassemble, disassemble_compressed};
 
 fn program(text: &str) -> Result<Image, Vec<AsmError>> {
@@ -125,6 +127,7 @@ fn a_program_runs_on_the_machine() {
         wrong:  EXIT(0x3333)
         finish: sw a0, 0(t0)
         .data
+                .balign 4
         value:  .word 5 * (1 + 10)
         .bss
         .balign 16
@@ -134,8 +137,7 @@ fn a_program_runs_on_the_machine() {
     let image = program(source).unwrap();
     let parsed = Elf::parse(&image.elf()).unwrap();
     assert_eq!(parsed, image.program);
-    let mut machine =
-        Machine::new(Config { machine: MachineKind::Virt, ..Config::default() }).unwrap();
+    let mut machine = Machine::new(Config { machine: MachineKind::Virt, ..Config::default() }).unwrap();
     machine.load(&parsed).unwrap();
     let stop = machine.run(1000, &mut ());
     assert_eq!(stop, Stop::Exit { code: 0 }, "{:#x}", machine.pc());
@@ -164,10 +166,22 @@ fn macros_conditions_and_expressions() {
         ),
         [1, 7, 2, 3, 4, 5, 6, 7, 8, 9]
     );
-    assert_eq!(code(".data\n.irp x, 1, 2+3, 4\n.byte \\x * 2\n.endr\n.rept 3\n.byte 1\n.endr"), [2, 8, 8, 1, 1, 1]);
-    assert_eq!(code(".data\n.byte 2 + 3 << 1, 1 | 2 + 4, (1 == 1) + 2, ~0 & 15, 'a', '\\n'"), [8, 7, 1, 15, 97, 10]);
-    assert_eq!(code(".data\n.if 1\n.byte 1\n.elseif 1\n.byte 2\n.else\n.byte 3\n.endif\n.ifdef x\n.byte 4\n.endif"), [1]);
-    assert_eq!(code(".data\na: .byte b - a\n.zero 3\nb: .asciz \"\\x41\\102\", \"\"\n"), [4, 0, 0, 0, 65, 66, 0, 0]);
+    assert_eq!(
+        code(".data\n.irp x, 1, 2+3, 4\n.byte \\x * 2\n.endr\n.rept 3\n.byte 1\n.endr"),
+        [2, 8, 8, 1, 1, 1]
+    );
+    assert_eq!(
+        code(".data\n.byte 2 + 3 << 1, 1 | 2 + 4, (1 == 1) + 2, ~0 & 15, 'a', '\\n'"),
+        [8, 7, 1, 15, 97, 10]
+    );
+    assert_eq!(
+        code(".data\n.if 1\n.byte 1\n.elseif 1\n.byte 2\n.else\n.byte 3\n.endif\n.ifdef x\n.byte 4\n.endif"),
+        [1]
+    );
+    assert_eq!(
+        code(".data\na: .byte b - a\n.zero 3\nb: .asciz \"\\x41\\102\", \"\"\n"),
+        [4, 0, 0, 0, 65, 66, 0, 0]
+    );
     assert_eq!(code(".data\n.set n, 1\n.byte n\n.set n, n + 1\n.byte n\nm = n * 3\n.byte m"), [1, 2, 6]);
 }
 
@@ -177,7 +191,8 @@ fn the_preprocessor() {
                 .byte F(A, 2) # three\n#else\n.byte 9\n#endif\n#ifndef B\n#define PASTE(a) a ## 1\nPASTE(x): .byte x1 - x1\n\
                 #elif 1\n#error never\n#endif\n#undef A\n#ifdef A\n.byte 8\n#endif\n.byte \\\n5";
     assert_eq!(code(text), [3, 0, 5]);
-    let sources = Sources::new("a/main.S", "#include \"../b.h\"\n.include \"c.s\"\nTHREE").file("b.h", "#define THREE .byte 3\n.data\n");
+    let sources = Sources::new("a/main.S", "#include \"../b.h\"\n.include \"c.s\"\nTHREE")
+        .file("b.h", "#define THREE .byte 3\n.data\n");
     let image = assemble(&sources.file("a/c.s", ".byte 2"), &Options::default()).unwrap();
     assert_eq!(image.program.segments[0].data, [2, 3]);
 }
@@ -269,7 +284,10 @@ fn bad_input_is_refused() {
         (".ascii \"abc\n".into(), "is not a string"),
         (" .data\n .org 4\n .org 2\n".into(), "`.org` cannot go back"),
         (" beq a0, a1, 0x90000000\n".into(), "this jump reaches 1048576 bytes"),
-        (" la a0, far\n .globl far\n far = x + 0x100000000\n x: nop\n".into(), "is out of reach: 32 signed bits"),
+        (
+            " la a0, far\n .globl far\n far = x + 0x100000000\n x: nop\n".into(),
+            "is out of reach: 32 signed bits",
+        ),
         (" \u{feff} nop\n".into(), "unknown instruction"),
         (" lw a0, é(sp)\n".into(), "`é` is not known at this line"),
     ];
@@ -284,7 +302,10 @@ fn bad_input_is_refused() {
 
 #[test]
 fn large_and_odd_sources_are_accepted() {
-    assert_eq!(words(" addi a0, a0, 100 # é\r\n\r\n.option norvc\r\n nop // ü\r\n"), [0x0645_0513, 0x0000_0013]);
+    assert_eq!(
+        words(" addi a0, a0, 100 # é\r\n\r\n.option norvc\r\n nop // ü\r\n"),
+        [0x0645_0513, 0x0000_0013]
+    );
     assert_eq!(code(".data\n.ascii \"é\" # comment \"\n"), "é".as_bytes());
     // 10 MB.
     let text = format!(".data\n{}", " .byte 1 # a comment on each line of it\n".repeat(250_000));
@@ -303,7 +324,8 @@ fn every_instruction_is_assembled() {
             let word = shown(word, &Decoder::new(isa));
             let text = format!(".option norvc\n{}", disassemble(word, isa));
             let options = Options { isa, ..Options::default() };
-            let image = assemble(&Sources::new("a.s", &text), &options).unwrap_or_else(|e| panic!("{}", e[0]));
+            let image =
+                assemble(&Sources::new("a.s", &text), &options).unwrap_or_else(|e| panic!("{}", e[0]));
             let found = &image.program.segments[0].data[..4];
             assert_eq!(found, word.to_le_bytes(), "{text}");
         }

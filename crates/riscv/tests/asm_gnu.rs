@@ -13,7 +13,8 @@ use tollgate_riscv::{Class, Extension, Format, INSTRUCTIONS, Insn, Isa, Operands
 const TOOLS: &str = "riscv64-unknown-elf-";
 
 fn installed() -> bool {
-    let found = Command::new(format!("{TOOLS}gcc")).arg("--version").output().is_ok_and(|o| o.status.success());
+    let found =
+        Command::new(format!("{TOOLS}gcc")).arg("--version").output().is_ok_and(|o| o.status.success());
     if !found {
         eprintln!("skipped: no {TOOLS}gcc; install gcc-riscv64-unknown-elf");
     }
@@ -83,7 +84,9 @@ fn the_guests_are_equal() {
     for folder in ["bench", "kernel", "kernels", "programs", "rtl", "user", "include"] {
         let entries = std::fs::read_dir(root.join(folder)).unwrap();
         let names = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
-        files.extend(names.filter(|n| n.ends_with(".S") || n.ends_with(".h")).map(|n| format!("{folder}/{n}")));
+        files.extend(
+            names.filter(|n| n.ends_with(".S") || n.ends_with(".h")).map(|n| format!("{folder}/{n}")),
+        );
     }
     files.sort();
     let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
@@ -110,7 +113,8 @@ fn the_guests_are_equal() {
                 .map(|d| d.split_once('=').unwrap_or((d, "1")))
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .collect();
-            let flags: Vec<String> = build.iter().filter(|f| f.starts_with("-D")).map(|f| (*f).to_owned()).collect();
+            let flags: Vec<String> =
+                build.iter().filter(|f| f.starts_with("-D")).map(|f| (*f).to_owned()).collect();
             let mut flags: Vec<&str> = flags.iter().map(String::as_str).collect();
             let include = format!("-I{}", root.join("include").display());
             let user = format!("-I{}", root.join("user").display());
@@ -161,7 +165,14 @@ fn digest(bytes: &[u8]) -> u64 {
 /// The ISA and the text of a random program.
 fn random_program(seed: u64) -> (&'static str, String) {
     let mut rng = Rng(seed);
-    let isa = rng.pick(&["rv64gc", "rv64gc", "rv64imafd_zicsr_zifencei", "rv32gc", "rv32imac_zicsr_zifencei", "rv64gc_zba_zbb_zbs"]);
+    let isa = rng.pick(&[
+        "rv64gc",
+        "rv64gc",
+        "rv64imafd_zicsr_zifencei",
+        "rv32gc",
+        "rv32imac_zicsr_zifencei",
+        "rv64gc_zba_zbb_zbs",
+    ]);
     let text = random_text(&mut rng, isa);
     (isa, text)
 }
@@ -242,7 +253,9 @@ fn random_text(rng: &mut Rng, isa: &str) -> String {
         .collect();
     let labels = 3 + rng.below(20);
     let mut out = String::from("\t.globl _start\n_start:\n\t.equ K, 24\n");
-    out.push_str("\t.macro TWICE op a b=K\n\t\\op \\a, \\a, \\b\n\t\\op \\a, \\a, \\b\nin.\\@:\tj in.\\@\n\t.endm\n");
+    out.push_str(
+        "\t.macro TWICE op a b=K\n\t\\op \\a, \\a, \\b\n\t\\op \\a, \\a, \\b\nin.\\@:\tj in.\\@\n\t.endm\n",
+    );
     let mut defined = 0;
     let count = 20 + rng.below(300);
     let x = |rng: &mut Rng| X_NAMES[rng.below(32) as usize];
@@ -277,7 +290,11 @@ fn random_text(rng: &mut Rng, isa: &str) -> String {
                 let (a, b) = (either(rng), either(rng));
                 match op {
                     "sub" => format!("{op} {a}, {a}, {b}"),
-                    "addi" | "andi" => format!("{op} {a}, {}, {}", rng.pick(&[a, a, b, "sp"]), rng.below(64) as i64 * 4 - 128),
+                    "addi" | "andi" => format!(
+                        "{op} {a}, {}, {}",
+                        rng.pick(&[a, a, b, "sp"]),
+                        rng.below(64) as i64 * 4 - 128
+                    ),
                     _ => format!("{op} {a}, {}, {}", rng.pick(&[a, b]), rng.pick(&[a, b, "zero"])),
                 }
             }
@@ -290,7 +307,8 @@ fn random_text(rng: &mut Rng, isa: &str) -> String {
                 format!("{op} {}, {label}", either(rng))
             }
             21 | 22 => {
-                let op = rng.pick(&["beq", "bne", "blt", "bge", "bltu", "bgeu", "bgt", "ble", "bgtu", "bleu"]);
+                let op =
+                    rng.pick(&["beq", "bne", "blt", "bge", "bltu", "bgeu", "bgt", "ble", "bgtu", "bleu"]);
                 let second = rng.pick(&["zero", "a0", "s1"]);
                 format!("{op} {}, {second}, {label}", either(rng))
             }
@@ -302,9 +320,24 @@ fn random_text(rng: &mut Rng, isa: &str) -> String {
                 format!("{op} {a}, {}({b})", rng.below(64) * 4)
             }
             28 => format!("1:\t{} {}, 1{}", rng.pick(&["beqz", "bnez"]), either(rng), rng.pick(&["b", "f"])),
-            29 => rng.pick(&["ret", "nop", "ecall", "ebreak", "fence", "fence r,rw", "jr a0", "jalr t1", "unimp", "jr 4(a5)"]).into(),
+            29 => rng
+                .pick(&[
+                    "ret",
+                    "nop",
+                    "ecall",
+                    "ebreak",
+                    "fence",
+                    "fence r,rw",
+                    "jr a0",
+                    "jalr t1",
+                    "unimp",
+                    "jr 4(a5)",
+                ])
+                .into(),
             30 => {
-                let op = rng.pick(&["mv", "not", "neg", "seqz", "snez", "sltz", "sgtz", "zext.b", "sext.h", "zext.h"]);
+                let op = rng.pick(&[
+                    "mv", "not", "neg", "seqz", "snez", "sltz", "sgtz", "zext.b", "sext.h", "zext.h",
+                ]);
                 format!("{op} {}, {}", either(rng), either(rng))
             }
             31 => format!(".balign {}", 1 << rng.below(7)),

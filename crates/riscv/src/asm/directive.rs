@@ -19,20 +19,95 @@ pub(super) struct Condition {
 }
 
 const NAMES: &[&str] = &[
-    ".text", ".data", ".bss", ".rodata", ".section", ".pushsection", ".popsection", ".previous", ".byte", ".half",
-    ".word", ".dword", ".quad", ".long", ".short", ".2byte", ".4byte", ".8byte", ".float", ".double", ".ascii",
-    ".asciz", ".string", ".space", ".skip", ".zero", ".fill", ".align", ".p2align", ".balign", ".globl", ".global",
-    ".local", ".weak", ".equ", ".set", ".equiv", ".comm", ".lcomm", ".macro", ".endm", ".rept", ".endr", ".irp", ".irpc",
-    ".exitm", ".purgem", ".if", ".ifdef", ".ifndef", ".else", ".elseif", ".endif", ".option", ".include", ".insn", ".error",
-    ".org", ".end",
+    ".text",
+    ".data",
+    ".bss",
+    ".rodata",
+    ".section",
+    ".pushsection",
+    ".popsection",
+    ".previous",
+    ".byte",
+    ".half",
+    ".word",
+    ".dword",
+    ".quad",
+    ".long",
+    ".short",
+    ".2byte",
+    ".4byte",
+    ".8byte",
+    ".float",
+    ".double",
+    ".ascii",
+    ".asciz",
+    ".string",
+    ".space",
+    ".skip",
+    ".zero",
+    ".fill",
+    ".align",
+    ".p2align",
+    ".balign",
+    ".globl",
+    ".global",
+    ".local",
+    ".weak",
+    ".equ",
+    ".set",
+    ".equiv",
+    ".comm",
+    ".lcomm",
+    ".macro",
+    ".endm",
+    ".rept",
+    ".endr",
+    ".irp",
+    ".irpc",
+    ".exitm",
+    ".purgem",
+    ".if",
+    ".ifdef",
+    ".ifndef",
+    ".else",
+    ".elseif",
+    ".endif",
+    ".option",
+    ".include",
+    ".insn",
+    ".error",
+    ".org",
+    ".end",
 ];
 
 /// What describes a program but does not change it.
 const IGNORED: &[&str] = &[
-    ".type", ".size", ".file", ".ident", ".loc", ".attribute", ".hidden", ".protected", ".internal", ".addrsig",
-    ".cfi_startproc", ".cfi_endproc", ".cfi_def_cfa", ".cfi_def_cfa_offset", ".cfi_def_cfa_register", ".cfi_offset",
-    ".cfi_restore", ".cfi_sections", ".cfi_remember_state", ".cfi_restore_state", ".title", ".altmacro", ".noaltmacro",
-    ".print", ".warning", ".variant_cc",
+    ".type",
+    ".size",
+    ".file",
+    ".ident",
+    ".loc",
+    ".attribute",
+    ".hidden",
+    ".protected",
+    ".internal",
+    ".addrsig",
+    ".cfi_startproc",
+    ".cfi_endproc",
+    ".cfi_def_cfa",
+    ".cfi_def_cfa_offset",
+    ".cfi_def_cfa_register",
+    ".cfi_offset",
+    ".cfi_restore",
+    ".cfi_sections",
+    ".cfi_remember_state",
+    ".cfi_restore_state",
+    ".title",
+    ".altmacro",
+    ".noaltmacro",
+    ".print",
+    ".warning",
+    ".variant_cc",
 ];
 
 impl<'a> Assembler<'a> {
@@ -63,7 +138,9 @@ impl<'a> Assembler<'a> {
             ".half" | ".short" | ".2byte" => self.data(rest, 2),
             ".word" | ".long" | ".int" | ".4byte" => self.data(rest, 4),
             ".dword" | ".quad" | ".8byte" => self.data(rest, 8),
-            ".float" | ".single" => self.floats(rest, |text| Some(text.parse::<f32>().ok()?.to_le_bytes().to_vec())),
+            ".float" | ".single" => {
+                self.floats(rest, |text| Some(text.parse::<f32>().ok()?.to_le_bytes().to_vec()))
+            }
             ".double" => self.floats(rest, |text| Some(text.parse::<f64>().ok()?.to_le_bytes().to_vec())),
             ".ascii" => self.strings(rest, false),
             ".asciz" | ".string" => self.strings(rest, true),
@@ -239,7 +316,12 @@ impl<'a> Assembler<'a> {
         if section.zero {
             return fault("", format!("{} holds only zeros", quoted(&section.name)));
         }
-        super::section::padding(Fill::Bytes(value, width), count * u64::from(width), false, &mut section.data);
+        super::section::padding(
+            Fill::Bytes(value, width),
+            count * u64::from(width),
+            false,
+            &mut section.data,
+        );
         Ok(())
     }
 
@@ -294,7 +376,10 @@ impl<'a> Assembler<'a> {
     fn align(&mut self, name: &str, rest: &str, power: bool) -> Result<(), Fault> {
         let ops = operands(rest);
         if ops.is_empty() || ops.len() > 3 {
-            return fault(name, format!("`{name}` takes an alignment, perhaps a value, and perhaps a largest size"));
+            return fault(
+                name,
+                format!("`{name}` takes an alignment, perhaps a value, and perhaps a largest size"),
+            );
         }
         let value = self.number(ops[0])?;
         let to = match power {
@@ -371,7 +456,12 @@ impl<'a> Assembler<'a> {
         match rest.trim() {
             "rvc" if self.options.isa.has(Extension::C) => self.modes.rvc = true,
             // The program is for a machine that has them.
-            "rvc" => return fault(rest, format!("`.option rvc` needs the extension C: the ISA is {}", self.options.isa)),
+            "rvc" => {
+                return fault(
+                    rest,
+                    format!("`.option rvc` needs the extension C: the ISA is {}", self.options.isa),
+                );
+            }
             "norvc" => self.modes.rvc = false,
             "relax" => self.modes.relax = true,
             "norelax" => self.modes.relax = false,
@@ -385,7 +475,8 @@ impl<'a> Assembler<'a> {
             option if option.starts_with("arch") => {}
             option => {
                 const OPTIONS: [&str; 6] = ["rvc", "norvc", "relax", "norelax", "push", "pop"];
-                let message = format!("unknown option {}{}", quoted(option), meant(option, OPTIONS.into_iter()));
+                let message =
+                    format!("unknown option {}{}", quoted(option), meant(option, OPTIONS.into_iter()));
                 return fault(option, message);
             }
         }
@@ -425,7 +516,9 @@ impl<'a> Assembler<'a> {
                         return self.emit(&(half as u16).to_le_bytes());
                     }
                     word if word & 3 == 3 && (0..1 << 32).contains(&word) => word as u32,
-                    other => return fault(value, format!("{other:#x} is not an instruction of 2 or 4 bytes")),
+                    other => {
+                        return fault(value, format!("{other:#x} is not an instruction of 2 or 4 bytes"));
+                    }
                 },
                 _ => return fault(rest, "`.insn` takes a number, or the operands of the formats `r` or `i`"),
             },

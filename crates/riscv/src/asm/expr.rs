@@ -187,7 +187,7 @@ impl<'t, N: Names> Parser<'t, '_, N> {
             Some(b'\'') => {
                 let mut chars = self.rest[1..].chars();
                 let (value, length) = match chars.next() {
-                    Some('\\') => match escape(self.rest[1..].as_bytes()) {
+                    Some('\\') => match escape(&self.rest.as_bytes()[1..]) {
                         Some((value, length)) => (i64::from(value), length),
                         None => return fault(self.rest, "unknown escape sequence"),
                     },

@@ -127,7 +127,8 @@ impl Assembler<'_> {
             return self.short(shape, ops);
         }
         for (bits, order) in ORDERS.iter().enumerate().skip(1).rev() {
-            if let Some(row) = name.strip_suffix(order).and_then(|base| self.mnemonics.rows.get(base).copied())
+            if let Some(row) =
+                name.strip_suffix(order).and_then(|base| self.mnemonics.rows.get(base).copied())
                 && matches!(row.format, Format::Amo | Format::Lr)
                 && row.in_isa(&self.mnemonics.isa)
             {
@@ -187,7 +188,9 @@ impl Assembler<'_> {
                 let value = self.number(value)?;
                 let value = self.in_width(value);
                 match (-2048..2048).contains(&value) {
-                    true if rd == 0 => self.word(Insn::encode(Op::Addi, Operands { imm: value, ..Operands::default() }))?,
+                    true if rd == 0 => {
+                        self.word(Insn::encode(Op::Addi, Operands { imm: value, ..Operands::default() }))?
+                    }
                     true => self.op(Op::Addi, rd, 0, 0, value)?,
                     false => self.load_constant(rd, value)?,
                 }
@@ -296,14 +299,7 @@ impl Assembler<'_> {
 
     /// `auipc` and what adds the lower part: the target relative to the first of them. `register` is the destination, or what is
     /// stored.
-    fn pair(
-        &mut self,
-        target: Expr,
-        through: u8,
-        op: Op,
-        register: u8,
-        low: FixupKind,
-    ) -> Result<(), Fault> {
+    fn pair(&mut self, target: Expr, through: u8, op: Op, register: u8, low: FixupKind) -> Result<(), Fault> {
         let first = Expr::Place(self.here());
         self.fixup(FixupKind::PcrelHi, target);
         self.word(Insn::encode(Op::Auipc, Operands { rd: through, ..Default::default() }))?;
@@ -370,8 +366,7 @@ impl Assembler<'_> {
         {
             return self.by_name(row, register, target, temporary);
         }
-        let mut operands =
-            Operands { rm: row.usual_rounding(), imm: order, ..Operands::default() };
+        let mut operands = Operands { rm: row.usual_rounding(), imm: order, ..Operands::default() };
         let pending = self.fill(row, name, syntax, ops, &mut operands)?;
         self.finish(row, operands, pending, jumps, None)
     }
@@ -389,7 +384,12 @@ impl Assembler<'_> {
         let through = match temporary {
             [temporary] => self.x(temporary)?,
             _ if row.format == Format::Load => value,
-            _ => return fault(target, format!("`{}` of a name needs a register for its address", row.mnemonic)),
+            _ => {
+                return fault(
+                    target,
+                    format!("`{}` of a name needs a register for its address", row.mnemonic),
+                );
+            }
         };
         let target = self.expression(target)?;
         let low = if store { FixupKind::PcrelLoStore } else { FixupKind::PcrelLo };
@@ -482,7 +482,8 @@ impl Assembler<'_> {
         }
         if ops.len() < least || ops.len() > slots.len() {
             let expected: Vec<_> = slots.iter().map(|slot| slot_name(*slot)).collect();
-            let expected = if expected.is_empty() { String::new() } else { format!(" ({})", expected.join(", ")) };
+            let expected =
+                if expected.is_empty() { String::new() } else { format!(" ({})", expected.join(", ")) };
             return fault(name, format!("`{name}` takes {least} operands{expected}, found {}", ops.len()));
         }
         let mut pending = Pending::Nothing;
@@ -562,7 +563,8 @@ impl Assembler<'_> {
     /// The name and the operand of `%name(operand)`.
     fn modified<'t>(&mut self, op: &'t str) -> Result<Option<(&'t str, Expr)>, Fault> {
         let Some(rest) = op.strip_prefix('%') else { return Ok(None) };
-        let Some((name, inside)) = rest.split_once('(').and_then(|(n, i)| Some((n, i.strip_suffix(')')?))) else {
+        let Some((name, inside)) = rest.split_once('(').and_then(|(n, i)| Some((n, i.strip_suffix(')')?)))
+        else {
             return fault(op, format!("{} is not of the form `%hi(name)`", quoted(op)));
         };
         const MODIFIERS: [&str; 4] = ["hi", "lo", "pcrel_hi", "pcrel_lo"];

@@ -254,7 +254,11 @@ impl Assembler<'_> {
             }
             let message = match name.strip_suffix('f').filter(|n| n.parse::<u64>().is_ok()) {
                 Some(number) => format!("there is no label `{number}:` behind this line"),
-                None => format!("{} is not defined{}", quoted(&name), meant(&name, names.iter().map(String::as_str))),
+                None => format!(
+                    "{} is not defined{}",
+                    quoted(&name),
+                    meant(&name, names.iter().map(String::as_str))
+                ),
             };
             self.report_plain(at, Fault { token: name, message });
         }
@@ -264,7 +268,8 @@ impl Assembler<'_> {
                 && !self.depends_on_undefined(expr, 0)
             {
                 let (name, at) = (self.symbols[index].name.clone(), self.symbols[index].at);
-                let message = format!("{} has no value: it refers to itself, or divides by zero", quoted(&name));
+                let message =
+                    format!("{} has no value: it refers to itself, or divides by zero", quoted(&name));
                 self.report_plain(at, Fault { token: name, message });
             }
         }
@@ -417,7 +422,9 @@ impl Assembler<'_> {
     fn symbol_table(&self, resolved: &[Resolved]) -> Vec<Symbol> {
         let mut out: Vec<Symbol> = Vec::new();
         for (symbol, resolved) in self.symbols.iter().zip(resolved) {
-            let (Value::Label(place), Resolved::Known(Some(address))) = (&symbol.value, resolved) else { continue };
+            let (Value::Label(place), Resolved::Known(Some(address))) = (&symbol.value, resolved) else {
+                continue;
+            };
             let hidden = symbol.name.is_empty() || symbol.name.starts_with(".L");
             let numeric = symbol.name.starts_with(|c: char| c.is_ascii_digit());
             if hidden || numeric || self.sections[place.section as usize].dropped {
@@ -459,8 +466,15 @@ fn rank(section: &Section) -> (u8, bool) {
         section.name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
     let usual = [
-        (".init", 0), (".text", 1), (".fini", 2), (".rodata", 4), (".data", 6), (".srodata", 8), (".sdata", 9),
-        (".sbss", 10), (".bss", 11),
+        (".init", 0),
+        (".text", 1),
+        (".fini", 2),
+        (".rodata", 4),
+        (".data", 6),
+        (".srodata", 8),
+        (".sdata", 9),
+        (".sbss", 10),
+        (".bss", 11),
     ];
     match usual.iter().find(|(prefix, _)| begins(prefix)) {
         Some((_, rank)) => (*rank, true),
@@ -478,7 +492,9 @@ fn branch(word: u32, size: u64, distance: i64, xlen: Xlen, out: &mut Vec<u8>) ->
         let operands = crate::format::Operands { imm: distance, ..format.extract(word) };
         word & format.mask() | format.insert(&operands)
     };
-    let plain = |word: u32, distance: i64| with(if word & 0x7f == 0x6f { Format::J } else { Format::B }, word, distance);
+    let plain = |word: u32, distance: i64| {
+        with(if word & 0x7f == 0x6f { Format::J } else { Format::B }, word, distance)
+    };
     const JAL: u32 = 0x6f;
     // The condition's lowest bit inverts it.
     let around = word ^ 0x1000;
@@ -540,9 +556,7 @@ fn patch(
     let low = (value as i32) << 20 >> 20;
     let word = match fixup.kind {
         PcrelLo | Lo => word & 0x000f_ffff | (low as u32) << 20,
-        PcrelLoStore | LoStore => {
-            word & 0x01ff_f07f | (low as u32 & 0xfe0) << 20 | (low as u32 & 0x1f) << 7
-        }
+        PcrelLoStore | LoStore => word & 0x01ff_f07f | (low as u32 & 0xfe0) << 20 | (low as u32 & 0x1f) << 7,
         _ => {
             let rounded = value.wrapping_add(0x800);
             if xlen == Xlen::Rv64 && i32::try_from(rounded).is_err() {

@@ -147,7 +147,9 @@ impl<'a> Preprocessor<'a> {
         }
         let line = match line {
             Cow::Borrowed(text) => without_comments(text, in_comment, at, !preprocessed),
-            Cow::Owned(text) => Cow::Owned(without_comments(&text, in_comment, at, !preprocessed).into_owned()),
+            Cow::Owned(text) => {
+                Cow::Owned(without_comments(&text, in_comment, at, !preprocessed).into_owned())
+            }
         };
         let trimmed = line.trim_start();
         if preprocessed && let Some(directive) = trimmed.strip_prefix('#') {
@@ -171,13 +173,7 @@ impl<'a> Preprocessor<'a> {
         Ok(())
     }
 
-    fn directive(
-        &mut self,
-        text: &str,
-        at: Pos,
-        out: &mut Vec<Line<'a>>,
-        depth: usize,
-    ) -> Result<(), Fault> {
+    fn directive(&mut self, text: &str, at: Pos, out: &mut Vec<Line<'a>>, depth: usize) -> Result<(), Fault> {
         let mut scan = Scan::new(text);
         let word = scan.name();
         let rest = scan.rest().trim();
@@ -214,11 +210,8 @@ impl<'a> Preprocessor<'a> {
                 last.taken |= last.active;
                 last.ended = word == "else";
             }
-            "endif" => {
-                if self.conditions.pop().is_none() {
-                    return fault(word, "`#endif` without `#if`");
-                }
-            }
+            "endif" if self.conditions.pop().is_some() => {}
+            "endif" => return fault(word, "`#endif` without `#if`"),
             _ if !active => {}
             "define" => return self.define(rest),
             "undef" => {

@@ -118,10 +118,10 @@ impl Section {
         let count = self.points.len();
         self.shifts = vec![0; count + 1];
         let mut shift = 0;
-        for k in 0..count {
+        for (k, target) in targets.iter().enumerate() {
             self.shifts[k] = shift;
             // The addresses of what comes later are not known yet: they count from zero.
-            let target = targets[k].map(|t| match t.point as usize > k {
+            let target = target.map(|t| match t.point as usize > k {
                 true => t.offset.wrapping_sub(self.points[t.point as usize - 1].offset),
                 false => self.shifts[t.point as usize].wrapping_add(t.offset),
             });
@@ -131,9 +131,9 @@ impl Section {
         self.shifts[count] = shift;
         for pass in 0.. {
             let (mut changed, mut stretch) = (false, 0u64);
-            for k in 0..count {
+            for (k, target) in targets.iter().enumerate() {
                 self.shifts[k] = self.shifts[k].wrapping_add(stretch);
-                let target = targets[k].map(|t| self.shifts[t.point as usize].wrapping_add(t.offset));
+                let target = target.map(|t| self.shifts[t.point as usize].wrapping_add(t.offset));
                 let point = &mut self.points[k];
                 let is_branch = matches!(point.kind, PointKind::Branch { .. });
                 let size = match is_branch && pass >= MAX_PASSES {

@@ -31,6 +31,9 @@ pub(super) struct Symbol {
     pub(super) at: Pos,
 }
 
+/// The macros around a statement, the innermost first, and where each is used.
+type Uses = Vec<(String, Pos)>;
+
 /// `.option`.
 #[derive(Clone, Copy)]
 pub(super) struct Modes {
@@ -66,7 +69,7 @@ pub(super) struct Assembler<'a> {
     pub(super) image_bytes: u64,
     /// Where the statement in hand is.
     pub(super) at: Pos,
-    pub(super) errors: Vec<(Pos, Fault, Vec<(String, Pos)>)>,
+    pub(super) errors: Vec<(Pos, Fault, Uses)>,
     stopped: bool,
 }
 
@@ -398,7 +401,7 @@ impl<'a> Assembler<'a> {
         let mut lines: HashMap<u32, Vec<&str>> = HashMap::new();
         let files = &self.preprocessor.files;
         let name = |file: u32| files.get(file as usize).copied().unwrap_or_default().to_owned();
-        let error = |(at, fault, uses): (Pos, Fault, Vec<(String, Pos)>)| {
+        let error = |(at, fault, uses): (Pos, Fault, Uses)| {
             let lines = lines.entry(at.file).or_insert_with(|| {
                 let text = self.sources.files.get(&name(at.file));
                 text.map(|text| text.lines().collect()).unwrap_or_default()

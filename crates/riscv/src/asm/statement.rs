@@ -57,9 +57,7 @@ pub(super) fn outside_quotes(text: &str, found: impl Fn(&[u8]) -> bool) -> Optio
 
 /// Where a comment begins that `//` or `/*` starts; if `hash`, one that `#` starts hides it.
 pub(super) fn comment_start(text: &str, hash: bool) -> Option<usize> {
-    outside_quotes(text, |rest| {
-        rest.starts_with(b"//") || rest.starts_with(b"/*") || hash && rest[0] == b'#'
-    })
+    outside_quotes(text, |rest| rest.starts_with(b"//") || rest.starts_with(b"/*") || hash && rest[0] == b'#')
 }
 
 /// Splits a line at `;` and adds its statements, without the comment behind `#`.

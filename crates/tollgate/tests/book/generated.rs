@@ -119,9 +119,8 @@ fn bare(rust: &str) -> &str {
 /// The keys of a core follow from the fields of the types that read it, with their comments.
 #[test]
 fn cores() {
-    let source = ["core", "csr", "keys"].map(|name| {
-        std::fs::read_to_string(root().join(format!("crates/cores/src/{name}.rs"))).unwrap()
-    });
+    let source = ["core", "csr", "keys"]
+        .map(|name| std::fs::read_to_string(root().join(format!("crates/cores/src/{name}.rs"))).unwrap());
     let source = source.concat();
     let fields = |of: &str| -> Vec<(String, String, String)> {
         let (_, body) = source.split_once(&format!("pub struct {of} {{\n")).unwrap_or_else(|| panic!("{of}"));
