@@ -141,7 +141,7 @@ fn a_program_runs_on_the_machine() {
     machine.load(&parsed).unwrap();
     let stop = machine.run(1000, &mut ());
     assert_eq!(stop, Stop::Exit { code: 0 }, "{:#x}", machine.pc());
-    assert_eq!(image.line(image.program.symbol("wrong").unwrap()), Some(("test.S", 13)));
+    assert_eq!(image.line(image.program.symbol("wrong").unwrap()), Some(("test.S", 14)));
     assert_eq!(image.line(0), None);
     let narrow = Options { isa: "rv32imac".parse().unwrap(), ..Options::default() };
     let image = assemble(&Sources::new("test.S", source), &narrow).unwrap();
