@@ -1,9 +1,11 @@
 //! The C extension: each 16-bit encoding is a row that expands to the 32-bit instruction it stands for, so
 //! that its meaning, its legality (`c.fld` without D) and its disassembly come from the main table.
 
-use crate::format::Operands;
-use crate::insn::{Insn, Op, Width};
-use crate::isa::Xlen;
+use std::sync::LazyLock;
+
+use crate::format::{Operands, RegClass, Slot};
+use crate::insn::{INSTRUCTIONS, Insn, Op, Width};
+use crate::isa::{Isa, Xlen};
 
 /// One 16-bit encoding.
 pub struct CompressedRow {
@@ -105,6 +107,95 @@ pub fn row(half: u16, xlen: Xlen) -> Option<&'static CompressedRow> {
     (row.expand)(u32::from(half)).map(|_| row)
 }
 
+/// How a row writes its operands, and its inverse.
+pub(crate) struct Shape {
+    pub(crate) row: &'static CompressedRow,
+    pub(crate) op: Op,
+    /// The operands that are written: not a fixed `zero` or `ra`, and once what is source and destination.
+    pub(crate) slots: Vec<Slot>,
+    /// Whether the destination is the first source as well.
+    pub(crate) tied: bool,
+    /// What it expands to with all free bits set.
+    pub(crate) full: u32,
+    /// Each free bit, and the bits that it decides.
+    free: Vec<(u16, u32)>,
+    fixed: u32,
+}
+
+impl Shape {
+    /// Each bit of the long form is fixed or equals one free bit of the row, perhaps inverted.
+    fn new(row: &'static CompressedRow, xlen: Xlen) -> Option<Self> {
+        let most = row.bits | !row.mask;
+        let expand = |half: u16| (row.expand)(u32::from(half));
+        let full = expand(most)?;
+        let bits = (0..16).map(|bit| 1 << bit).filter(|bit| row.mask & bit == 0);
+        let free: Vec<_> = bits.filter_map(|bit| Some((bit, expand(most ^ bit)? ^ full))).collect();
+        let varying = free.iter().fold(0, |all, (_, decided)| all | decided);
+        let isa = Isa::everything(xlen);
+        let main = INSTRUCTIONS.iter().find(|r| r.in_isa(&isa) && r.matches(full))?;
+        let field = |at: u32, word: u32| word >> at & 31;
+        let tied = main.format.rd() != RegClass::None
+            && field(7, full) == field(15, full)
+            && free.iter().all(|(_, decided)| field(7, *decided) == field(15, *decided));
+        let written = |at| field(at, varying) != 0 || field(at, full) > u32::from(RA);
+        let slots = main.format.syntax().iter().filter_map(|slot| match slot {
+            Slot::Rd => written(7).then_some(Slot::Rd),
+            Slot::Rs1 => (written(15) && !tied).then_some(Slot::Rs1),
+            Slot::Rs2 => written(20).then_some(Slot::Rs2),
+            // A jump to a register has no offset.
+            Slot::Memory if varying & !0xf_8000 == 0 => Some(Slot::Rs1),
+            slot => Some(*slot),
+        });
+        let slots = slots.collect();
+        Some(Self { row, op: main.op, slots, tied, full, free, fixed: !varying })
+    }
+
+    /// The encoding that expands to this word.
+    pub(crate) fn invert(&self, word: u32, xlen: Xlen) -> Option<u16> {
+        if (word ^ self.full) & self.fixed != 0 {
+            return None;
+        }
+        let cleared = self.free.iter().filter(|(_, decided)| (word ^ self.full) & decided != 0);
+        let half = cleared.fold(self.row.bits | !self.row.mask, |half, (bit, _)| half ^ bit);
+        (expand(half, xlen) == Some(word)).then_some(half)
+    }
+}
+
+/// The rows of a width.
+pub(crate) fn shapes(xlen: Xlen) -> &'static [Shape] {
+    static SHAPES: LazyLock<[Vec<Shape>; 2]> = LazyLock::new(|| {
+        [Xlen::Rv32, Xlen::Rv64].map(|xlen| {
+            let rows = COMPRESSED.iter().filter(|row| row.in_width(xlen));
+            rows.filter_map(|row| Shape::new(row, xlen)).collect()
+        })
+    });
+    &SHAPES[usize::from(xlen == Xlen::Rv64)]
+}
+
+/// The row of an encoding, with how it is written.
+pub(crate) fn shape(half: u16, xlen: Xlen) -> Option<&'static Shape> {
+    let row = row(half, xlen)?;
+    shapes(xlen).iter().find(|shape| std::ptr::eq(shape.row, row))
+}
+
+/// The 16-bit encoding that GNU `as` chooses for a word: none that is a hint, except that `c.nop` is none.
+pub(crate) fn compress(word: u32, xlen: Xlen) -> Option<u16> {
+    let (rd, rs1, rs2) = (word >> 7 & 31, word >> 15 & 31, word >> 20 & 31);
+    let word = match word & 0xfe00_707f {
+        // addi rd, rs1, 0 is written as c.mv.
+        0x13 if word >> 20 == 0 && rd != 0 && rs1 != 0 => 0x33 | rd << 7 | rs1 << 20,
+        // add, and, or, xor and addw commute.
+        0x33 | 0x7033 | 0x6033 | 0x4033 | 0x3b if rd == rs2 && rd != rs1 && rs1 != 0 => {
+            word & !0x01ff_8000 | rs2 << 15 | rs1 << 20
+        }
+        _ => word,
+    };
+    let half = shapes(xlen).iter().find_map(|shape| shape.invert(word, xlen))?;
+    let rd_fixed = matches!(word & 0x7f, 0x13 | 0x33 | 0x37 | 0x1b | 0x3b) && rd == 0;
+    let no_shift = matches!(word & 0x707f, 0x1013 | 0x5013) && word >> 20 & 63 == 0;
+    (!(rd_fixed || no_shift) || half == 1).then_some(half)
+}
+
 fn enc(op: Op, rd: u8, rs1: u8, rs2: u8, imm: i32) -> u32 {
     Insn::encode(op, Operands { rd, rs1, rs2, rs3: 0, rm: 0, imm: i64::from(imm) })
 }
@@ -186,7 +277,6 @@ fn imm_sdsp(h: u32) -> i32 {
 mod tests {
     use super::*;
     use crate::disassemble;
-    use crate::isa::Isa;
 
     /// Pairs that overlap because the specification says so; each must really overlap.
     const CARVED: [(&str, &str); 5] = [

@@ -1,8 +1,10 @@
 //! Disassembly, by the table, in the form of GNU objdump without aliases.
 
+use std::fmt::Write;
+
 use crate::compressed;
 use crate::decode::decode_once;
-use crate::format::Format;
+use crate::format::{Format, RegClass, Slot};
 use crate::insn::Insn;
 use crate::isa::Isa;
 
@@ -19,7 +21,7 @@ pub const F_NAMES: [&str; 32] = [
     "ft9", "ft10", "ft11",
 ];
 
-const ROUNDING: [&str; 8] = ["rne", "rtz", "rdn", "rup", "rmm", "rm5", "rm6", "dyn"];
+pub(crate) const ROUNDING: [&str; 8] = ["rne", "rtz", "rdn", "rup", "rmm", "rm5", "rm6", "dyn"];
 
 /// The text of one instruction; a 16-bit one is written as the 32-bit one that it stands for. What is not an
 /// instruction of this ISA is shown as data.
@@ -47,54 +49,70 @@ pub fn compressed_mnemonic(word: u32, isa: Isa) -> Option<&'static str> {
     compressed::row(word as u16, isa.xlen()).map(|r| r.mnemonic)
 }
 
+/// The text of a 16-bit instruction by its own name, such as `c.addi a0,-1`; the assembler gives the same bits for it.
+///
+/// ```
+/// # use tollgate_riscv::{disassemble_compressed, Isa};
+/// assert_eq!(disassemble_compressed(0x157d, Isa::default()).as_deref(), Some("c.addi a0,-1"));
+/// assert_eq!(disassemble_compressed(0x0000, Isa::default()), None);
+/// ```
+pub fn disassemble_compressed(half: u16, isa: Isa) -> Option<String> {
+    let insn = decode_once(half.into(), &isa).filter(|insn| insn.len == 2)?;
+    let shape = compressed::shape(half, isa.xlen())?;
+    Some(written(shape.row.mnemonic, &shape.slots, &insn))
+}
+
 /// The text of a decoded instruction.
 pub fn text(insn: &Insn) -> String {
-    use Format::*;
     let row = insn.row();
-    let m = row.mnemonic;
-    let x = |r: u8| X_NAMES[usize::from(r & 31)];
-    let f = |r: u8| F_NAMES[usize::from(r & 31)];
-    let (rd, rs1, rs2, imm) = (insn.rd, insn.rs1, insn.rs2, insn.imm);
-    // objdump leaves the rounding mode out when it is the dynamic one.
-    let rm = match insn.rm & 7 {
-        7 => String::new(),
-        r => format!(",{}", ROUNDING[usize::from(r)]),
-    };
-    // An atomic's immediate is its acquire and release bits.
-    let order = ["", ".rl", ".aq", ".aqrl"][(imm & 3) as usize];
     match row.format {
-        R => format!("{m} {},{},{}", x(rd), x(rs1), x(rs2)),
-        I => format!("{m} {},{},{imm}", x(rd), x(rs1)),
-        Shift64 | Shift32 => format!("{m} {},{},{imm:#x}", x(rd), x(rs1)),
-        U => format!("{m} {},{:#x}", x(rd), imm as u32 >> 12),
-        J => format!("{m} {},pc{imm:+}", x(rd)),
-        Jalr | Load => format!("{m} {},{imm}({})", x(rd), x(rs1)),
-        Store => format!("{m} {},{imm}({})", x(rs2), x(rs1)),
-        FLoad => format!("{m} {},{imm}({})", f(rd), x(rs1)),
-        FStore => format!("{m} {},{imm}({})", f(rs2), x(rs1)),
-        B => format!("{m} {},{},pc{imm:+}", x(rs1), x(rs2)),
-        Fence => match imm & 0xfff {
-            0x833 => "fence.tso".to_string(),
-            _ => format!("{m} {},{}", fence_set(imm >> 4), fence_set(imm)),
-        },
-        FenceI | Plain => m.to_string(),
-        Sfence => format!("{m} {},{}", x(rs1), x(rs2)),
-        Csr => format!("{m} {},{},{}", x(rd), csr_text(imm), x(rs1)),
-        CsrImm => format!("{m} {},{},{rs1}", x(rd), csr_text(imm)),
-        Amo => format!("{m}{order} {},{},({})", x(rd), x(rs2), x(rs1)),
-        Lr => format!("{m}{order} {},({})", x(rd), x(rs1)),
-        FR4 => format!("{m} {},{},{},{}{rm}", f(rd), f(rs1), f(rs2), f(insn.rs3)),
-        FR => format!("{m} {},{},{}{rm}", f(rd), f(rs1), f(rs2)),
-        FRn => format!("{m} {},{},{}", f(rd), f(rs1), f(rs2)),
-        F1 => format!("{m} {},{}{rm}", f(rd), f(rs1)),
-        FCmp => format!("{m} {},{},{}", x(rd), f(rs1), f(rs2)),
-        F2x => format!("{m} {},{}{rm}", x(rd), f(rs1)),
-        F2xn => format!("{m} {},{}", x(rd), f(rs1)),
-        X2f => format!("{m} {},{}{rm}", f(rd), x(rs1)),
-        X2fn => format!("{m} {},{}", f(rd), x(rs1)),
-        Cbo => format!("{m} ({})", x(rs1)),
-        R1 | BankFrom | BankTo => format!("{m} {},{}", x(rd), x(rs1)),
+        Format::Fence if insn.imm & 0xfff == 0x833 => "fence.tso".to_string(),
+        // An atomic's immediate is its acquire and release bits.
+        Format::Amo | Format::Lr => {
+            let order = ORDERS[(insn.imm & 3) as usize];
+            written(&format!("{}{order}", row.mnemonic), row.format.syntax(), insn)
+        }
+        _ => written(row.mnemonic, row.format.syntax(), insn),
     }
+}
+
+/// The suffixes of atomics, by their acquire and release bits.
+pub(crate) const ORDERS: [&str; 4] = ["", ".rl", ".aq", ".aqrl"];
+
+fn written(mnemonic: &str, slots: &[Slot], insn: &Insn) -> String {
+    let row = insn.row();
+    let register = |class, r: u8| match class {
+        RegClass::F => F_NAMES[usize::from(r & 31)],
+        _ => X_NAMES[usize::from(r & 31)],
+    };
+    let (imm, rs1) = (insn.imm, register(row.format.rs1(), insn.rs1));
+    let mut out = mnemonic.to_string();
+    let mut separator = ' ';
+    for slot in slots {
+        if *slot == Slot::Rounding && insn.rm & 7 == row.usual_rounding() {
+            continue;
+        }
+        out.push(separator);
+        separator = ',';
+        let _ = match slot {
+            Slot::Rd => write!(out, "{}", register(row.format.rd(), insn.rd)),
+            Slot::Rs1 => write!(out, "{rs1}"),
+            Slot::Rs2 => write!(out, "{}", register(row.format.rs2(), insn.rs2)),
+            Slot::Rs3 => write!(out, "{}", register(row.format.rs3(), insn.rs3)),
+            Slot::Imm => write!(out, "{imm}"),
+            Slot::Shamt => write!(out, "{imm:#x}"),
+            Slot::Upper => write!(out, "{:#x}", imm as u32 >> 12),
+            Slot::Target => write!(out, "pc{imm:+}"),
+            Slot::Memory => write!(out, "{imm}({rs1})"),
+            Slot::Address => write!(out, "({rs1})"),
+            Slot::Pred => write!(out, "{}", fence_set(imm >> 4)),
+            Slot::Succ => write!(out, "{}", fence_set(imm)),
+            Slot::Csr => write!(out, "{}", csr_text(imm)),
+            Slot::Zimm => write!(out, "{}", insn.rs1),
+            Slot::Rounding => write!(out, "{}", ROUNDING[usize::from(insn.rm & 7)]),
+        };
+    }
+    out
 }
 
 fn fence_set(bits: i64) -> String {

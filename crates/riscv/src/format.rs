@@ -72,6 +72,37 @@ pub enum Format {
     BankTo,
 }
 
+/// One operand of an instruction as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Slot {
+    /// A register, of the class that the format has for it.
+    Rd,
+    Rs1,
+    Rs2,
+    Rs3,
+    /// A number.
+    Imm,
+    /// How far to shift.
+    Shamt,
+    /// The upper 20 bits.
+    Upper,
+    /// Where to jump to.
+    Target,
+    /// `offset(rs1)`
+    Memory,
+    /// `(rs1)`
+    Address,
+    /// Kinds of accesses of a fence.
+    Pred,
+    Succ,
+    /// A control and status register.
+    Csr,
+    /// The number in the place of `rs1`.
+    Zimm,
+    /// The rounding mode, which may be left out.
+    Rounding,
+}
+
 /// What register file a field names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegClass {
@@ -119,6 +150,36 @@ impl Format {
             F1 | F2x | X2f => 0xfff0_007f,
             F2xn | X2fn | R1 | BankFrom | BankTo => 0xfff0_707f,
             Cbo => 0xfff0_7fff,
+        }
+    }
+
+    /// The operands in the order in which they are written: for the disassembler and the assembler.
+    pub(crate) const fn syntax(self) -> &'static [Slot] {
+        use Format::*;
+        use Slot::{
+            Address, Imm, Memory, Pred, Rd, Rounding, Rs1, Rs2, Rs3, Shamt, Succ, Target, Upper, Zimm,
+        };
+        match self {
+            R | FRn | FCmp => &[Rd, Rs1, Rs2],
+            I => &[Rd, Rs1, Imm],
+            Shift64 | Shift32 => &[Rd, Rs1, Shamt],
+            U => &[Rd, Upper],
+            J => &[Rd, Target],
+            Jalr | Load | FLoad => &[Rd, Memory],
+            Store | FStore => &[Rs2, Memory],
+            B => &[Rs1, Rs2, Target],
+            Fence => &[Pred, Succ],
+            FenceI | Plain => &[],
+            Sfence => &[Rs1, Rs2],
+            Csr => &[Rd, Slot::Csr, Rs1],
+            CsrImm => &[Rd, Slot::Csr, Zimm],
+            Amo => &[Rd, Rs2, Address],
+            Lr => &[Rd, Address],
+            FR4 => &[Rd, Rs1, Rs2, Rs3, Rounding],
+            FR => &[Rd, Rs1, Rs2, Rounding],
+            F1 | F2x | X2f => &[Rd, Rs1, Rounding],
+            F2xn | X2fn | R1 | BankFrom | BankTo => &[Rd, Rs1],
+            Cbo => &[Address],
         }
     }
 

@@ -27,7 +27,7 @@
 //! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
 //! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
 //! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops, `snapshot` saves and restores a machine (`arrays`: forms of its fields); `fp` is IEEE 754;
-//! [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed, [`aside`](aside()) on a thread of its own; `input` what is typed.
+//! [`asm`] assembles and links; [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed, [`aside`](aside()) on a thread of its own; `input` what is typed.
 //! How many cycles everything takes is counted by the crate `tollgate-cores`.
 //!
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
@@ -39,6 +39,7 @@ mod absent;
 mod alu;
 mod arrays;
 mod aside;
+pub mod asm;
 mod bare;
 mod blocks;
 mod boot;
@@ -96,7 +97,7 @@ pub use code::Code;
 pub use config::{Config, ConfigError, MachineKind};
 pub use decode::Decoder;
 pub use devices::virtio::block::Storage;
-pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, text};
+pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, disassemble_compressed, text};
 pub use elf::{Elf, LoadError, Segment, Symbol};
 pub use exception::{AccessType, Cause, Trap, TrapReturn};
 pub use fold::Map;
