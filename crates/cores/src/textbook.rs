@@ -109,7 +109,7 @@ struct FiveStages {
     execute: i64,
     memory: i64,
     write: i64,
-    redirect: Option<Redirect>,
+    redirect: Redirect,
     registers: Registers,
 }
 
@@ -126,7 +126,15 @@ struct Times {
 impl FiveStages {
     fn new(forwarding: bool) -> Self {
         let registers = Registers::new();
-        FiveStages { forwarding, decode: 0, execute: 1, memory: 2, write: 3, redirect: None, registers }
+        FiveStages {
+            forwarding,
+            decode: 0,
+            execute: 1,
+            memory: 2,
+            write: 3,
+            redirect: Redirect::NONE,
+            registers,
+        }
     }
 
     /// When an instruction enters ID, EX, MEM and WB.
@@ -142,8 +150,7 @@ impl FiveStages {
     /// An instruction passes.
     #[inline(always)]
     fn pass(&mut self, op: &Op, delays: &Delays, own: Cause, slot: &mut Slot) {
-        let redirect = self.redirect.take();
-        let fetch = redirect.map_or(self.decode, |redirect| self.decode.max(redirect.at));
+        let fetch = self.decode.max(self.redirect.at);
         let registers = &self.registers;
         let [a, b, c] = op.reads.map(|register| registers.ready(register));
         let mut operands = self.memory.max(a).max(b).max(c).max(registers.ready(op.late_read) - 1);
@@ -162,8 +169,9 @@ impl FiveStages {
         slot.starts = [fetch, decode, execute, memory, write];
         slot.end = write + 1;
         if write > self.write + 1 || own != Cause::Issue {
-            self.charge(op, delays, redirect, own, slot);
+            self.charge(op, delays, own, slot);
         }
+        self.redirect.at = Redirect::NONE.at;
         [self.decode, self.execute, self.memory, self.write] = enters;
         if op.writes != 0 {
             self.write_register(op, delays);
@@ -172,7 +180,7 @@ impl FiveStages {
 
     /// Adds delays in the order of the pipe and charges each with what it adds.
     #[inline(never)]
-    fn charge(&self, op: &Op, delays: &Delays, redirect: Option<Redirect>, own: Cause, slot: &mut Slot) {
+    fn charge(&self, op: &Op, delays: &Delays, own: Cause, slot: &mut Slot) {
         slot.charged(own, delays);
         let mut times = Times {
             fetch: self.decode,
@@ -186,11 +194,9 @@ impl FiveStages {
             let write = self.enters(times)[3];
             (write - std::mem::replace(&mut now, write)) as u64
         };
-        if let Some(redirect) = redirect
-            && redirect.at > times.fetch
-        {
-            (times.fetch, times.fetched) = (redirect.at, redirect.at + 1);
-            slot.refill = Some((redirect.cause, added(&times)));
+        if self.redirect.at > times.fetch {
+            (times.fetch, times.fetched) = (self.redirect.at, self.redirect.at + 1);
+            slot.refill = Some((self.redirect.cause, added(&times)));
         }
         let mut charge = |times: &Times, cause: Cause| slot.charges[cause as usize] += added(times);
         for (cycles, cause) in [
@@ -276,7 +282,7 @@ impl Textbook {
         self.in_sequence = false;
         match &mut self.stages {
             Stages::Five(five) => {
-                Redirect::set(&mut five.redirect, five.execute - 1 + bubbles, Cause::Branch, Flush::Branch);
+                five.redirect.set(five.execute - 1 + bubbles, Cause::Branch, Flush::Branch);
             }
             Stages::One(serial, _) => serial.redirect(bubbles, Cause::Branch, Flush::Branch),
         }
@@ -286,7 +292,7 @@ impl Textbook {
     fn redirect_from_write(&mut self, bubbles: i64, cause: Cause, flush: Flush) {
         self.in_sequence = false;
         match &mut self.stages {
-            Stages::Five(five) => Redirect::set(&mut five.redirect, five.write - 3 + bubbles, cause, flush),
+            Stages::Five(five) => five.redirect.set(five.write - 3 + bubbles, cause, flush),
             Stages::One(serial, _) => serial.redirect(bubbles, cause, flush),
         }
     }
@@ -474,9 +480,7 @@ impl Microarchitecture for Textbook {
         match &mut self.stages {
             Stages::Five(five) => {
                 five.write += cycles;
-                if let Some(redirect) = &mut five.redirect {
-                    redirect.at += cycles;
-                }
+                five.redirect.delay(cycles);
             }
             Stages::One(serial, _) => serial.occupy(cycles),
         }
@@ -489,8 +493,11 @@ impl Microarchitecture for Textbook {
 
     fn squashed(&self, sequential: u64) -> Vec<Squashed> {
         let Stages::Five(five) = &self.stages else { return Vec::new() };
-        let Some(redirect) = five.redirect else { return Vec::new() };
-        let mut five = FiveStages { redirect: None, ..five.clone() };
+        let redirect = five.redirect;
+        if !redirect.is_some() {
+            return Vec::new();
+        }
+        let mut five = FiveStages { redirect: Redirect::NONE, ..five.clone() };
         let mut slot = Slot::default();
         // The pipe holds no more than these behind the last one.
         (0..4)

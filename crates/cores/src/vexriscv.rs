@@ -19,7 +19,7 @@ use super::ledger::Cause;
 use super::memory::Memory;
 use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
 use super::operands::Dependence;
-use super::parts::delays::{Delays, Redirect};
+use super::parts::delays::Delays;
 use super::parts::memory_stage::accesses as accesses_of;
 use super::parts::operation::{Operation, registers};
 use super::parts::predictor::{Jump, Outcome, Predictor};
@@ -117,24 +117,23 @@ impl Vexriscv {
     fn empty_instructions(&mut self) {
         if let Some(at) = self.emptied.take() {
             self.memory.flush_instructions();
-            Redirect::set(&mut self.pipe.redirect, at, Cause::Csr, Flush::System);
+            self.pipe.redirect.set(at, Cause::Csr, Flush::System);
         }
     }
 
     /// A jump was mispredicted, or is predicted in ID.
     fn redirect_jump(&mut self, step: &Step<Op>, outcome: Outcome) {
-        let redirect = &mut self.pipe.redirect;
         match (step.op.jump, outcome) {
             (Jump::Indirect { .. }, Outcome::Target) | (_, Outcome::Direction) => {
                 let behind = self.behind_mispredicted(step);
                 let at = self.pipe.memory - 2 + MISPREDICT + i64::from(behind.stalled);
-                Redirect::set(&mut self.pipe.redirect, at, Cause::Branch, Flush::Branch);
+                self.pipe.redirect.set(at, Cause::Branch, Flush::Branch);
                 self.pipe.hold_fetch(behind.held);
                 self.dropped = (behind.present && !behind.stalled).then_some(self.pipe.memory);
             }
             (_, Outcome::Target) => {
                 let at = self.pipe.execute - 1 + PREDICTED_JUMP;
-                Redirect::set(redirect, at, Cause::Branch, Flush::Branch);
+                self.pipe.redirect.set(at, Cause::Branch, Flush::Branch);
             }
             (_, Outcome::Right) => {}
         }
@@ -252,7 +251,7 @@ impl Microarchitecture for Vexriscv {
             self.pipe.redirect_from_write(INTERRUPT, Cause::TrapFlush, Flush::Interrupt);
             if let Some(write) = self.interrupted.take() {
                 let at = write - 3 + INTERRUPT;
-                Redirect::set(&mut self.pipe.redirect, at, Cause::TrapFlush, Flush::Interrupt);
+                self.pipe.redirect.set(at, Cause::TrapFlush, Flush::Interrupt);
             }
             return false;
         }
@@ -281,7 +280,10 @@ impl Microarchitecture for Vexriscv {
     }
 
     fn squashed(&self, sequential: u64) -> Vec<Squashed> {
-        let Some(redirect) = self.pipe.redirect else { return Vec::new() };
+        let redirect = self.pipe.redirect;
+        if !redirect.is_some() {
+            return Vec::new();
+        }
         let mut pipe = self.pipe.in_sequence();
         let mut slot = Slot::default();
         // The pipe holds no more than these behind the last one.

@@ -35,10 +35,26 @@ pub(crate) struct Redirect {
 }
 
 impl Redirect {
+    /// The fetch goes on in sequence. (An `Option` would be written in bytes and read in words, for which the host waits.)
+    pub(crate) const NONE: Redirect =
+        Redirect { at: i64::MIN / 2, cause: Cause::Branch, flush: Flush::Branch };
+
+    pub(crate) fn is_some(&self) -> bool {
+        self.at > Redirect::NONE.at
+    }
+
     /// Of two redirects (an interrupt after a branch, for example) the later one applies.
-    pub(crate) fn set(slot: &mut Option<Redirect>, at: i64, cause: Cause, flush: Flush) {
-        if slot.is_none_or(|before| before.at < at) {
-            *slot = Some(Redirect { at, cause, flush });
+    #[inline(always)]
+    pub(crate) fn set(&mut self, at: i64, cause: Cause, flush: Flush) {
+        if self.at < at {
+            *self = Redirect { at, cause, flush };
+        }
+    }
+
+    /// The redirected fetch is as much later.
+    pub(crate) fn delay(&mut self, cycles: i64) {
+        if self.is_some() {
+            self.at += cycles;
         }
     }
 }

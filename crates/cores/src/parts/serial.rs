@@ -14,7 +14,7 @@ pub(crate) struct Serial {
     begin: i64,
     /// Its last cycle.
     pub(crate) write: i64,
-    pub(crate) redirect: Option<Redirect>,
+    pub(crate) redirect: Redirect,
 }
 
 /// Cycles of an instruction behind its first.
@@ -39,7 +39,7 @@ impl Execution {
 
 impl Serial {
     pub(crate) fn new(fetches_ahead: bool) -> Self {
-        Serial { fetches_ahead, begin: 0, write: i64::from(fetches_ahead) - 1, redirect: None }
+        Serial { fetches_ahead, begin: 0, write: i64::from(fetches_ahead) - 1, redirect: Redirect::NONE }
     }
 
     /// An instruction is executed; yields when it begins.
@@ -54,11 +54,12 @@ impl Serial {
         let start = self.write + 1;
         let mut fetch = self.begin;
         let mut now = start;
-        let redirect = self.redirect.take().filter(|redirect| redirect.at > start);
-        if let Some(redirect) = redirect {
-            now = redirect.at;
+        let Redirect { at, cause, .. } = self.redirect;
+        if at > start {
+            now = at;
             fetch = now - 1;
         }
+        self.redirect.at = Redirect::NONE.at;
         let mut begin = now;
         now += delays.fetch_walk + delays.fetch_miss + delays.second;
         if self.fetches_ahead {
@@ -74,7 +75,7 @@ impl Serial {
         slot.starts = [fetch, begin, begin, begin, begin];
         slot.end = now + 1;
         if now > start || own != Cause::Issue {
-            let waits = redirect.map(|redirect| (redirect.cause, (redirect.at - start) as u64));
+            let waits = (at > start).then(|| (cause, (at - start) as u64));
             Self::charge(execution, delays, own, waits, fetched, slot);
         }
         begin
@@ -118,14 +119,12 @@ impl Serial {
 
     /// The same, counted as if the last instruction had ended then.
     pub(crate) fn redirect_behind(&mut self, write: i64, bubbles: i64, cause: Cause, flush: Flush) {
-        Redirect::set(&mut self.redirect, write + 1 + bubbles, cause, flush);
+        self.redirect.set(write + 1 + bubbles, cause, flush);
     }
 
     /// The data port is busy for this many cycles behind the last instruction.
     pub(crate) fn occupy(&mut self, cycles: i64) {
         self.write += cycles;
-        if let Some(redirect) = &mut self.redirect {
-            redirect.at += cycles;
-        }
+        self.redirect.delay(cycles);
     }
 }

@@ -96,7 +96,7 @@ pub(super) struct Pipe {
     pub(super) entered: i64,
     /// Its last cycle in WB.
     pub(super) write: i64,
-    pub(super) redirect: Option<Redirect>,
+    pub(super) redirect: Redirect,
     /// From when each register can be used in EX, and why not earlier.
     ready: [i64; 64],
     cause: [Cause; 64],
@@ -128,7 +128,7 @@ impl Pipe {
             memory: 2,
             entered: 0,
             write: 3,
-            redirect: None,
+            redirect: Redirect::NONE,
             ready: [i64::MIN / 2; 64],
             cause: [Cause::Issue; 64],
             holds: Holds::NONE,
@@ -186,16 +186,16 @@ impl Pipe {
                 }
             };
         }
-        if let Some(redirect) = self.redirect.take()
-            && redirect.at > times.fetch
-        {
-            times.fetch = redirect.at;
+        let Redirect { at, cause, .. } = self.redirect;
+        self.redirect.at = Redirect::NONE.at;
+        if at > times.fetch {
+            times.fetch = at;
             let write = self.enters(&times)[4];
             if write != now {
                 if !slot.lost {
                     slot.charged(own, delays);
                 }
-                slot.refill = Some((redirect.cause, (write - now) as u64));
+                slot.refill = Some((cause, (write - now) as u64));
                 now = write;
             }
         }
@@ -304,27 +304,25 @@ impl Pipe {
 
     /// The next instruction is fetched `bubbles` behind the last one's WB.
     pub(super) fn redirect_from_write(&mut self, bubbles: i64, cause: Cause, flush: Flush) {
-        Redirect::set(&mut self.redirect, self.write - 3 + bubbles, cause, flush);
+        self.redirect.set(self.write - 3 + bubbles, cause, flush);
     }
 
     /// A copy whose fetch goes on in sequence.
     pub(super) fn in_sequence(&self) -> Self {
-        Pipe { redirect: None, ..self.clone() }
+        Pipe { redirect: Redirect::NONE, ..self.clone() }
     }
 
     /// The redirected fetch waits until this cycle.
     pub(super) fn hold_fetch(&mut self, until: Option<i64>) {
-        if let (Some(redirect), Some(until)) = (&mut self.redirect, until) {
-            redirect.at = redirect.at.max(until);
+        if let (true, Some(until)) = (self.redirect.is_some(), until) {
+            self.redirect.at = self.redirect.at.max(until);
         }
     }
 
     /// The data port is busy for this many cycles behind the last instruction.
     pub(super) fn occupy(&mut self, cycles: i64) {
         self.write += cycles;
-        if let Some(redirect) = &mut self.redirect {
-            redirect.at += cycles;
-        }
+        self.redirect.delay(cycles);
     }
 }
 

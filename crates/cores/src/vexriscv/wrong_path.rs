@@ -50,7 +50,7 @@ impl Vexriscv {
         // It was predicted taken, and was not; or the other way round.
         if matches!(step.op.jump, Jump::Branch { .. }) && !step.taken {
             let at = pipe.execute - 1 + PREDICTED_JUMP;
-            pipe.redirect = Some(Redirect { at, cause: Cause::Branch, flush: Flush::Branch });
+            pipe.redirect = Redirect { at, cause: Cause::Branch, flush: Flush::Branch };
             let target = step.pc.wrapping_add_signed(step.insn.imm);
             return self.follow(pipe, WrongPath::of(step, target, until));
         }
@@ -134,11 +134,9 @@ impl Vexriscv {
         let insn = system::next_instruction(machine)?;
         let op = self.describe(&insn);
         let mut pipe = self.pipe.clone();
-        if let (Some(until), Some(redirect)) = (self.dropped, &mut pipe.redirect)
-            && seen <= until
-        {
+        if self.dropped.is_some_and(|until| seen <= until) {
             // What is dropped is held in ID, too.
-            redirect.at += 1;
+            pipe.redirect.delay(1);
         }
         let pass = |overlap: u8| {
             let (mut pipe, mut port) = (pipe.clone(), self.port.clone());
