@@ -84,6 +84,13 @@ impl Quick {
     }
 }
 
+/// What the caches and translation buffers of a core count without its pipeline.
+pub(crate) fn counted(core: &Core, machine: &mut Machine, steps: u64) -> Figures {
+    let mut counting = Fast::<false>::new(core).expect("a core");
+    machine.run(steps, &mut counting);
+    figures(0, counting.counts(), std::iter::empty())
+}
+
 /// A core that decides itself before which instruction it takes an interrupt.
 pub(crate) struct Interrupted(Timed<(), ()>);
 
