@@ -119,11 +119,10 @@ impl Lines {
 
     /// Compares with the recorded file, or writes it.
     pub(crate) fn check(&self, name: &str) {
-        let recorded = Recorded::file("witnesses", &format!("crates/lab/tests/witnesses/{name}.txt"));
         if Recorded::is_blessing() {
-            return recorded.write(&self.text()).expect("written");
+            return recorded(name).write(&self.text()).expect("written");
         }
-        let differences = self.differences(&recorded.text().expect("recorded"));
+        let differences = self.differences(name);
         assert!(differences.is_empty(), "{name}: recorded -> now\n{}", differences.join("\n"));
     }
 
@@ -133,10 +132,10 @@ impl Lines {
         format!("# {} {} | each program\n{}", COLUMNS.join(" "), DIGESTS.join(" "), lines.collect::<String>())
     }
 
-    /// Each figure that differs from what is recorded. Groups that were not computed are passed over.
-    fn differences(&self, recorded: &str) -> Vec<String> {
-        let recorded: BTreeMap<&str, &str> =
-            recorded.lines().filter_map(|line| line.split_once(':')).collect();
+    /// Each figure that differs from the recorded file. Groups that were not computed are passed over.
+    pub(crate) fn differences(&self, name: &str) -> Vec<String> {
+        let text = recorded(name).text().expect("recorded");
+        let recorded: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once(':')).collect();
         let differs = |(group, line): (&String, &String)| {
             let Some(before) = recorded.get(group.as_str()) else {
                 return Some(format!("{group}: is not recorded"));
@@ -147,6 +146,10 @@ impl Lines {
     }
 }
 
+fn recorded(name: &str) -> Recorded {
+    Recorded::file("witnesses", &format!("crates/lab/tests/witnesses/{name}.txt"))
+}
+
 /// The columns of a group that differ, and its programs.
 fn difference(group: &str, programs: &[String], before: &str, now: &str) -> String {
     let parts = |line: &str| -> [Vec<String>; 2] {
@@ -154,7 +157,11 @@ fn difference(group: &str, programs: &[String], before: &str, now: &str) -> Stri
         [sums, each].map(|part| part.split_whitespace().map(str::to_owned).collect())
     };
     if now.contains('=') {
-        return format!("{group}:{before}\n  now{now}");
+        let without = |line: &str, other: &str| {
+            let differs = |word: &&str| other.split_whitespace().all(|it| it != *word);
+            line.split_whitespace().filter(differs).collect::<Vec<_>>().join(" ")
+        };
+        return format!("{group}: {} -> {}", without(before, now), without(now, before));
     }
     let ([before, each_before], [now, each_now]) = (parts(before), parts(now));
     let mut text = format!("{group}:");
