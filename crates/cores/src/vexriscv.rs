@@ -9,7 +9,7 @@ mod wrong_path;
 
 use tollgate_riscv::{Class, Code, Insn, Machine, Op as Opcode, Privilege, Trap};
 
-use self::pipe::{Memory as MemoryStage, Pipe};
+use self::pipe::{Behind, Memory as MemoryStage, Op, Pipe};
 use super::access::Data;
 use super::beyond::Beyond;
 use super::core::{Core, CoreError};
@@ -51,27 +51,6 @@ const SFENCE_VMA: u32 = 3;
 /// The instruction cache forgets one of its 128 lines a cycle, from when `fence.i` is in ID: the instruction behind it is
 /// fetched by then, and the one after that waits. rtl: fence.code, fence.code_after_stores
 const FENCE_I: i64 = 132;
-
-/// What the core knows about an instruction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Op {
-    reads: [u8; 3],
-    writes: u8,
-    operation: Operation,
-    /// Whether it waits in EX until the pipe is empty.
-    drains: bool,
-    memory: MemoryStage,
-    /// Whether the addresses of loads are compared with that of its store.
-    compared: bool,
-    jump: Jump,
-    refetch: Option<Refetch>,
-    /// Whether it empties the pipe, so that what is behind it is a wrong path.
-    empties_pipe: bool,
-    fence_i: bool,
-    writes_satp: bool,
-    /// Whether nothing behind it comes to ID before it is executed.
-    system: bool,
-}
 
 impl Op {
     /// An instruction that needs nothing and takes no time.
@@ -229,7 +208,7 @@ impl Microarchitecture for Vexriscv {
             Jump::None => Outcome::Right,
             jump => self.predictor.resolve(jump, pc, insn.len, next_pc, taken),
         };
-        let mut behind = wrong_path::Behind::default();
+        let mut behind = Behind::default();
         if overlap != 0 || delays.data_miss > 0 && op.memory.reads {
             behind = self.behind_load(step, &delays, overlap);
         }
@@ -257,7 +236,7 @@ impl Microarchitecture for Vexriscv {
         }
         let delays = system::delays_of(trap, &mut self.memory, 0);
         let op = Op { drains: system::is_illegal_csr(trap), ..Op::PLAIN };
-        let port = (&mut self.port, 0, wrong_path::Behind::default());
+        let port = (&mut self.port, 0, Behind::default());
         self.pipe.pass(&op, &delays, Some(port), Cause::TrapFlush, slot);
         self.pipe.redirect_from_write(EXCEPTION, Cause::TrapFlush, Flush::Trap);
         self.empty_instructions();

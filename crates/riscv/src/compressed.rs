@@ -178,7 +178,7 @@ pub(crate) fn shape(half: u16, xlen: Xlen) -> Option<&'static Shape> {
     shapes(xlen).iter().find(|shape| std::ptr::eq(shape.row, row))
 }
 
-/// The 16-bit encoding that GNU `as` chooses for a word: none that is a hint, except that `c.nop` is none.
+/// The 16-bit encoding that GNU `as` chooses for a word. It never chooses a hint; `c.nop` is not a hint.
 pub(crate) fn compress(word: u32, xlen: Xlen) -> Option<u16> {
     let (rd, rs1, rs2) = (word >> 7 & 31, word >> 15 & 31, word >> 20 & 31);
     let word = match word & 0xfe00_707f {

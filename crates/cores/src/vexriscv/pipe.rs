@@ -4,15 +4,46 @@
 use crate::ledger::Cause;
 use crate::microarchitecture::Slot;
 use crate::parts::delays::{Delays, Redirect};
-use crate::parts::operation::Result as OperationResult;
+use crate::parts::operation::{Operation, Result as OperationResult};
+use crate::parts::predictor::Jump;
+use crate::parts::system::Refetch;
 use crate::passage::Flush;
 use crate::port::Port;
 
-use super::Op;
-use super::wrong_path::Behind;
-
 /// Cycles from when the port takes a load that has missed to when the load is in EX again. rtl: cache.load_lines
 const REFILL: i64 = 5;
+
+/// What the core knows about an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Op {
+    pub(super) reads: [u8; 3],
+    pub(super) writes: u8,
+    pub(super) operation: Operation,
+    /// Whether it waits in EX until the pipe is empty.
+    pub(super) drains: bool,
+    pub(super) memory: Memory,
+    /// Whether the addresses of loads are compared with that of its store.
+    pub(super) compared: bool,
+    pub(super) jump: Jump,
+    pub(super) refetch: Option<Refetch>,
+    /// Whether it empties the pipe, so that what is behind it is a wrong path.
+    pub(super) empties_pipe: bool,
+    pub(super) fence_i: bool,
+    pub(super) writes_satp: bool,
+    /// Whether nothing behind it comes to ID before it is executed.
+    pub(super) system: bool,
+}
+
+/// What a wrong path has done by its last cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Behind {
+    /// Whether an instruction of it has come to ID.
+    pub(super) present: bool,
+    /// Whether one is stalled there.
+    pub(super) stalled: bool,
+    /// From when the instruction cache can be read, if one has missed.
+    pub(super) held: Option<i64>,
+}
 
 /// What an instruction does on the data port.
 #[derive(Clone, Copy, Debug)]

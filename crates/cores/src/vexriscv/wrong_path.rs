@@ -10,8 +10,8 @@ use crate::parts::predictor::Jump;
 use crate::parts::system;
 use crate::passage::Flush;
 
-use super::pipe::Pipe;
-use super::{Op, PREDICTED_JUMP, Vexriscv};
+use super::pipe::{Behind, Op, Pipe};
+use super::{PREDICTED_JUMP, Vexriscv};
 
 /// Where a wrong path begins, and the last cycle in which what is in ID counts.
 #[derive(Clone, Copy)]
@@ -28,17 +28,6 @@ impl WrongPath {
         let pa = step.pa.wrapping_add(pc.wrapping_sub(step.pc));
         ((pc ^ step.pc) >> 12 == 0).then_some(WrongPath { pc, pa, privilege: step.privilege, until })
     }
-}
-
-/// What a wrong path has done by its last cycle.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Behind {
-    /// Whether an instruction of it has come to ID.
-    pub(super) present: bool,
-    /// Whether one is stalled there.
-    pub(super) stalled: bool,
-    /// From when the instruction cache can be read, if one has missed.
-    pub(super) held: Option<i64>,
 }
 
 impl Vexriscv {

@@ -4,5 +4,6 @@
 pub(crate) mod diagram;
 #[path = "../../../riscv/tests/common/mod.rs"]
 mod machine;
+pub(crate) mod small_cores;
 
 pub(crate) use machine::*;

@@ -138,7 +138,7 @@ const CROSSINGS: u64 = 12;
 /// Steps of a guest.
 const GUEST: u64 = 20_000;
 
-/// The lab's experiments: each kernel with its crossing, and the call that does least if it has none of its own.
+/// The lab's experiments: each kernel with its crossing, or with the call that does least.
 pub(crate) fn experiments() -> Vec<Experiment> {
     let of = |design: &'static Design| Experiment {
         design,

@@ -1,22 +1,13 @@
 //! Directives: data, sections, symbols, conditions and options.
 
-use super::error::{Fault, Pos, fault, meant, quoted};
+use super::error::{Fault, fault, meant, quoted};
 use super::expr::escape;
-use super::macros::Frame;
+use super::input::{MAX_DEPTH, MAX_MEMORY};
+use super::nesting::{Condition, Frame};
 use super::section::{Fill, FixupKind, Point, PointKind, Section};
 use super::state::{Assembler, Value};
 use super::statement::{is_name, name_length, operands};
-use super::{MAX_DEPTH, MAX_MEMORY};
 use crate::isa::Extension;
-
-/// `.if` and its branches.
-pub(super) struct Condition {
-    outer: bool,
-    taken: bool,
-    active: bool,
-    ended: bool,
-    pub(super) at: Pos,
-}
 
 const NAMES: &[&str] = &[
     ".text",

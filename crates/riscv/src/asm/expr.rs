@@ -1,8 +1,15 @@
 //! Expressions, with the precedence of GNU `as`: `* / % << >>`, then `| & ^ !`, `+ -`, comparisons, `&&`, `||`.
 
 use super::error::{Fault, fault, quoted};
-use super::section::Place;
 use super::statement::name_length;
+
+/// A position in a section: behind `point` variable parts and `offset` fixed bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Place {
+    pub(super) section: u32,
+    pub(super) point: u32,
+    pub(super) offset: u64,
+}
 
 /// Operands of one expression.
 const MAX_TERMS: usize = 500;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::error::{AsmError, Fault, Pos, meant, quoted};
-use super::expr::Expr;
+use super::expr::{Expr, Place};
 use super::image::{Image, LineEntry};
-use super::section::{Fixup, FixupKind, Place, PointKind, Section, padding};
+use super::section::{Fixup, FixupKind, PointKind, Section, padding};
 use super::state::{Assembler, Value};
 use crate::compressed;
 use crate::elf::{Elf, Segment, Symbol};

@@ -4,50 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::error::{Fault, Pos, fault, quoted};
+use super::error::{Fault, fault, quoted};
+use super::input::{MAX_DEPTH, MAX_EXPANSION, MAX_STATEMENT, MAX_STATEMENTS};
+use super::nesting::{Frame, Macro, Param};
 use super::state::Assembler;
 use super::statement::{Line, is_name, name_length, quote_end, split};
-use super::{MAX_DEPTH, MAX_EXPANSION, MAX_STATEMENT, MAX_STATEMENTS};
-
-pub(super) struct Macro<'a> {
-    params: Vec<Param>,
-    body: Rc<Vec<Line<'a>>>,
-    at: Pos,
-}
-
-struct Param {
-    name: String,
-    default: String,
-    required: bool,
-    vararg: bool,
-}
-
-/// Statements that are being read, perhaps several times.
-pub(super) struct Frame<'a> {
-    lines: Rc<Vec<Line<'a>>>,
-    next: usize,
-    again: u64,
-    /// Which macro or directive made it, and where that was used.
-    pub(super) used: Option<(String, Pos)>,
-    /// How many conditions are open around it.
-    conditions: usize,
-}
-
-impl<'a> Frame<'a> {
-    pub(super) fn new(lines: Vec<Line<'a>>, used: Option<(String, Pos)>) -> Self {
-        Self { lines: Rc::new(lines), next: 0, again: 0, used, conditions: 0 }
-    }
-
-    pub(super) fn next(&mut self) -> Option<(Rc<Vec<Line<'a>>>, usize)> {
-        if self.next == self.lines.len() {
-            self.again = self.again.checked_sub(1)?;
-            self.next = 0;
-        }
-        let index = self.next;
-        self.next += 1;
-        (index < self.lines.len()).then(|| (self.lines.clone(), index))
-    }
-}
 
 /// The first word of a statement and the rest.
 fn first_word(text: &str) -> (&str, &str) {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use super::error::{Fault, Pos, fault, quoted};
 use super::expr;
+use super::input::{MAX_DEPTH, MAX_EXPANSION, MAX_STATEMENT, MAX_STATEMENTS, Sources};
 use super::statement::{Line, Scan, comment_start, split};
-use super::{MAX_DEPTH, MAX_EXPANSION, MAX_STATEMENT, MAX_STATEMENTS, Sources};
 use crate::isa::{Extension, Isa};
 
 #[derive(Clone)]

@@ -4,15 +4,7 @@
 //! passes over the section that use the addresses of the previous pass for what comes later; `ld` then cuts the alignments.
 
 use super::error::Pos;
-use super::expr::Expr;
-
-/// A position in a section: behind `point` variable parts and `offset` fixed bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Place {
-    pub(super) section: u32,
-    pub(super) point: u32,
-    pub(super) offset: u64,
-}
+use super::expr::{Expr, Place};
 
 /// A part whose size varies.
 #[derive(Debug)]

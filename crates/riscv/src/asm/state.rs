@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::directive::Condition;
 use super::error::{AsmError, Fault, Pos, fault, quoted};
-use super::expr::{self, Expr, Names, Operator};
-use super::instruction::Mnemonics;
-use super::macros::{Frame, Macro};
+use super::expr::{self, Expr, Names, Operator, Place};
+use super::input::{MAX_ERRORS, MAX_IMAGE, MAX_MEMORY, MAX_STATEMENTS, Options, Sources};
+use super::mnemonics::Mnemonics;
+use super::nesting::{Condition, Frame, Macro};
 use super::preprocess::Preprocessor;
-use super::section::{Fill, Fixup, FixupKind, Mark, Place, Point, PointKind, Section};
+use super::section::{Fill, Fixup, FixupKind, Mark, Point, PointKind, Section};
 use super::statement::{Line, is_name, name_length};
-use super::{MAX_ERRORS, MAX_IMAGE, MAX_MEMORY, MAX_STATEMENTS, Options, Sources};
 
 /// What a name stands for.
 #[derive(Clone, Debug)]

@@ -145,6 +145,7 @@ fn cores() {
         "bool" => "true or false",
         "String" => "text",
         "Operation" => "operation",
+        "Design" => "`textbook`, `ibex`, `picorv32`, `vexriscv`, `rocket`, `cva6`",
         "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`, `scoreboard`",
         "Predictor" => "`not-taken`, `backward-taken`, `bimodal`, `history`",
         "Policy" => "`lru`, `plru`, `fifo`, `random`, `lfsr`, `lfsr16`",
@@ -157,7 +158,7 @@ fn cores() {
     };
     for (name, rust, meaning) in fields("Core") {
         let of = bare(&rust);
-        if of == "String" {
+        if ["String", "Design"].contains(&of) {
             row(&name, of, &meaning);
             continue;
         }
