@@ -193,7 +193,7 @@ fn what_is_included_exists() {
             included += 1;
         }
     }
-    assert_eq!(included, 2);
+    assert_eq!(included, 3);
 }
 
 #[test]
