@@ -41,7 +41,9 @@ impl Table {
                         tr {
                             @for &place in &shown {
                                 @let column = &self.columns[place];
-                                th scope="col" class=[(column.align == Align::Left).then_some("t")] { (column.title.words()) }
+                                @let (class, title) = ((column.align == Align::Left).then_some("t"), column.title.words());
+                                // A heading without words is not a heading, and nothing to sort by.
+                                @if title.is_empty() { td class=[class] {} } @else { th scope="col" class=[class] { (title) } }
                             }
                         }
                     }
