@@ -123,6 +123,7 @@ impl Args {
     pub(crate) fn run(&self) -> Result<()> {
         let begun = Instant::now();
         let mut session = Session::new(self.fast)?;
+        session.all = self.all;
         session.groups = if self.all { Choice::all() } else { Choice::of(&session.root) };
         if !self.fast {
             println!("groups: {} ({})", session.groups.list(), session.groups.why);

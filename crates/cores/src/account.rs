@@ -3,7 +3,7 @@
 use super::ledger::{Cause, Causes, Ledger};
 use super::microarchitecture::Slot;
 
-/// What a core was charged and has counted.
+/// The cycles charged to a core, and its counts of instructions and traps.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) ledger: Ledger,
@@ -12,7 +12,7 @@ pub(crate) struct Account {
     pub(crate) owners: Ledger,
     pub(crate) instructions: u64,
     pub(crate) traps: u64,
-    /// What the words cost that traps and returns stack in hardware; part of the ledger.
+    /// Cycles, also in the ledger, of words that traps and returns stack in hardware.
     pub(crate) stacking: Causes,
     /// The phase that the next refill is charged to.
     refill_phase: u8,
@@ -33,7 +33,7 @@ impl Account {
         }
     }
 
-    /// Whether anything has passed.
+    /// Whether the first instruction or trap was charged.
     pub(crate) fn started(&self) -> bool {
         self.started
     }

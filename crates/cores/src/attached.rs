@@ -6,7 +6,7 @@ use tollgate_riscv::{BlockInsn, Pass, Retired, Several, Step as MachineStep, Sto
 use super::access::Data;
 use super::account::Account;
 use super::core::{Core, CoreError};
-use super::keys::{Design, Kind};
+use super::keys::Design;
 use super::ledger::{Cause, Causes, Ledger};
 use super::microarchitecture::{Microarchitecture, Slot, Step};
 use super::passage::{Flush, Passage, Sink, Stage};
@@ -17,7 +17,7 @@ use super::timed::TimingCounts;
 #[derive(Clone)]
 struct Driver<C: Microarchitecture> {
     core: C,
-    /// What it knows about the instruction in each place of the engine's memory.
+    /// The core's description of each instruction in the engine's memory, by place.
     ops: Vec<C::Op>,
     epoch: u64,
     /// Instructions that were executed alone, found by a hash.
@@ -185,13 +185,12 @@ impl Engine {
     fn new(core: &Core) -> Result<Self, CoreError> {
         core.check()?;
         Ok(match core.design {
-            Design::Textbook if core.pipeline.kind != Kind::Scoreboard => {
-                Engine::Textbook(Box::new(Driver::new(core)?))
-            }
+            _ if !core.is_as_designed() => Engine::Plain(Box::new(Driver::new(core)?)),
+            Design::Textbook => Engine::Textbook(Box::new(Driver::new(core)?)),
             Design::Ibex => Engine::Ibex(Box::new(Driver::new(core)?)),
             Design::Picorv32 => Engine::Picorv32(Box::new(Driver::new(core)?)),
             Design::Vexriscv => Engine::Vexriscv(Box::new(Driver::new(core)?)),
-            _ => Engine::Plain(Box::new(Driver::new(core)?)),
+            Design::Rocket | Design::Cva6 => Engine::Plain(Box::new(Driver::new(core)?)),
         })
     }
 }
@@ -276,7 +275,7 @@ impl<P: Phases, S: Sink> TimedCore<P, S> {
         &self.account.stacking
     }
 
-    /// What was counted besides.
+    /// Instructions, mispredictions, traps, and the counts of caches and translation buffers.
     pub fn counts(&self) -> TimingCounts {
         let Account { instructions, traps, .. } = self.account;
         on!(&self.engine, driver => TimingCounts {
@@ -342,12 +341,12 @@ impl<P: Phases, S: Sink> TimedCore<P, S> {
         copy
     }
 
-    /// What assigns the phases.
+    /// The object that assigns phases.
     pub fn phases(&mut self) -> &mut P {
         &mut self.phases
     }
 
-    /// What receives the passages.
+    /// The object that receives passages.
     pub fn sink(&mut self) -> &mut S {
         &mut self.sink
     }

@@ -1,4 +1,4 @@
-//! What caches and translation buffers do, without a pipeline: counts, and no cycles.
+//! Counts of caches and translation buffers without a pipeline, and so without cycles.
 
 use tollgate_riscv::tier::{Counter, Passed, Quiet, Reported, Sight};
 use tollgate_riscv::{Access, AccessKind, Class, Observer, Op, Privilege, Retired, Several, Trap, Walk};
@@ -52,7 +52,7 @@ impl CacheCounter {
         self.instructions
     }
 
-    /// What was counted.
+    /// The counts so far.
     pub fn counts(&self) -> MemoryCounts {
         self.memory.counts()
     }

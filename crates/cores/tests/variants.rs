@@ -225,3 +225,29 @@ fn interrupts_are_taken_before_the_same_instructions() {
         }
     }
 }
+
+#[test]
+fn keys_that_a_design_has_as_code_are_not_ignored() {
+    let rv64: Isa = "rv64gc".parse().unwrap();
+    let image = random::program(&mut Rng(40), rv64, Mode::Machine, 200);
+    let cases = [
+        ("ibex", "branch.mispredict = 7"),
+        ("ibex", "operation.multiply = { cycles = 9, pipelined = true }"),
+        ("picorv32", "branch.settle = 9"),
+        ("picorv32", "operation.multiply = { cycles = 9, use = 3 }"),
+        ("vexriscv", "pipeline.load-use = 4"),
+        ("vexriscv", "trap.return = 19"),
+        (
+            "ripes-5stage",
+            "pipeline.write-order = true\noperation.multiply = { cycles = 9, pipelined = true }",
+        ),
+        ("ripes-5stage", "operation.iterative = 8"),
+    ];
+    for (base, keys) in cases {
+        let preset = Core::preset(base).unwrap();
+        let core = Core::from_toml(&format!("name = 'changed'\nbase = '{base}'\n{keys}")).unwrap();
+        let expected = plain(&core, rv64, &image);
+        assert_ne!(expected.0, plain(&preset, rv64, &image).0, "{base}, {keys}: the key changes nothing");
+        assert_eq!(rebuilt(&core, rv64, &image), expected, "{base}, {keys}");
+    }
+}

@@ -62,7 +62,7 @@ cores! {
 
 /// Whether everything is compared, not only what takes a few seconds a core.
 fn all() -> bool {
-    Recorded::is_blessing() || env::var_os("TOLLGATE_ALL").is_some_and(|value| value == "1")
+    Recorded::is_blessing() || tollgate_testkit::all()
 }
 
 fn compare(preset: &str) {

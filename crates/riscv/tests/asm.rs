@@ -104,8 +104,10 @@ fn a_million_words_are_inverted() {
 }
 
 #[test]
-#[ignore = "a minute"]
 fn ten_million_words_are_inverted() {
+    if !tollgate_testkit::all() {
+        return tollgate_testkit::skip!("it takes a minute: cargo xtask test --all");
+    }
     random_words_are_inverted(5_000_000);
 }
 

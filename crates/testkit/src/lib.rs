@@ -22,7 +22,7 @@ pub mod workspace;
 
 pub use allocations::{Allocated, Counting};
 pub use browser::Browser;
-pub use programs::{Missing, fast, need, printed, program, program_in};
+pub use programs::{Missing, all, fast, need, printed, program, program_in};
 pub use recorded::{BLESS, Recorded};
 pub use skips::{SKIPS, Skip, skipped};
 

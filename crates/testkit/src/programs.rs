@@ -57,6 +57,12 @@ pub fn fast() -> bool {
     std::env::var_os("TOLLGATE_FAST").is_some_and(|value| value == "1")
 }
 
+/// Whether tests that take minutes run as well, as in `cargo xtask test --all`.
+#[must_use]
+pub fn all() -> bool {
+    std::env::var_os("TOLLGATE_ALL").is_some_and(|value| value == "1")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{printed, program_in};

@@ -137,6 +137,7 @@ pub(super) fn test(session: &mut Session) -> Result<()> {
         command
             .args(["test", "--workspace", "--no-fail-fast", chosen])
             .env("CARGO_TERM_COLOR", "never")
+            .env("TOLLGATE_ALL", if session.all { "1" } else { "0" })
             .env("TOLLGATE_FAST", if session.fast { "1" } else { "0" })
             .env(SKIPS, &session.list);
         if std::env::var_os("RUST_TEST_THREADS").is_none() {

@@ -14,6 +14,8 @@ use tollgate_testkit::{Missing, Skip, workspace};
 pub(super) struct Session {
     pub(super) root: PathBuf,
     pub(super) fast: bool,
+    /// Whether tests that take minutes run as well.
+    pub(super) all: bool,
     /// The groups of steps that run.
     pub(super) groups: Choice,
     pub(super) tally: Tally,
@@ -27,7 +29,15 @@ impl Session {
     pub(super) fn new(fast: bool) -> Result<Self> {
         let list = tempfile::NamedTempFile::new().context("a list of skipped tests")?.into_temp_path();
         let groups = Choice::all();
-        Ok(Self { root: workspace::root()?, fast, groups, tally: Tally::default(), skips: Vec::new(), list })
+        Ok(Self {
+            root: workspace::root()?,
+            fast,
+            all: false,
+            groups,
+            tally: Tally::default(),
+            skips: Vec::new(),
+            list,
+        })
     }
 
     /// Each skip once, sorted: a test may run twice.

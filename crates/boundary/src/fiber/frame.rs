@@ -1,4 +1,4 @@
-//! What a switch finds on the stack that it enters.
+//! The frame on the stack that a switch enters.
 
 /// The words of the frame from which a switch restores, as indices from the lowest.
 #[derive(Clone, Copy)]
