@@ -86,7 +86,8 @@ pub fn elapsed(counted: &Counted) -> Measurement {
     row
 }
 
-/// The call sites that pay most; without any prices and times, those that cross most.
+/// The call sites that pay most, and the one that crosses most: where counting adds more than a call takes, its cost can come
+/// out as nothing. Without any prices and times, those that cross most.
 fn sites(sites: &[Site], prices: &Prices, within: Option<Within>) -> Vec<CallSite> {
     let cost = |site: &Site| {
         let (toll, work) = parts(site.kind, &site.name, &site.tally, prices, within);
@@ -98,6 +99,10 @@ fn sites(sites: &[Site], prices: &Prices, within: Option<Within>) -> Vec<CallSit
         let ns = |cost: &Option<Estimate>| cost.map_or(-1.0, |ns| ns.estimate);
         ns(b_cost).total_cmp(&ns(a_cost)).then(b.tally.count.cmp(&a.tally.count))
     });
+    let busiest = ranked.iter().enumerate().max_by_key(|(_, (site, _))| site.tally.count).map(|(at, _)| at);
+    if let Some(at) = busiest.filter(|at| *at >= SITES) {
+        ranked.swap(SITES - 1, at);
+    }
     let names = Names::new();
     let named = |(site, cost): &(&Site, Option<Estimate>)| {
         let (frames, complete) = names.frames(site);
@@ -484,6 +489,8 @@ fn part(name: PhaseName, evidence: Evidence, ns: Estimate) -> Phase {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::images::Images;
+    use crate::sites::{Place, Sites};
 
     /// A program of one second, as the kernel's accounts and the parts of its bill see its own code.
     fn is_contradicted(accounted_ms: u64, user_ms: f64, toll_ms: f64, unseen: u64) -> bool {
@@ -544,6 +551,23 @@ mod tests {
 
     fn bill(prices: Option<&Prices>) -> Vec<Measurement> {
         rows(&Input { command: Vec::new(), attached: true, counted: &counted(), prices })
+    }
+
+    #[test]
+    fn the_site_that_crosses_most_is_in_the_bill_when_its_cost_comes_out_as_nothing() {
+        let site = |n: u64, count, ns| {
+            let place = Place { frames: vec![n], ..Place::default() };
+            let tally = Tally { count, kernel_ns: Some(ns), ..Tally::default() };
+            (place, Kind::Call, format!("call {n}"), tally)
+        };
+        // Counting added 5,000 times 150 ns between the stamps to the last one.
+        let places = (0..20).map(|n| site(n, 1, 90_000 + n)).chain([site(20, 5_000, 750_000)]);
+        let found = Sites::of(places, &Images::default());
+        let within = Some(Within { call: Estimate::point(150.0), fault: Estimate::point(0.0) });
+        let sites = sites(&found.0, &Prices::default(), within);
+        let names: Vec<&str> = sites.iter().map(|site| site.name.as_str()).collect();
+        assert_eq!(names[..2], ["call 19", "call 18"]);
+        assert_eq!((names[9], sites[9].crossings, names.len()), ("call 20", 5_000, 10));
     }
 
     #[test]
