@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
-            if error.is::<Missing>() { ExitCode::from(test::beside::MISSING) } else { ExitCode::FAILURE }
+            if error.is::<Missing>() { ExitCode::from(test::process::MISSING) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -89,7 +89,7 @@ impl Package {
     ///
     /// # Errors
     /// What failed.
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let mut failed = Vec::new();
         for (name, command) in [
             ("ruff check", &mut self.tool("ruff", &["check", "--quiet"])),

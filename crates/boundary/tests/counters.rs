@@ -2,6 +2,7 @@
 //!
 //! A host without counters skips. Where they are exact (an emulator that counts instructions), the file that
 //! `TOLLGATE_COUNTED` names gets one line for each thing counted, so that two boots can be compared.
+//! A program of its own: `cargo xtask vm` runs it in guests.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,5 @@
-//! What a fork copies is the same whatever else the process has mapped.
+//! What a fork copies is the same whatever else the process has mapped. A program of its own: the tests change what the
+//! process maps.
 
 use std::{fs, ptr};
 use tollgate_boundary::PROBES;

@@ -1,4 +1,5 @@
 //! What becomes of a probe whose peer process is killed: an error that says so, no hang, no orphan.
+//! A program of its own: the peer must be its only child.
 
 use std::{fs, ptr, thread, time::Duration};
 use tollgate_boundary::PROBES;

@@ -1,7 +1,7 @@
 //! Every probe of the list, whoever wrote it: it opens or says why not, crosses, its proof agrees with
 //! its claims, and it leaves nothing behind.
 //!
-//! Counts of the whole process are compared, so everything here takes turns on one lock.
+//! A program of its own: it compares counts of the whole process, so its tests take turns on one lock.
 
 use std::{
     collections::BTreeSet,

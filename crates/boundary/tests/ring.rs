@@ -1,5 +1,5 @@
 //! A token goes around any number of tasks over every medium, each task takes it once a lap, and nothing is
-//! left behind.
+//! left behind. A program of its own: it compares counts of the whole process.
 
 use std::{
     fs, ptr,

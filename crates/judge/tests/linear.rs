@@ -1,5 +1,6 @@
 //! What a comparison of two runs costs grows with their rows and not with the square: 10,000 rows of one probe once took
-//! longer than eight minutes. Counted in bytes allocated, because a search among all rows has first collected them.
+//! longer than eight minutes. Counted in bytes allocated, because a search among all rows has first collected them. A
+//! program of its own: its allocator counts.
 
 use tollgate_judge::{Options, compare};
 use tollgate_record::family::ImportedAsked;

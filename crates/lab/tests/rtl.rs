@@ -1,4 +1,5 @@
-//! The timed model against what the RTL of cores did: facts on one side, so that each change of the model shows here.
+//! The timed model against what the RTL of cores did: facts on one side, so that each change of the model shows here. A
+//! program of its own: who changes a core builds and runs it alone.
 
 use std::path::Path;
 use std::thread;

@@ -1,5 +1,6 @@
 //! Witnesses of the timed cores: what each of them counted for many programs when it was last recorded. A change of a core that
-//! is not meant to change its figures must leave them as they are.
+//! is not meant to change its figures must leave them as they are. A program of its own: who changes a core builds and
+//! runs it alone.
 //!
 //! `cargo test -p tollgate-lab --test witness` runs the programs of the RTL corpus, the lab's guests and 200 random programs
 //! on each core; `... --test witness rocket` on one. With `TOLLGATE_ALL=1` there are 1,000 random programs, and 100 million
@@ -9,7 +10,7 @@
 mod common;
 #[path = "witness/figures.rs"]
 mod figures;
-#[path = "lockstep/program.rs"]
+#[path = "all/lockstep/program.rs"]
 mod lockstep;
 #[path = "witness/model.rs"]
 mod model;

@@ -1,5 +1,5 @@
 //! What a view, a page or an export of a record costs grows with its rows and not with their square. Counted in allocations,
-//! of which every comparison of two rows here has made some.
+//! of which every comparison of two rows here has made some. A program of its own: its allocator counts.
 
 mod fixture;
 

@@ -9,16 +9,14 @@
 //! for it), the program is started without it: its process group is then killed at the end, and what has left
 //! that group is not found.
 //!
-//! [`Patience`] decides when silence means a hang, [`Interrupt`] what a signal does to this process.
+//! [`Patience`] decides when silence means a hang, [`Stop`] what a signal does to this process.
 
 mod descendants;
 mod guard;
-mod interrupt;
 mod patience;
 mod stop;
 mod tree;
 
-pub use interrupt::Interrupt;
 pub use patience::Patience;
 pub use stop::Stop;
 pub use tree::{Ended, Prepare, Tree, end_first, end_with_parent};

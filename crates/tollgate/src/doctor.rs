@@ -3,8 +3,6 @@
 use crate::args::{self, ClockChoice, Output};
 use crate::output::{Sink, say};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tollgate_measure::doctor::{Observed, findings};
 use tollgate_measure::host;
@@ -12,7 +10,7 @@ use tollgate_measure::noise::Watch;
 use tollgate_measure::self_check::self_check;
 use tollgate_progress::Progress;
 use tollgate_record::Store;
-use tollgate_supervise::Interrupt;
+use tollgate_supervise::Stop;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  tollgate doctor")]
@@ -33,9 +31,9 @@ pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     let site = args::site(&facts.cpu, args.cpu, None)?;
     host::place("/".as_ref(), &mut facts, site.cpu, site.peer);
     let attempts = host::attempts();
-    let (progress, interrupt) = (Progress::new(), Arc::new(Interrupt::default()));
-    interrupt.register()?;
-    let stopped = || interrupt.stop.load(Ordering::Relaxed);
+    let (progress, stop) = (Progress::new(), Stop::announced());
+    stop.register()?;
+    let stopped = || stop.is_set();
     progress.wait(format!("watching cpu {} for {} s", site.cpu, WATCH.as_secs()));
     let watch = Watch::new(site.cpu, site.peer);
     let mark = watch.mark();
@@ -62,9 +60,9 @@ pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {
     let document = serde_json::json!({ "host": facts, "self_check": self_check, "findings": found });
     let delivered = sink.deliver_either(&document, |style| tollgate_report::findings(&found, style))?;
     // A signal leaves out the checks that had not begun.
-    if let Some(status) = interrupt.status() {
+    if stop.is_set() {
         say("tollgate: interrupted; the findings are those until then");
-        return Ok(ExitCode::from(status));
+        return Ok(ExitCode::from(stop.status(0)));
     }
     Ok(delivered)
 }

@@ -20,7 +20,7 @@ use std::time::SystemTime;
 use tollgate_measure::host;
 use tollgate_progress::Progress;
 use tollgate_record::{Host, Measurement, Run, Status, Store, Tool, Warning, store, text, warning};
-use tollgate_supervise::{Interrupt, Stop};
+use tollgate_supervise::Stop;
 
 /// A command's run, from the first check to the exit status.
 pub(crate) struct Session {
@@ -34,7 +34,7 @@ pub(crate) struct Session {
     /// Whether scripts read standard error: nothing is printed there at the end.
     pub(crate) quiet: bool,
     pub(crate) progress: Progress,
-    interrupt: Arc<Interrupt>,
+    stop: Arc<Stop>,
 }
 
 impl Session {
@@ -44,11 +44,11 @@ impl Session {
     /// A file of `--out` or a directory of `--store` that cannot be written: a usage error.
     pub(crate) fn open(destination: &Destination, host: Host, seed: u64) -> anyhow::Result<Self> {
         let sink = Sink::open(&destination.output)?.with(destination.detail);
-        let interrupt = Arc::default();
-        let keeper = Keeper::open(destination, &interrupt)?;
+        let stop = Stop::announced();
+        let keeper = Keeper::open(destination, &stop)?;
         let run = new_record(host, seed);
         let (failures, progress) = (Vec::new(), Progress::new());
-        Ok(Self { run, keeper, sink, failures, quiet: false, progress, interrupt })
+        Ok(Self { run, keeper, sink, failures, quiet: false, progress, stop })
     }
 
     /// The session of a guest that is profiled; others have none.
@@ -80,14 +80,14 @@ impl Session {
             failures: Vec::new(),
             quiet: false,
             progress: Progress::hidden(),
-            interrupt: Arc::clone(&self.interrupt),
+            stop: Arc::clone(&self.stop),
         }
     }
 
     /// From here on SIGINT, SIGTERM and SIGHUP set the flag that is returned; a second one ends the program at once.
     pub(crate) fn stop_on_signal(&self) -> anyhow::Result<Arc<AtomicBool>> {
-        self.interrupt.register()?;
-        Ok(Arc::clone(&self.interrupt.stop))
+        self.stop.register()?;
+        Ok(self.stop.flag())
     }
 
     /// Adds a finished row and saves.
@@ -137,8 +137,8 @@ impl Session {
             self.conclude().into_iter().for_each(say);
         }
         // What was measured until a signal came is printed and saved; the status says that it is not all.
-        if let (Ok(_), false, Some(status)) = (&delivered, self.run.complete, self.interrupt.status()) {
-            return Ok(ExitCode::from(status));
+        if delivered.is_ok() && !self.run.complete && self.stop.is_set() {
+            return Ok(ExitCode::from(self.stop.status(0)));
         }
         let whole = self.run.complete && self.failures.is_empty() && !self.keeper.failed();
         let done = whole && self.failed_rows().next().is_none();
@@ -182,11 +182,11 @@ pub(crate) struct Keeper {
     option: String,
     /// Why the last state is not in the store.
     unsaved: Option<String>,
-    interrupt: Arc<Interrupt>,
+    stop: Arc<Stop>,
 }
 
 impl Keeper {
-    fn open(destination: &Destination, interrupt: &Arc<Interrupt>) -> anyhow::Result<Self> {
+    fn open(destination: &Destination, stop: &Arc<Stop>) -> anyhow::Result<Self> {
         let named = destination.store.store.as_ref();
         let opened = if destination.no_save { Ok(None) } else { usable_store(destination).map(Some) };
         let (store, unsaved) = match opened {
@@ -196,17 +196,17 @@ impl Keeper {
         };
         let option =
             named.map(|directory| format!(" --store {}", text::quoted(&directory.to_string_lossy())));
-        let interrupt = Arc::clone(interrupt);
-        Ok(Self { store, option: option.unwrap_or_default(), unsaved, interrupt })
+        let stop = Arc::clone(stop);
+        Ok(Self { store, option: option.unwrap_or_default(), unsaved, stop })
     }
 
     /// Saves this state. A failure does not stop the measuring: the disk may have room later.
     pub(crate) fn save(&mut self, run: &Run) {
         let Some(store) = &self.store else { return };
         self.unsaved = store.save(run).err().map(|error| error.to_string());
-        if self.unsaved.is_none() && self.interrupt.saved.get().is_none() {
+        if self.unsaved.is_none() && self.stop.saved.get().is_none() {
             let command = self.command_that_shows(&run.id).unwrap_or_default();
-            self.interrupt.saved.get_or_init(|| command);
+            self.stop.saved.get_or_init(|| command);
         }
     }
 

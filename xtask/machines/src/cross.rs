@@ -26,9 +26,6 @@ pub struct Args {
     /// Leave out the architectures for which Rust's standard library must be built from its source
     #[arg(long, conflicts_with = "arch")]
     prebuilt: bool,
-    /// Build the programs and the tests only, and print where each program is
-    #[arg(long)]
-    build_only: bool,
 }
 
 /// The result of all architectures.
@@ -41,6 +38,18 @@ pub struct CrossReport {
 }
 
 impl CrossReport {
+    /// Prints each failure.
+    ///
+    /// # Errors
+    /// When there is one.
+    pub fn result(&self) -> Result<()> {
+        for failed in &self.failed {
+            println!("FAILED: {failed}");
+        }
+        ensure!(self.failed.is_empty(), "{} failed, listed above", self.failed.len());
+        Ok(())
+    }
+
     /// Adds an error: what is missing is a reason to skip.
     fn add(&mut self, target: &Target, error: &Error) {
         match error.downcast_ref::<Missing>() {
@@ -58,15 +67,11 @@ impl Args {
     pub fn run(&self) -> Result<()> {
         let root = workspace::root()?;
         let targets = if self.prebuilt { prebuilt()? } else { Target::chosen(&self.arch)? };
-        let report = if self.build_only { build_all(&root, &targets) } else { try_all(&root, &targets)? };
+        let report = try_all(&root, &targets)?;
         for (arch, why) in &report.skipped {
             println!("{arch}: skipped: {why}");
         }
-        for failed in &report.failed {
-            println!("FAILED: {failed}");
-        }
-        ensure!(report.failed.is_empty(), "{} failed, listed above", report.failed.len());
-        Ok(())
+        report.result()
     }
 }
 
@@ -114,6 +119,14 @@ pub fn own_build(root: &Path) -> Result<OwnBuild> {
     let folder = ("CARGO_TARGET_DIR".into(), target.folder(root).into());
     let flags = (target.variable("RUSTFLAGS"), STATIC.into());
     Ok(OwnBuild { triple: target.triple, profile: Profile::Dev.name(), environment: [folder, flags] })
+}
+
+/// Builds what [`try_prebuilt`] tries.
+///
+/// # Errors
+/// When this machine's architecture is not one of the targets.
+pub fn build_prebuilt(root: &Path) -> Result<CrossReport> {
+    Ok(build_all(root, &prebuilt()?))
 }
 
 /// Builds the programs and the tests of some targets, and prints where the programs are.

@@ -91,12 +91,14 @@ impl Choice {
     }
 }
 
-/// The commit since which changes count: where the branch left `origin/main`, else the last merge.
+/// The commit since which changes count: where the branch left `origin/main` or `main`; on `main`, the last merge into it before
+/// this commit. Merges inside of branches that were merged are not on the line of first parents.
 fn base(root: &Path) -> Option<String> {
     let head = git(root, &["rev-parse", "HEAD"]).ok()?;
-    let left = git(root, &["merge-base", "HEAD", "origin/main"]).ok().filter(|base| *base != head);
-    let merged = || git(root, &["rev-list", "--merges", "--max-count=1", "HEAD^"]).ok();
-    let base = left.or_else(merged).filter(|base| !base.is_empty())?;
+    let left = |main| git(root, &["merge-base", "HEAD", main]).ok().filter(|base| *base != head);
+    let merged = || git(root, &["rev-list", "--first-parent", "--merges", "--max-count=1", "HEAD^"]).ok();
+    let base =
+        left("origin/main").or_else(|| left("main")).or_else(merged).filter(|base| !base.is_empty())?;
     git(root, &["rev-parse", "--short", &base]).ok()
 }
 
@@ -138,8 +140,9 @@ fn with_users(mut rooms: BTreeSet<String>, uses: &BTreeMap<String, BTreeSet<Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, GROUPS};
+    use super::{Choice, GROUPS, base, git};
     use std::collections::{BTreeMap, BTreeSet};
+    use std::path::Path;
 
     fn chosen(paths: &[&str]) -> Vec<&'static str> {
         let uses =
@@ -160,6 +163,69 @@ mod tests {
         assert_eq!(chosen(&["crates/record/src/run.rs"]), ["cross", "python", "vm"]);
         assert_eq!(chosen(&["Cargo.lock"]).len(), GROUPS.len());
         assert_eq!(chosen(&["xtask/machines/src/vm.rs"]), ["cross", "vm"]);
+    }
+
+    /// A repository in which each commit is newer than the one before it.
+    struct History(tempfile::TempDir, u32);
+
+    impl History {
+        fn git(&self, words: &[&str]) -> String {
+            git(self.0.path(), words).expect("git runs")
+        }
+
+        /// Commits, with these words before `commit`; returns the short name.
+        fn commit(&mut self, words: &[&str]) -> String {
+            self.1 += 1;
+            let date = format!("@{} +0000", 1_000_000_000 + self.1);
+            let mut command = std::process::Command::new("git");
+            command
+                .arg("-C")
+                .arg(self.0.path())
+                .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+                .args(words);
+            command.env("GIT_COMMITTER_DATE", &date).env("GIT_AUTHOR_DATE", &date);
+            tollgate_testkit::printed(&mut command).expect("git runs");
+            self.git(&["rev-parse", "--short", "HEAD"])
+        }
+
+        fn change(&mut self) -> String {
+            self.commit(&["commit", "--quiet", "--allow-empty", "--message=change"])
+        }
+
+        fn merge(&mut self, branch: &str) -> String {
+            self.commit(&["merge", "--quiet", "--no-ff", "--no-edit", branch])
+        }
+
+        fn root(&self) -> &Path {
+            self.0.path()
+        }
+    }
+
+    #[test]
+    fn the_base_is_where_the_branch_left_main_or_the_last_merge_into_main() {
+        let mut history = History(tempfile::tempdir().expect("a folder"), 0);
+        history.git(&["init", "--quiet", "--initial-branch=main"]);
+        history.change();
+        history.git(&["checkout", "--quiet", "-b", "first"]);
+        history.change();
+        history.git(&["checkout", "--quiet", "main"]);
+        let merged = history.merge("first");
+        // A branch with a merge inside of it, which is younger than where it left main.
+        history.git(&["checkout", "--quiet", "-b", "second"]);
+        history.change();
+        history.git(&["checkout", "--quiet", "-b", "third"]);
+        history.change();
+        history.git(&["checkout", "--quiet", "second"]);
+        history.merge("third");
+        history.change();
+        assert_eq!(base(history.root()).as_deref(), Some(merged.as_str()), "on a branch");
+        history.git(&["checkout", "--quiet", "main"]);
+        history.merge("second");
+        assert_eq!(base(history.root()).as_deref(), Some(merged.as_str()), "on main");
+        // A checkout without branches, as in a continuous integration.
+        history.git(&["checkout", "--quiet", "--detach"]);
+        history.git(&["branch", "--quiet", "-D", "main", "first", "second", "third"]);
+        assert_eq!(base(history.root()).as_deref(), Some(merged.as_str()), "without branches");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The steps: each runs one program and returns how it ended.
 
+use super::process::finish;
 use super::setup;
 use super::summary::Session;
 use anyhow::{Context, Result, bail, ensure};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, ExitStatus};
-use tollgate_testkit::{Missing, SKIPS, Skip, need, printed, program, workspace};
+use std::process::Command;
+use tollgate_testkit::{Missing, Skip, need, printed, program, workspace};
 
 const MINIMUM: &str = env!("CARGO_PKG_RUST_VERSION");
 
@@ -33,23 +33,17 @@ pub(super) fn guests(_: &mut Session) -> Result<()> {
 pub(super) fn vm(session: &mut Session) -> Result<()> {
     let skipped = machines::vm::Args::all().rows()?;
     let skip = |(case, reason): (&str, String)| Skip { test: "vm".into(), case: Some(case.into()), reason };
-    session.skips.extend(skipped.into_iter().map(skip));
-    Ok(())
+    skipped.into_iter().try_for_each(|case| session.skip(&skip(case)))
 }
 
 /// Tries the program for other architectures. Those that cannot be tried here, or take too long, are listed with the skipped tests.
 pub(super) fn cross(session: &mut Session) -> Result<()> {
     let report = machines::cross::try_prebuilt(&session.root)?;
-    session.skips.extend(report.skipped.into_iter().map(|(arch, reason)| Skip {
-        test: "xtask::cross".to_owned(),
-        case: Some(arch.to_owned()),
-        reason,
-    }));
-    for failed in &report.failed {
-        println!("  FAILED: {failed}");
+    for (arch, reason) in &report.skipped {
+        let (test, case) = ("xtask::cross".to_owned(), Some((*arch).to_owned()));
+        session.skip(&Skip { test, case, reason: reason.clone() })?;
     }
-    ensure!(report.failed.is_empty(), "{} cases, listed above", report.failed.len());
-    Ok(())
+    report.result()
 }
 
 /// The workspace compiles with the minimum Rust version that Cargo.toml states.
@@ -111,7 +105,8 @@ pub(super) fn deny(session: &mut Session) -> Result<()> {
         bail!(Missing("advisories only: their database could not be fetched".to_owned()));
     }
     print!("{text}");
-    outcome(advisories.status)
+    ensure!(advisories.status.success(), "{}", advisories.status);
+    Ok(())
 }
 
 pub(super) fn book(session: &mut Session) -> Result<()> {
@@ -127,87 +122,28 @@ pub(super) fn tidy(session: &mut Session) -> Result<()> {
     crate::tidy::check(&session.root)
 }
 
-/// Runs all tests, prints their output and counts them. At most two run at the same time, unless `RUST_TEST_THREADS` is set:
-/// many of them measure, and more of them on two cores would disturb each other.
-pub(super) fn test(session: &mut Session) -> Result<()> {
-    let mut status = ExitStatus::default();
-    // In two calls, because one without a choice also builds the examples, which take a minute. Clippy checks those.
-    for chosen in ["--tests", "--doc"] {
-        let mut command = workspace::cargo(&session.root);
-        command
-            .args(["test", "--workspace", "--no-fail-fast", chosen])
-            .env("CARGO_TERM_COLOR", "never")
-            .env("TOLLGATE_ALL", if session.all { "1" } else { "0" })
-            .env("TOLLGATE_FAST", if session.fast { "1" } else { "0" })
-            .env(SKIPS, &session.list);
-        if std::env::var_os("RUST_TEST_THREADS").is_none() {
-            let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-            command.env("RUST_TEST_THREADS", cpus.min(2).to_string());
-        }
-        let ended = watch(&mut command, &mut std::io::stdout(), |line| session.tally.line(line))?;
-        if !ended.success() {
-            status = ended;
-        }
-    }
-    session.tally.end(status.success());
-    outcome(status)
+/// The examples in the documentation of libraries.
+pub(super) fn doctest(session: &mut Session) -> Result<()> {
+    finish(
+        workspace::cargo(&session.root)
+            .args(["test", "--workspace", "--no-fail-fast", "--doc"])
+            .env("CARGO_TERM_COLOR", "never"),
+    )
 }
 
-/// Runs a command, prints its output immediately, and calls `line` for each line.
-pub(super) fn watch(
-    command: &mut Command,
-    out: &mut impl Write,
-    mut line: impl FnMut(&str),
-) -> Result<ExitStatus> {
-    let (reader, writer) = std::io::pipe().context("no pipe could be made: raise the limit on open files")?;
-    let mut child = start(command.stdout(writer.try_clone()?).stderr(writer))?;
-    // The command holds our copies of the writing end: while they are open, the output does not end.
-    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let mut reader = BufReader::new(reader);
-    let mut bytes = Vec::new();
-    while reader.read_until(b'\n', &mut bytes)? > 0 {
-        out.write_all(&bytes)?;
-        line(String::from_utf8_lossy(&bytes).trim_end());
-        bytes.clear();
-    }
-    Ok(child.wait()?)
+/// Builds the static programs, which `cross` tries.
+pub(super) fn programs(session: &mut Session) -> Result<()> {
+    machines::cross::build_prebuilt(&session.root)?.result()
 }
 
-fn finish(command: &mut Command) -> Result<()> {
-    outcome(start(command)?.wait()?)
-}
-
-fn start(command: &mut Command) -> Result<std::process::Child> {
-    let name = command.get_program().to_owned();
-    command.spawn().with_context(|| format!("{} could not be started", name.display()))
-}
-
-pub(super) fn outcome(status: ExitStatus) -> Result<()> {
-    ensure!(status.success(), "{status}");
-    Ok(())
+/// The Python package: its style, its tests, its wheels.
+pub(super) fn python(session: &mut Session) -> Result<()> {
+    crate::python::Package::ready(&session.root)?.check()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, MINIMUM, is_minimum, watch};
-
-    #[test]
-    fn both_streams_are_read_to_their_end() {
-        let (mut shown, mut lines) = (Vec::new(), Vec::new());
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo out; echo err >&2; printf last; exit 3"]);
-        let status = watch(&mut command, &mut shown, |line| lines.push(line.to_owned()));
-        assert_eq!(status.expect("sh runs").code(), Some(3));
-        assert_eq!(lines, ["out", "err", "last"]);
-        assert_eq!(shown, b"out\nerr\nlast");
-    }
-
-    #[test]
-    fn a_missing_program_is_named() {
-        let mut command = Command::new("no-such-program-anywhere");
-        let error = watch(&mut command, &mut Vec::new(), |_| {}).expect_err("it is missing");
-        assert!(error.to_string().contains("no-such-program-anywhere"), "{error}");
-    }
+    use super::{MINIMUM, is_minimum};
 
     #[test]
     fn only_the_same_version_is_the_minimum() {

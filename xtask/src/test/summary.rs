@@ -1,57 +1,67 @@
 //! The summary: the steps, what did not run and why, what failed, and the count of tests: how many passed, which failed, and
 //! which binary crashed, from the output of `cargo test`.
 
-use super::groups::Choice;
 use anyhow::{Context, Result, ensure};
 use regex::Regex;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use tempfile::TempPath;
-use tollgate_testkit::{Missing, Skip, workspace};
+use tempfile::TempDir;
+use tollgate_testkit::{Missing, SKIPS, Skip, workspace};
 
-/// The state of one `cargo xtask test`, which its steps share.
+/// The environment variable that names the file with the list of test programs, which one step writes and others read.
+pub(super) const PROGRAMS: &str = "TOLLGATE_TEST_PROGRAMS";
+
+/// What the steps of one `cargo xtask test` share. Each is a process of its own, and finds the files by its environment.
 pub(super) struct Session {
     pub(super) root: PathBuf,
     pub(super) fast: bool,
     /// Whether tests that take minutes run as well.
     pub(super) all: bool,
-    /// The groups of steps that run.
-    pub(super) groups: Choice,
-    pub(super) tally: Tally,
-    /// Skips of the steps in this process.
-    pub(super) skips: Vec<Skip>,
-    /// The list to which other processes add theirs.
-    pub(super) list: TempPath,
+    /// The list of skipped tests, to which each test adds its own.
+    pub(super) skips: PathBuf,
+    /// What cargo said when it built the test programs.
+    pub(super) programs: PathBuf,
+    /// The folder of files that the environment does not name.
+    _folder: TempDir,
 }
 
 impl Session {
-    pub(super) fn new(fast: bool) -> Result<Self> {
-        let list = tempfile::NamedTempFile::new().context("a list of skipped tests")?.into_temp_path();
-        let groups = Choice::all();
-        Ok(Self {
-            root: workspace::root()?,
-            fast,
-            all: false,
-            groups,
-            tally: Tally::default(),
-            skips: Vec::new(),
-            list,
-        })
+    pub(super) fn new(fast: bool, all: bool) -> Result<Self> {
+        let folder = tempfile::tempdir().context("a folder for lists")?;
+        let file = |variable: &str| {
+            std::env::var_os(variable).map_or_else(|| folder.path().join(variable), PathBuf::from)
+        };
+        let (skips, programs) = (file(SKIPS), file(PROGRAMS));
+        Ok(Self { root: workspace::root()?, fast, all, skips, programs, _folder: folder })
     }
 
-    /// Each skip once, sorted: a test may run twice.
+    /// Prints a skip and adds it to the list.
     ///
     /// # Errors
-    /// When the list cannot be read.
-    pub(super) fn all_skips(&self) -> Result<Vec<Skip>> {
-        let list = std::fs::read_to_string(&self.list).context("the list of skipped tests")?;
-        let mut skips: Vec<Skip> =
-            list.lines().filter_map(Skip::parse).chain(self.skips.iter().cloned()).collect();
-        skips.sort();
-        skips.dedup();
-        Ok(skips)
+    /// When the list cannot be written.
+    pub(super) fn skip(&self, skip: &Skip) -> Result<()> {
+        use std::io::Write;
+        println!("{skip}");
+        let list = OpenOptions::new().create(true).append(true).open(&self.skips);
+        list.and_then(|mut list| writeln!(list, "{skip}")).context("the list of skipped tests")
     }
+}
+
+/// Each skip of a list once, sorted: a test may run twice.
+///
+/// # Errors
+/// When the list cannot be read.
+pub(super) fn skips(list: &Path) -> Result<Vec<Skip>> {
+    if !list.exists() {
+        return Ok(Vec::new());
+    }
+    let list = fs::read_to_string(list).context("the list of skipped tests")?;
+    let mut skips: Vec<Skip> = list.lines().filter_map(Skip::parse).collect();
+    skips.sort();
+    skips.dedup();
+    Ok(skips)
 }
 
 /// The results of all test binaries.
@@ -123,6 +133,14 @@ impl Tally {
         }
     }
 
+    /// Adds the results of another step.
+    pub(super) fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+        self.failures.extend(other.failures);
+    }
+
     /// The counts. The test harness counts a skipped test as passed; a skipped case belongs to a test that did pass.
     pub(super) fn count(&self, skips: &[Skip]) -> String {
         let whole = skips.iter().filter(|skip| skip.case.is_none()).count();
@@ -139,7 +157,11 @@ impl Tally {
 pub(super) struct Report {
     pub(super) name: &'static str,
     pub(super) outcome: Result<()>,
+    /// Wall-clock seconds.
     pub(super) seconds: f64,
+    /// Processor seconds.
+    pub(super) cpu: f64,
+    pub(super) tally: Tally,
 }
 
 impl Report {
@@ -152,22 +174,29 @@ impl Report {
 ///
 /// # Errors
 /// When a step failed: the names of all that failed.
-pub(super) fn print(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Result<()> {
-    print!("{}", text(reports, tally, skips, seconds));
-    let failed: Vec<&str> = reports.iter().filter(|it| it.failed()).map(|it| it.name).collect();
-    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+pub(super) fn print(reports: Vec<Report>, skips: &[Skip], seconds: f64) -> Result<()> {
+    let failed = reports.iter().filter(|it| it.failed()).map(|it| it.name);
+    let failed = failed.collect::<Vec<_>>().join(", ");
+    print!("{}", text(reports, skips, seconds));
+    ensure!(failed.is_empty(), "failed: {failed}");
     Ok(())
 }
 
-fn text(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> String {
-    let mut out = format!("\nsummary after {seconds:.1} s\n");
+/// The steps, the longest first, and what was skipped and failed.
+fn text(mut reports: Vec<Report>, skips: &[Skip], seconds: f64) -> String {
+    let cpu: f64 = reports.iter().map(|it| it.cpu).sum();
+    let mut out = format!("\nsummary after {seconds:.1} s (CPU {cpu:.1} s)\n");
+    let _ = writeln!(out, "  {:<8} {:>8} {:>8}", "step", "wall, s", "CPU, s");
+    reports.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    let mut tally = Tally::default();
     for report in reports {
         let line = match &report.outcome {
             Ok(()) => "ok".to_owned(),
             Err(reason) if report.failed() => format!("FAILED: {reason:#}"),
             Err(reason) => format!("skipped: {reason:#}"),
         };
-        let _ = writeln!(out, "  {:<8} {:6.1} s  {line}", report.name, report.seconds);
+        let _ = writeln!(out, "  {:<8} {:8.1} {:8.1}  {line}", report.name, report.seconds, report.cpu);
+        tally.add(report.tally);
     }
     for skip in skips {
         let _ = writeln!(out, "{skip}");
@@ -181,7 +210,7 @@ fn text(reports: &[Report], tally: &Tally, skips: &[Skip], seconds: f64) -> Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Missing, Report, Session, Skip, Tally, text};
+    use super::{Missing, Report, Session, Skip, Tally, skips, text};
     use anyhow::anyhow;
 
     const OUTPUT: &str = "   Compiling xtask v0.1.0
@@ -246,40 +275,54 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     #[test]
     fn a_skip_counts_once() {
-        let mut session = Session::new(false).expect("a session");
-        std::fs::write(&session.list, "skipped: b: y\nskipped: a: x\nnoise\nskipped: b: y\n")
-            .expect("written");
-        session.skips.push(Skip { test: "a".into(), case: Some("one".into()), reason: "z".into() });
-        let skips: Vec<String> =
-            session.all_skips().expect("a list").iter().map(ToString::to_string).collect();
+        let session = Session::new(false, false).expect("a session");
+        let list = session._folder.path().join("skips");
+        assert_eq!(skips(&list).expect("no list is no skip"), []);
+        std::fs::write(&list, "skipped: b: y\nskipped: a: x\nnoise\nskipped: b: y\n").expect("written");
+        let session = Session { skips: list.clone(), ..session };
+        let skip = Skip { test: "a".into(), case: Some("one".into()), reason: "z".into() };
+        session.skip(&skip).expect("it can be written");
+        let skips: Vec<String> = skips(&list).expect("a list").iter().map(ToString::to_string).collect();
         assert_eq!(skips, ["skipped: a: x", "skipped: a [one]: z", "skipped: b: y"]);
     }
 
     #[test]
-    fn the_last_line_is_the_count() {
-        let report = |name, outcome| Report { name, outcome, seconds: 1.25 };
-        let reports = [
-            report("fmt", Ok(())),
-            report("clippy", Err(anyhow!("exit status 101"))),
-            report("deny", Err(Missing("cargo-deny is missing".to_owned()).into())),
+    fn steps_are_sorted_and_the_last_line_is_the_count() {
+        let report = |name, seconds, outcome, lines: &[&str]| {
+            let mut tally = Tally::default();
+            lines.iter().for_each(|line| tally.line(line));
+            Report { name, outcome, seconds, cpu: 2.0 * seconds, tally }
+        };
+        let reports = vec![
+            report("fmt", 1.25, Ok(()), &[]),
+            report(
+                "test",
+                20.0,
+                Err(anyhow!("tests failed: a")),
+                &[
+                    "     Running a unit tests (target/debug/deps/a)",
+                    "test one ... FAILED",
+                    "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured",
+                ],
+            ),
+            report("deny", 0.0, Err(Missing("cargo-deny is missing".to_owned()).into()), &[]),
+            report("python", 2.0, Ok(()), &["7 passed in 61.00s (0:01:01)"]),
         ];
-        let mut tally = Tally::default();
-        tally.line("     Running unittests src/lib.rs (target/debug/deps/a)");
-        tally.line("test one ... FAILED");
-        tally.line("test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured");
         let skips = [tollgate_testkit::Skip::parse("skipped: a::two: no qemu").expect("a skip")];
-        let text = text(&reports, &tally, &skips, 3.0);
+        let text = text(reports, &skips, 30.0);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[1..],
             [
-                "summary after 3.0 s",
-                "  fmt         1.2 s  ok",
-                "  clippy      1.2 s  FAILED: exit status 101",
-                "  deny        1.2 s  skipped: cargo-deny is missing",
+                "summary after 30.0 s (CPU 46.5 s)",
+                "  step      wall, s   CPU, s",
+                "  test         20.0     40.0  FAILED: tests failed: a",
+                "  python        2.0      4.0  ok",
+                "  fmt           1.2      2.5  ok",
+                "  deny          0.0      0.0  skipped: cargo-deny is missing",
                 "skipped: a::two: no qemu",
-                "failed: one (unittests src/lib.rs)",
-                "1 passed, 1 failed, 1 skipped",
+                "failed: one (a unit tests)",
+                "8 passed, 1 failed, 1 skipped",
             ]
         );
     }

@@ -246,7 +246,7 @@ fn without_kvm_and_qemu_every_row_is_a_skip_with_its_remedy() {
 }
 
 /// End to end, with known results: the instructions between two stamps in addition to those of the pair
-/// (crates/microvm/tests/guest.rs counts them).
+/// (crates/microvm/tests/all/guest.rs counts them).
 #[test]
 fn a_kvm_that_posts_no_interrupts_is_named_by_its_switch() {
     let modules = tempfile::tempdir().unwrap();

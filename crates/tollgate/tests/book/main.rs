@@ -1,5 +1,6 @@
 //! The book in `docs`, held to the program: its structure, its commands, the outputs that it shows, the figures that its
-//! prose quotes, and the lists that are generated. `cargo xtask bless book` rewrites outputs and lists.
+//! prose quotes, and the lists that are generated. `cargo xtask bless book` rewrites outputs and lists. A program of its
+//! own: its pages measure.
 
 mod commands;
 mod figures;

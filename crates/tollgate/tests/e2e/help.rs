@@ -1,5 +1,5 @@
 //! The texts of `--help`, as they look at 80 columns. The examples in them are parsed by a unit test of
-//! the command line, and run by `tests/examples.rs`.
+//! the command line, and run by `examples`.
 
 use crate::scene::call;
 use insta::assert_snapshot;

@@ -1,11 +1,15 @@
 //! The program as its users call it: what goes right, and bad input and bad places.
+//! A program of its own, because it measures and must run alone; the simulations are in `all`.
 #![allow(clippy::print_stderr, reason = "tests say which case failed")]
 
 mod bad_input;
 mod case;
 mod comparing;
 mod crossing;
+mod examples;
 mod exchange;
+mod exec;
+mod fault;
 mod guests;
 mod happy;
 mod help;
@@ -16,10 +20,13 @@ mod processes;
 mod progress;
 mod refused;
 mod report;
+mod ring;
 mod sandboxes;
 mod scene;
 mod signals;
 mod stores;
+mod switch;
+mod views;
 
 use case::Case;
 

@@ -1,21 +1,24 @@
 //! A place's answers against those of no place: what it took away, and whether its row of the table says so.
 
-use super::commands::{COMMANDS, Kind};
+use super::commands::{COMMANDS, Command, Kind};
 use super::judge::{Answer, Row};
 use super::table::{ANYWHERE, Place, Take};
 
 /// A row that is not what it is elsewhere.
-pub(crate) struct Change<'a> {
-    pub(crate) command: &'static str,
-    pub(crate) probe: &'a str,
-    pub(crate) row: &'a Row,
+struct Change<'a> {
+    command: &'static str,
+    probe: &'a str,
+    row: &'a Row,
 }
 
+/// A command with its answers without the place and in it.
+type Pair<'a> = (&'static Command, &'a Answer, &'a Answer);
+
 /// The rows of a place that are not what they are without it.
-pub(crate) fn changes<'a>(everywhere: &[Answer], here: &'a [Answer]) -> Vec<Change<'a>> {
-    let pairs = COMMANDS.iter().zip(everywhere.iter().zip(here));
+fn changes<'a>(pairs: &[Pair<'a>]) -> Vec<Change<'a>> {
     pairs
-        .flat_map(|(command, (there, here))| {
+        .iter()
+        .flat_map(|&(command, there, here)| {
             here.rows
                 .iter()
                 .filter(|(key, row)| there.rows.get(*key).is_none_or(|there| there.status != row.status))
@@ -25,8 +28,16 @@ pub(crate) fn changes<'a>(everywhere: &[Answer], here: &'a [Answer]) -> Vec<Chan
 }
 
 /// Notes everything in which a place differs from its row of the table.
-pub(crate) fn compare(place: &Place, everywhere: &[Answer], here: &[Answer], wrong: &mut Vec<String>) {
-    for (command, (there, here)) in COMMANDS.iter().zip(everywhere.iter().zip(here)) {
+pub(crate) fn compare(
+    place: &Place,
+    everywhere: &[Answer],
+    here: &[Option<Answer>],
+    wrong: &mut Vec<String>,
+) {
+    let answers = COMMANDS.iter().zip(everywhere.iter().zip(here));
+    let pairs = answers.filter_map(|(command, (there, here))| Some((command, there, here.as_ref()?)));
+    let pairs: Vec<Pair> = pairs.collect();
+    for &(command, there, here) in &pairs {
         let refusal = place.refuses.iter().find(|refused| refused.command == command.name);
         match (&here.refused, refusal) {
             (None, None) => {}
@@ -55,7 +66,7 @@ pub(crate) fn compare(place: &Place, everywhere: &[Answer], here: &[Answer], wro
             }
         }
     }
-    let changes = changes(everywhere, here);
+    let changes = changes(&pairs);
     for Change { command, probe, row } in &changes {
         if !place.takes.iter().chain(ANYWHERE).any(|take| take.covers(command, probe) && take.describes(row))
         {
@@ -67,7 +78,7 @@ pub(crate) fn compare(place: &Place, everywhere: &[Answer], here: &[Answer], wro
     }
     // A place removes each row that its table names, if the host has that row.
     for take in place.takes.iter().filter(|take| take.always) {
-        for (command, (there, here)) in COMMANDS.iter().zip(everywhere.iter().zip(here)) {
+        for &(command, there, here) in &pairs {
             for ((probe, number), row) in &here.rows {
                 let was = there.rows.get(&(probe.clone(), *number)).is_some_and(Row::has_figure);
                 if take.covers(command.name, probe) && was && row.has_figure() {

@@ -1,7 +1,7 @@
 //! The table of figures: how much is measured in every place. It is printed, and `docs/reference/places.md` has it.
 
 use super::Answers;
-use super::commands::{COMMANDS, Kind};
+use super::commands::{COMMANDS, Command, Kind};
 use super::judge::Answer;
 use super::table::{PLACES, Place, Source, Take};
 use std::io::Write;
@@ -27,23 +27,33 @@ pub(crate) fn print(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>
         }
         text += "\n";
     };
-    line("no place", Ok(cells(everywhere, everywhere)));
+    line("no place", Ok(whole(everywhere)));
     for (place, answers, _) in done {
         line(place.name, answers.as_ref().map(|answers| cells(everywhere, answers)));
     }
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// For each command how much was measured, or found.
-fn cells(everywhere: &[Answer], here: &[Answer]) -> Vec<String> {
-    let pairs = COMMANDS.iter().zip(everywhere.iter().zip(here));
-    pairs
-        .map(|(command, (there, here))| match command.kind {
-            Kind::Doctor => here.findings.len().to_string(),
-            _ if here.refused.is_some() => "refused".into(),
-            _ => format!("{}/{}", here.measured(), there.rows.len()),
-        })
-        .collect()
+/// For each command how much was measured, or found; a dash if it does not run there.
+fn cells(everywhere: &[Answer], here: &[Option<Answer>]) -> Vec<String> {
+    let answers = COMMANDS.iter().zip(everywhere.iter().zip(here));
+    let text = |(command, (there, here)): (_, (_, &Option<Answer>))| {
+        here.as_ref().map_or("-".into(), |here| cell(command, there, here))
+    };
+    answers.map(text).collect()
+}
+
+/// The same of no place.
+fn whole(everywhere: &[Answer]) -> Vec<String> {
+    COMMANDS.iter().zip(everywhere).map(|(command, answer)| cell(command, answer, answer)).collect()
+}
+
+fn cell(command: &Command, there: &Answer, here: &Answer) -> String {
+    match command.kind {
+        Kind::Doctor => here.findings.len().to_string(),
+        _ if here.refused.is_some() => "refused".into(),
+        _ => format!("{}/{}", here.measured(), there.rows.len()),
+    }
 }
 
 /// Writes the table of the page.
@@ -56,7 +66,7 @@ pub(crate) fn bless(everywhere: &[Answer], done: &[(&Place, Answers, Vec<String>
     let mut row = |name: &str, cells: &[String], last: [String; 2]| {
         table += &format!("| {name} | {} | {} | {} |\n", cells.join(" | "), last[0], last[1]);
     };
-    row("(none)", &cells(everywhere, everywhere), [String::new(), String::new()]);
+    row("(none)", &whole(everywhere), [String::new(), String::new()]);
     for place in PLACES {
         let answers = done.iter().find(|(it, _, _)| it.name == place.name).map(|(_, answers, _)| answers);
         let counts = match answers {

@@ -17,6 +17,8 @@ pub(crate) struct Place {
     pub(crate) finds: &'static [&'static str],
     /// Commands that end with a sentence instead of a document.
     pub(crate) refuses: &'static [Refused],
+    /// The commands that it can change: a filter of one system call that is tried with two errors, or a home, reaches few.
+    pub(crate) runs: &'static [&'static str],
     /// Whether it says which CPU there is.
     pub(crate) its_cpu: bool,
     /// What counts for `exec` there, where BPF counts without the place.
@@ -125,6 +127,11 @@ pub(crate) struct Refused {
     pub(crate) says: &'static str,
 }
 
+/// The commands that use the host.
+const HOST: &[&str] = &["ladder", "crossing", "faults", "ring", "doctor"];
+/// A simulation uses files and memory only.
+const EVERY: &[&str] = &["ladder", "crossing", "faults", "ring", "riscv trap", "doctor"];
+
 /// What a row need not say.
 const PLACE: Place = Place {
     name: "",
@@ -132,6 +139,7 @@ const PLACE: Place = Place {
     takes: &[],
     finds: &[],
     refuses: &[],
+    runs: HOST,
     its_cpu: false,
     counts: Source::Bpf,
 };
@@ -143,16 +151,15 @@ pub(crate) static PLACES: &[Place] = &[
         enter: |scene| refuse(scene, &[Rule::all(libc::SYS_perf_event_open, libc::EPERM)]),
         takes: &[NO_STAMPS],
         finds: &["seccomp", "no-perf"],
-
         counts: NO_EVENTS,
         ..PLACE
     },
     Place {
         name: "perf_event_open unknown (ENOSYS)",
+        runs: &["crossing", "doctor"],
         enter: |scene| refuse(scene, &[Rule::all(libc::SYS_perf_event_open, libc::ENOSYS)]),
         takes: &[NO_STAMPS],
         finds: &["seccomp", "no-perf"],
-
         counts: NO_EVENTS,
         ..PLACE
     },
@@ -161,15 +168,14 @@ pub(crate) static PLACES: &[Place] = &[
         enter: |scene| refuse(scene, &[Rule::all(libc::SYS_io_uring_setup, libc::EPERM)]),
         takes: &[NO_IO_URING],
         finds: &["seccomp", "no-io-uring"],
-
         ..PLACE
     },
     Place {
         name: "io_uring_setup unknown (ENOSYS)",
+        runs: &["ladder", "doctor"],
         enter: |scene| refuse(scene, &[Rule::all(libc::SYS_io_uring_setup, libc::ENOSYS)]),
         takes: &[NO_IO_URING],
         finds: &["seccomp", "no-io-uring"],
-
         ..PLACE
     },
     Place {
@@ -177,15 +183,14 @@ pub(crate) static PLACES: &[Place] = &[
         enter: |scene| refuse(scene, &[Rule::all(libc::SYS_userfaultfd, libc::EPERM)]),
         takes: &[NO_USERFAULTFD],
         finds: &["seccomp", "no-userfaultfd"],
-
         ..PLACE
     },
     Place {
         name: "userfaultfd unknown (ENOSYS)",
+        runs: &["faults", "doctor"],
         enter: |scene| refuse(scene, &[Rule::all(libc::SYS_userfaultfd, libc::ENOSYS)]),
         takes: &[NO_USERFAULTFD],
         finds: &["seccomp", "no-userfaultfd"],
-
         ..PLACE
     },
     Place {
@@ -194,7 +199,6 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[failed("ring", "*", "taskset -c")],
         finds: &["seccomp", "no-affinity", "pin"],
         refuses: UNPINNED,
-
         ..PLACE
     },
     Place {
@@ -203,7 +207,6 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[failed("ring", "*", "taskset -c")],
         finds: &["seccomp", "no-affinity", "pin"],
         refuses: UNPINNED,
-
         ..PLACE
     },
     Place {
@@ -215,7 +218,6 @@ pub(crate) static PLACES: &[Place] = &[
         its_cpu: true,
         takes: &[NO_PAIR, NO_PAIR_FAULT],
         finds: &["seccomp", "no-affinity", "one-cpu"],
-
         ..PLACE
     },
     Place {
@@ -233,7 +235,6 @@ pub(crate) static PLACES: &[Place] = &[
             perhaps(failed("faults", "*", "SIGSYS")),
         ],
         finds: &["seccomp", "no-perf", "no-io-uring", "no-userfaultfd"],
-
         counts: Source::Only("none", "a filter of this sandbox"),
         ..PLACE
     },
@@ -243,11 +244,11 @@ pub(crate) static PLACES: &[Place] = &[
         takes: &[failed("ring", "*", "SIGSYS")],
         finds: &["seccomp", "no-affinity", "pin"],
         refuses: KILLED,
-
         ..PLACE
     },
     Place {
         name: "as in a Docker container",
+        runs: EVERY,
         enter: |scene| {
             blocks::own_mounts(scene)?;
             blocks::read_only(scene, "/sys")?;
@@ -257,7 +258,6 @@ pub(crate) static PLACES: &[Place] = &[
         },
         takes: &[NO_BPF, NO_STAMPS, NO_IO_URING, NO_USERFAULTFD],
         finds: &["seccomp", "no-perf", "no-io-uring", "no-userfaultfd", "missing-facts", "unprivileged"],
-
         counts: NO_PRIVILEGE,
         ..PLACE
     },
@@ -279,7 +279,6 @@ pub(crate) static PLACES: &[Place] = &[
         },
         takes: &[NO_PROC, NO_PAGEMAP],
         finds: &["missing-facts"],
-
         ..PLACE
     },
     Place {
@@ -290,12 +289,12 @@ pub(crate) static PLACES: &[Place] = &[
         },
         takes: &[NO_HUGE],
         finds: &["missing-facts"],
-
         counts: NO_TYPES,
         ..PLACE
     },
     Place {
         name: "neither /proc nor /sys",
+        runs: EVERY,
         enter: |scene| {
             blocks::own_mounts(scene)?;
             blocks::empty(scene, "/sys", "size=4k")?;
@@ -303,12 +302,12 @@ pub(crate) static PLACES: &[Place] = &[
         },
         takes: &[NO_PROC, NO_PAGEMAP, NO_HUGE],
         finds: &["missing-facts"],
-
         counts: NO_TYPES,
         ..PLACE
     },
     Place {
         name: "/proc with hidepid=2, as uid 65534",
+        runs: &["ladder", "crossing", "doctor"],
         enter: |scene| {
             blocks::own_mounts(scene)?;
             blocks::proc_with(scene, "hidepid=2")?;
@@ -322,12 +321,12 @@ pub(crate) static PLACES: &[Place] = &[
     },
     Place {
         name: "/proc with subset=pid",
+        runs: &["ladder", "faults", "doctor"],
         enter: |scene| {
             blocks::own_mounts(scene)?;
             blocks::proc_with(scene, "subset=pid")
         },
         finds: &["hidden-processes", "missing-facts"],
-
         ..PLACE
     },
     Place {
@@ -350,49 +349,48 @@ pub(crate) static PLACES: &[Place] = &[
         },
         takes: &[NO_HUGE],
         finds: &["missing-facts"],
-
         counts: NO_TYPES,
         ..PLACE
     },
     Place {
         name: "an empty /dev",
+        runs: &["ladder", "faults", "doctor"],
         enter: |scene| {
             blocks::own_mounts(scene)?;
             blocks::empty(scene, "/dev", "size=4k")
         },
         takes: &[skip("ladder", "syscall/read", "/dev/zero", "/dev/zero")],
-
         ..PLACE
     },
     Place {
         name: "everything read-only",
+        runs: EVERY,
         enter: |scene| {
             blocks::own_mounts(scene)?;
             blocks::read_only(scene, "/")
         },
         takes: &[NO_FILES],
         finds: &["store"],
-
         ..PLACE
     },
     Place {
         name: "home read-only",
+        runs: &["ladder", "doctor"],
         enter: |scene| {
             blocks::own_mounts(scene)?;
             blocks::empty(scene, scene.path("home"), "size=4k,ro")
         },
         finds: &["store"],
-
         ..PLACE
     },
     Place {
         name: "no HOME",
+        runs: &["ladder", "doctor"],
         enter: |scene| {
             scene.env("HOME", None);
             Ok(())
         },
         finds: &["store"],
-
         ..PLACE
     },
     Place {
@@ -405,7 +403,6 @@ pub(crate) static PLACES: &[Place] = &[
         },
         takes: &[NO_FILES],
         finds: &["store"],
-
         ..PLACE
     },
     Place {
@@ -419,7 +416,6 @@ pub(crate) static PLACES: &[Place] = &[
         },
         takes: &[NO_FILES],
         finds: &["store"],
-
         ..PLACE
     },
     // Who, and how much.
@@ -433,13 +429,13 @@ pub(crate) static PLACES: &[Place] = &[
     },
     Place {
         name: "uid 65534 without locked memory",
+        runs: &["ladder", "crossing", "faults", "doctor"],
         enter: |scene| {
             limited(scene, libc::RLIMIT_MEMLOCK, 0)?;
             blocks::nobody(scene)
         },
         takes: &[NO_BPF, perhaps(skip("ladder", "syscall/io_uring-nop", "locked memory", "ulimit -l"))],
         finds: &["unprivileged", "locked-memory"],
-
         counts: NO_PRIVILEGE,
         ..PLACE
     },
@@ -452,11 +448,11 @@ pub(crate) static PLACES: &[Place] = &[
         its_cpu: true,
         takes: &[NO_PAIR, NO_PAIR_FAULT],
         finds: &["one-cpu"],
-
         ..PLACE
     },
     Place {
         name: "one CPU by cpuset",
+        runs: &["ladder", "faults", "ring", "doctor"],
         enter: |scene| {
             let mems = [("cpuset.mems", "", "0"), ("cpuset.cpus", "cpuset.cpus", "0")];
             blocks::group(scene, "cpuset", &mems)
@@ -464,7 +460,6 @@ pub(crate) static PLACES: &[Place] = &[
         its_cpu: true,
         takes: &[NO_PAIR, NO_PAIR_FAULT],
         finds: &["one-cpu"],
-
         ..PLACE
     },
     Place {
@@ -473,15 +468,14 @@ pub(crate) static PLACES: &[Place] = &[
             blocks::group(scene, "cpu", &[("cpu.cfs_quota_us", "", "20000"), ("", "cpu.max", "20000 100000")])
         },
         finds: &["cpu-quota"],
-
         ..PLACE
     },
     Place {
         name: "4 tasks by control group",
+        runs: EVERY,
         enter: |scene| blocks::group(scene, "pids", &[("pids.max", "pids.max", "4")]),
         takes: &[NO_TASK, NO_TASK_RING],
         finds: &["tasks-limit"],
-
         counts: Source::Any,
         ..PLACE
     },
@@ -493,21 +487,21 @@ pub(crate) static PLACES: &[Place] = &[
         },
         takes: &[NO_BPF, NO_TASK, NO_TASK_RING],
         finds: &["process-limit"],
-
         counts: Source::Any,
         ..PLACE
     },
     Place {
         name: "48 MiB of memory by control group",
+        runs: EVERY,
         enter: |scene| blocks::group(scene, "memory", &[("memory.limit_in_bytes", "memory.max", "50331648")]),
         takes: &[perhaps(failed("", "*", "SIGKILL")), perhaps(skip("", "*", "memory", "memory"))],
         finds: &["memory-limit"],
-
         counts: Source::Any,
         ..PLACE
     },
     Place {
         name: "96 MiB of address space",
+        runs: EVERY,
         enter: |scene| limited(scene, libc::RLIMIT_AS, 96 << 20),
         takes: &[
             perhaps(skip("", "*", "RLIMIT_AS", "ulimit -v")),
@@ -515,12 +509,12 @@ pub(crate) static PLACES: &[Place] = &[
             Take { command: "", reason: "RLIMIT_AS", ..NO_STAMPS },
         ],
         finds: &["address-space"],
-
         counts: Source::Any,
         ..PLACE
     },
     Place {
         name: "16 open files",
+        runs: EVERY,
         enter: |scene| limited(scene, libc::RLIMIT_NOFILE, 16),
         takes: &[
             perhaps(skip("", "*", "", "ulimit -n")),
@@ -528,16 +522,15 @@ pub(crate) static PLACES: &[Place] = &[
             FEW_STAMPS,
         ],
         finds: &["open-files"],
-
         // Some of them are taken for each CPU.
         counts: Source::Any,
         ..PLACE
     },
     Place {
         name: "64 open files",
+        runs: &["ladder", "crossing", "ring", "doctor"],
         enter: |scene| limited(scene, libc::RLIMIT_NOFILE, 64),
         finds: &["open-files"],
-
         counts: Source::Any,
         ..PLACE
     },
@@ -546,18 +539,18 @@ pub(crate) static PLACES: &[Place] = &[
         enter: |scene| limited(scene, libc::RLIMIT_FSIZE, 1 << 20),
         takes: &[FILE_SIZE, perhaps(skip("crossing", "fault/cached-file*", "RLIMIT_FSIZE", "ulimit -f"))],
         finds: &["file-size"],
-
         ..PLACE
     },
     Place {
         name: "a monotonic clock a day ahead",
+        runs: &["ladder", "doctor"],
         enter: blocks::other_time,
         finds: &["time-namespace"],
-
         ..PLACE
     },
     Place {
         name: "standard input and error closed",
+        runs: EVERY,
         enter: |scene| {
             close(scene, &[0, 2]);
             Ok(())
@@ -612,4 +605,15 @@ fn docker() -> Vec<Rule> {
     .into_iter()
     .chain([Rule::all(libc::SYS_clone3, libc::ENOSYS)])
     .collect()
+}
+
+/// What the page says that a place removes is tried there.
+#[test]
+fn a_place_runs_every_command_that_its_row_names() {
+    for place in PLACES {
+        let taken = place.takes.iter().map(|take| take.command).filter(|command| !command.is_empty());
+        for command in taken.chain(place.refuses.iter().map(|refused| refused.command)) {
+            assert!(place.runs.contains(&command), "{}: {command}", place.name);
+        }
+    }
 }

@@ -1,0 +1,16 @@
+//! The tests of this crate, in one program: it is linked once. A test that needs a process of its own is a file beside.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../../riscv/tests/common/mod.rs"]
+mod machine;
+
+mod bare;
+mod bill;
+mod boot;
+mod cycles;
+mod engines;
+mod kernel;
+mod lockstep;
+mod official;
+mod programs;

@@ -1,0 +1,6 @@
+//! The tests of this crate, in one program: it is linked once. A test that needs a process of its own is a file beside.
+
+mod algebra;
+mod coverage;
+mod hosts;
+mod sampler;

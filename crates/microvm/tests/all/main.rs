@@ -1,0 +1,5 @@
+//! The tests of this crate, in one program: it is linked once. A test that needs a process of its own is a file beside.
+
+mod guest;
+mod refusals;
+mod table;

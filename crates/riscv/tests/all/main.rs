@@ -1,0 +1,24 @@
+//! The tests of this crate, in one program: it is linked once. A test that needs a process of its own is a file beside.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod asm;
+mod asm_gnu;
+mod bits;
+mod boot;
+mod cache;
+mod code;
+mod csr;
+mod custom;
+mod engines;
+mod extensions;
+mod host;
+mod hostile;
+mod loader;
+mod objdump;
+mod official;
+mod pk;
+mod qemu;
+mod snapshot;
+mod traps;
