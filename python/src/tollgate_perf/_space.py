@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-from tollgate._errors import UsageError
+from tollgate_perf._errors import UsageError
 
 Point = dict[str, Any]
 Axes = Mapping[str, Any]
@@ -41,7 +41,7 @@ class Space:
 def grid(axes: Axes) -> Space:
     """Every combination of the values of the axes.
 
-    >>> list(tollgate.grid({"kernel": ["full", "caller"], "iterations": 100}))
+    >>> list(tollgate_perf.grid({"kernel": ["full", "caller"], "iterations": 100}))
     [{'kernel': 'full', 'iterations': 100}, {'kernel': 'caller', 'iterations': 100}]
     """
     values = {key: _values(key, it) for key, it in axes.items()}
@@ -61,7 +61,7 @@ def points(several: Iterable[Mapping[str, Any]]) -> Space:
 def random(axes: Axes, count: int, seed: int) -> Space:
     """So many points, each axis drawn by itself: from a list, or from a range `(low, high)`.
 
-    >>> points = tollgate.random({"core": "rocket", "core.memory.latency": (10, 200)}, 50, seed=1)
+    >>> points = tollgate_perf.random({"core": "rocket", "core.memory.latency": (10, 200)}, 50, seed=1)
     >>> len(points)
     50
     """
@@ -78,7 +78,7 @@ def random(axes: Axes, count: int, seed: int) -> Space:
 def latin(axes: Axes, count: int, seed: int) -> Space:
     """A Latin hypercube: on each axis every one of `count` equal slices has one point (McKay, Beckman, Conover 1979).
 
-    >>> points = tollgate.latin({"core": "rocket", "core.memory.latency": (1, 10)}, 10, seed=1)
+    >>> points = tollgate_perf.latin({"core": "rocket", "core.memory.latency": (1, 10)}, 10, seed=1)
     >>> sorted(it["core.memory.latency"] for it in points)
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     """

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tollgate import _commands, _host, _program
-from tollgate._errors import Error, MissingPackage, UsageError
-from tollgate._run import Run, frame, framed, read
-from tollgate._work import PATIENCE_S
+from tollgate_perf import _commands, _host, _program
+from tollgate_perf._errors import Error, MissingPackage, UsageError
+from tollgate_perf._run import Run, frame, framed, read
+from tollgate_perf._work import PATIENCE_S
 
 if TYPE_CHECKING:
     import distributed
@@ -236,7 +236,7 @@ class FleetClient:
 def fleet(client: distributed.Client | str, *, allow_skew: bool = False) -> FleetClient:
     """The hosts of a cluster, by its client or by the address of its scheduler: several workers of one host count once.
 
-    >>> fleet = tollgate.fleet("tcp://scheduler-host:8786")  # doctest: +SKIP
+    >>> fleet = tollgate_perf.fleet("tcp://scheduler-host:8786")  # doctest: +SKIP
     >>> [host.name for host in fleet.hosts]  # doctest: +SKIP
     ['north', 'south', 'west']
     """

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tollgate import _program, _trust
-from tollgate._errors import UsageError
+from tollgate_perf import _program, _trust
+from tollgate_perf._errors import UsageError
 
 Rows = list[dict[str, Any]]
 
@@ -139,7 +139,7 @@ def _identity(call: Any, seen: set[int]) -> str:
     if isinstance(call, functools.partial):
         return f"{_identity(call.func, seen)} {[_used(it, seen) for it in (*call.args, *call.keywords.items())]}"
     name = f"{getattr(call, '__module__', '')}.{getattr(call, '__qualname__', '')}"
-    if name.partition(".")[0] == "tollgate" or inspect.isbuiltin(call) or id(call) in seen:
+    if name.partition(".")[0] == "tollgate_perf" or inspect.isbuiltin(call) or id(call) in seen:
         return name
     seen.add(id(call))
     if not inspect.isfunction(call):

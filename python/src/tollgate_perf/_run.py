@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tollgate import _program
-from tollgate._errors import Error, MissingPackage
+from tollgate_perf import _program
+from tollgate_perf._errors import Error, MissingPackage
 
 if TYPE_CHECKING:
     import pandas
 
-    from tollgate import records
+    from tollgate_perf import records
 
 UNITS = ("ns", "cycles", "instructions")
 """In which a row can have its figure, the first that it has being the one that a frame shows."""
@@ -27,7 +27,7 @@ UNITS = ("ns", "cycles", "instructions")
 class Run:
     """One call of the program and all that it found. In a notebook it shows its report.
 
-    >>> run = tollgate.riscv.trap(core="rocket", iterations=20)
+    >>> run = tollgate_perf.riscv.trap(core="rocket", iterations=20)
     >>> run.frame()[["probe", "unit", "asked.caches"]].to_dict("records")[0]
     {'probe': 'riscv-trap/getpid', 'unit': 'cycles', 'asked.caches': 'warm'}
     """
@@ -39,8 +39,8 @@ class Run:
     @functools.cached_property
     def record(self) -> records.Run:
         """The whole record, typed."""
-        from tollgate import records
-        from tollgate._decode import decode
+        from tollgate_perf import records
+        from tollgate_perf._decode import decode
 
         return decode(records.Run, self.document)
 
@@ -122,7 +122,7 @@ class Run:
 
         Without a path it is written to where the program keeps its runs: `tollgate show` lists it, and `load` reads it by its id.
 
-        >>> tollgate.riscv.trap(core="rocket", iterations=20).save("trap.json")
+        >>> tollgate_perf.riscv.trap(core="rocket", iterations=20).save("trap.json")
         PosixPath('trap.json')
         """
         target = data_folder() / f"{self.id}.json" if path is None else Path(path)
@@ -154,7 +154,7 @@ class Run:
     def __repr__(self) -> str:
         """The command and the number of its rows."""
         count = len(self.document["results"])
-        return f"<tollgate.Run {' '.join(self.document['command'])!r}: {count} row{'s'[: count != 1]}>"
+        return f"<tollgate_perf.Run {' '.join(self.document['command'])!r}: {count} row{'s'[: count != 1]}>"
 
     def _repr_html_(self) -> str:
         return framed(self.page())

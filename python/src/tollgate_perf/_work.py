@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tollgate import _program, _remote, _store
-from tollgate._errors import Error, UsageError
-from tollgate._space import Point, arguments
+from tollgate_perf import _program, _remote, _store
+from tollgate_perf._errors import Error, UsageError
+from tollgate_perf._space import Point, arguments
 
 BATCH_S = 1.0
 """How long a task is meant to last: far above the millisecond that a scheduler takes for it, and little to lose."""

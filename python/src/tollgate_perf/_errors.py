@@ -11,7 +11,7 @@ class UsageError(Error, ValueError):
     """An argument or an input file is wrong; the sentence names it and a value that works."""
 
 
-INSTALL = "run 'pip install .' in a clone of tollgate's repository: 'tollgate' on PyPI is another project"
+INSTALL = "run 'pip install tollgate-perf', or 'pip install .' in a clone of its repository"
 """What installs the package and its program."""
 
 
@@ -24,4 +24,4 @@ class MissingPackage(Error, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         """Says what installs it."""
-        super().__init__(f"this needs {package}: run \"pip install '.[{extra}]'\" in a clone of tollgate's repository")
+        super().__init__(f"this needs {package}: run \"pip install 'tollgate-perf[{extra}]'\"")

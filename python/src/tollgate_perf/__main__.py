@@ -1,4 +1,4 @@
-"""`python -m tollgate sweep spec.toml`: a sweep without code; every other command is the program's."""
+"""`python -m tollgate_perf sweep spec.toml`: a sweep without code; every other command is the program's."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 import warnings
 from typing import Any
 
-from tollgate import _program, _space
-from tollgate._errors import Error, UsageError
+from tollgate_perf import _program, _space
+from tollgate_perf._errors import Error, UsageError
 
 KEYS: dict[str, tuple[Any, str]] = {
     "run": (str, "the name of a function"),
@@ -81,7 +81,7 @@ def _axis(values: Any) -> Any:
 
 def sweep(args: argparse.Namespace) -> int:
     """Computes the sweep, and writes its frame."""
-    from tollgate import sweeps
+    from tollgate_perf import sweeps
 
     found = spec(args.spec)
     sweeps.check_target(args.out)
@@ -106,7 +106,7 @@ def main() -> int:
     """Parses the command line and does what it says."""
     if sys.argv[1:2] != ["sweep"]:
         os.execv(_program.path(), [_program.path(), *sys.argv[1:]])
-    parser = argparse.ArgumentParser(prog="python -m tollgate sweep", description="Compute the points of a design space")
+    parser = argparse.ArgumentParser(prog="python -m tollgate_perf sweep", description="Compute the points of a design space")
     parser.add_argument("spec", help="the file that says which, as docs/howto/sweep.md")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler [default: processes of this machine]")
     parser.add_argument("--store", metavar="DIR", help="where finished points are kept")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from tollgate._errors import MissingPackage, UsageError
+from tollgate_perf._errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
     import distributed
@@ -28,9 +28,9 @@ def cluster(workers: int | None = None) -> distributed.LocalCluster:
     dashboard and its profiler are off, and it looks at its workers once a second or less: with its own settings
     this takes about 5 % of a CPU for each worker, also while they compute.
 
-    >>> with tollgate.cluster(2) as cluster, cluster.get_client() as client:
-    ...     tollgate.sweep({"core": "rocket", "iterations": [20, 40]}, client=client, store="designs")
-    <tollgate.Sweep: 2 points: 2 computed, 0 from the store, 0 failed>
+    >>> with tollgate_perf.cluster(2) as cluster, cluster.get_client() as client:
+    ...     tollgate_perf.sweep({"core": "rocket", "iterations": [20, 40]}, client=client, store="designs")
+    <tollgate_perf.Sweep: 2 points: 2 computed, 0 from the store, 0 failed>
     """
     if workers is not None and workers < 1:
         raise UsageError(f"{workers} workers compute nothing: give at least 1, or leave it out for all CPUs")

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from tollgate import _program
-from tollgate._errors import Error, UsageError
-from tollgate._program import Progress
-from tollgate._run import Comparison, Failed, Run, read_run
+from tollgate_perf import _program
+from tollgate_perf._errors import Error, UsageError
+from tollgate_perf._program import Progress
+from tollgate_perf._run import Comparison, Failed, Run, read_run
 
 Clock = Literal["auto", "tsc", "os"]
 Show = bool | Progress | None
@@ -34,7 +34,7 @@ def run(
     `quick` takes seconds instead of a minute, `thorough` minutes. `cpu` is the measured CPU, `peer_cpu` that of the other side.
     `seed` decides the order of the batches. `tollgate list` on the command line names all probes.
 
-    >>> run = tollgate.run("syscall/getppid", "syscall/read", quick=True)
+    >>> run = tollgate_perf.run("syscall/getppid", "syscall/read", quick=True)
     >>> list(run.frame()["probe"])
     ['syscall/getppid', 'syscall/read']
     """
@@ -64,7 +64,7 @@ def ring(
 
     A size is what each task touches, in bytes or as text (`"64k"`). Lists give a table of all combinations.
 
-    >>> run = tollgate.ring(procs=[2, 4], size=0, quick=True)
+    >>> run = tollgate_perf.ring(procs=[2, 4], size=0, quick=True)
     >>> list(run.frame()["asked.procs"])
     [2, 4]
     """
@@ -91,7 +91,7 @@ def crossing(
 
     `no_guest` leaves out the guest that separates the hardware's part.
 
-    >>> bill = tollgate.crossing(quick=True)
+    >>> bill = tollgate_perf.crossing(quick=True)
     >>> bill.phases()[["probe", "phase", "ns"]]  # doctest: +SKIP
     """
     options = {"no-guest": no_guest, "quick": quick, "thorough": thorough, "cpu": cpu, "peer-cpu": peer_cpu}
@@ -110,7 +110,7 @@ def fault_kinds(
 ) -> Run:
     """What each kind of page fault costs, with its proof, and the bill of a major one.
 
-    >>> kinds = tollgate.fault_kinds(quick=True)
+    >>> kinds = tollgate_perf.fault_kinds(quick=True)
     >>> kinds.frame()[["probe", "estimate", "low", "high"]]  # doctest: +SKIP
     """
     options = {"quick": quick, "thorough": thorough, "cpu": cpu, "peer-cpu": peer_cpu, "seed": seed, "clock": clock}
@@ -131,7 +131,7 @@ def exec(  # noqa: A001, what the program calls it
 
     A status of the program other than 0 raises nothing; it is in the record.
 
-    >>> bill = tollgate.exec(["true"], count="none", price="none")
+    >>> bill = tollgate_perf.exec(["true"], count="none", price="none")
     >>> bill.results[0].probe
     'exec/total'
     """
@@ -148,9 +148,9 @@ def exec(  # noqa: A001, what the program calls it
 def load(path: str | os.PathLike[str]) -> Run:
     """A saved run: the path of a record, an id or the beginning of one, or `latest`.
 
-    >>> path = tollgate.riscv.trap(core="rocket", iterations=20).save("trap.json")
-    >>> tollgate.load("trap.json")
-    <tollgate.Run 'riscv trap --iterations=20 --core=rocket ...: 2 rows>
+    >>> path = tollgate_perf.riscv.trap(core="rocket", iterations=20).save("trap.json")
+    >>> tollgate_perf.load("trap.json")
+    <tollgate_perf.Run 'riscv trap --iterations=20 --core=rocket ...: 2 rows>
     """
     return read_run(_program.call(["show", str(path), "--json"], progress=False).check().stdout)
 
@@ -162,8 +162,8 @@ Runs = Run | str | os.PathLike[str] | Sequence["Run | str | os.PathLike[str]"]
 def compare(a: Runs, b: Runs, *, by_time: bool = False) -> Comparison:
     """Compares b with a, either of which may be several runs: better, worse, same, or too noisy to tell.
 
-    >>> before, after = (tollgate.riscv.trap(core=core, iterations=20) for core in ("rocket", "cva6"))
-    >>> tollgate.compare(before, after).frame()[["probe", "verdict", "ratio"]]  # doctest: +SKIP
+    >>> before, after = (tollgate_perf.riscv.trap(core=core, iterations=20) for core in ("rocket", "cva6"))
+    >>> tollgate_perf.compare(before, after).frame()[["probe", "verdict", "ratio"]]  # doctest: +SKIP
     """
     with tempfile.TemporaryDirectory(prefix="tollgate-") as folder:
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib.util
 import os
 import socket
 import subprocess
@@ -34,16 +33,11 @@ def facts() -> dict[str, Any]:
     found: dict[str, Any] = {"host": f"{machine or socket.gethostname()}/{boot}", "name": given or socket.gethostname()}
     found |= {"python": sys.version.split()[0], "pid": os.getpid(), "tool": None, "reason": None}
     try:
-        from tollgate import _store
+        from tollgate_perf import _store
 
         found["tool"] = list(_store.tool())
     except ImportError:
-        # Another project of that name is on PyPI, and installs a package and a program of the same names.
-        other = importlib.util.find_spec("tollgate")
-        theirs = other and f"there is another project's ({other.origin}): 'pip uninstall tollgate', and"
-        found["reason"] = (
-            f"the package tollgate {theirs or 'is not installed there:'} run 'pip install .' in a clone of its repository"
-        )
+        found["reason"] = "the package tollgate-perf is not installed there: run 'pip install tollgate-perf'"
     except (Exception, subprocess.SubprocessError) as error:
         found["reason"] = str(error)
     return found
@@ -88,7 +82,7 @@ def _say(text: str) -> None:
 
 def _folder(name: str) -> int:
     """The folder that is locked: root's for all users, or one of this user's own for this host."""
-    from tollgate import _trust
+    from tollgate_perf import _trust
 
     # A host with a given name is one of several on this machine.
     shared = None if "TOLLGATE_HOST" in os.environ else _trust.root_folder(SHARED)
@@ -110,7 +104,7 @@ def _folder(name: str) -> int:
 
 def holder(descriptor: int) -> str:
     """Who holds the lock of this folder, as far as the kernel tells."""
-    from tollgate import _trust
+    from tollgate_perf import _trust
 
     inode = os.fstat(descriptor).st_ino
     unknown = "a process that cannot be seen from here"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tollgate._errors import MissingPackage, UsageError
+from tollgate_perf._errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
     import matplotlib.axes

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tollgate import _commands, _host, _program, _space, _store, _work, fleets, riscv
-from tollgate._errors import MissingPackage, UsageError
-from tollgate._run import data_folder, frame
-from tollgate._space import Point, Space
-from tollgate._work import Lane, Work
+from tollgate_perf import _commands, _host, _program, _space, _store, _work, fleets, riscv
+from tollgate_perf._errors import MissingPackage, UsageError
+from tollgate_perf._run import data_folder, frame
+from tollgate_perf._space import Point, Space
+from tollgate_perf._work import Lane, Work
 
 if TYPE_CHECKING:
     import distributed
@@ -68,7 +68,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         """How many points there are, and what became of them."""
-        return f"<tollgate.Sweep: {self.summary()}>"
+        return f"<tollgate_perf.Sweep: {self.summary()}>"
 
     def _repr_html_(self) -> str:
         try:
@@ -89,7 +89,7 @@ class Sweep:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the frame: as Parquet, or as CSV if the name ends so.
 
-        >>> tollgate.sweep({"core": "rocket", "iterations": [20, 40]}, store="designs").save("designs.parquet")
+        >>> tollgate_perf.sweep({"core": "rocket", "iterations": [20, 40]}, store="designs").save("designs.parquet")
         PosixPath('designs.parquet')
         """
         target = Path(path)
@@ -110,7 +110,7 @@ class Sweep:
 
         >>> sweep.main_effects(where={"asked.caches": "cold"}).figure.savefig("effects.svg")  # doctest: +SKIP
         """
-        from tollgate import _plots
+        from tollgate_perf import _plots
 
         return _plots.main_effects(_plots.chosen(self.frame(), where), list(self.points[0]), y)
 
@@ -119,7 +119,7 @@ class Sweep:
 
         >>> sweep.heat_map("core.memory.latency", "core.l1i.geometry")  # doctest: +SKIP
         """
-        from tollgate import _plots
+        from tollgate_perf import _plots
 
         return _plots.heat_map(_plots.chosen(self.frame(), where), x, y, z)
 
@@ -128,7 +128,7 @@ class Sweep:
 
         >>> sweep.pareto("core.memory.latency", "estimate")  # doctest: +SKIP
         """
-        from tollgate import _plots
+        from tollgate_perf import _plots
 
         return _plots.pareto(_plots.chosen(self.frame(), where), x, y)
 
@@ -147,8 +147,8 @@ def sweep(
 ) -> Sweep:
     """Computes `run` at every point of the space that the store does not have.
 
-    A mapping is a grid; `tollgate.random` and `tollgate.latin` draw points; a list is its points. `run` is a function of
-    this package, or one that takes the keys of a point and returns a `Run`, a mapping or a number. What a function takes as
+    A mapping is a grid; `tollgate_perf.random` and `tollgate_perf.latin` draw points; a list is its points. `run` is a function
+    of this package, or one that takes the keys of a point and returns a `Run`, a mapping or a number. What a function takes as
     `*programs` is the key `programs`, with a list for several at once. `client` is that of a Dask cluster, or the address of
     its scheduler. `timeout` is that of one point in seconds.
 
@@ -156,9 +156,9 @@ def sweep(
     `on_host=True` says that a function of yours measures the host.
 
     >>> space = {"core": "rocket", "core.memory.latency": [20, 60, 150], "iterations": 20}
-    >>> sweep = tollgate.sweep(space, store="designs")
+    >>> sweep = tollgate_perf.sweep(space, store="designs")
     >>> sweep
-    <tollgate.Sweep: 3 points: 3 computed, 0 from the store, 0 failed>
+    <tollgate_perf.Sweep: 3 points: 3 computed, 0 from the store, 0 failed>
     >>> sweep.frame().groupby("core.memory.latency")["estimate"].max().is_monotonic_increasing
     True
     """

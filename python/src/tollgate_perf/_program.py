@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollgate._errors import INSTALL, Error, NoProgram, UsageError
+from tollgate_perf._errors import INSTALL, Error, NoProgram, UsageError
 
 Progress = Callable[[float, str], None]
 """Receives the finished share, from 0 to 1, and what is being measured."""

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tollgate import _host, _program, _store
-from tollgate._errors import Error
-from tollgate._run import Run
-from tollgate._space import Point, apply, arguments
+from tollgate_perf import _host, _program, _store
+from tollgate_perf._errors import Error
+from tollgate_perf._run import Run
+from tollgate_perf._space import Point, apply, arguments
 
 Outcome = tuple[int, bytes | None, str | None]
 """The number of a point, and its rows as the store keeps them or why it has none."""

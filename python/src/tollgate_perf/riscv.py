@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from tollgate._commands import Show, measure
-from tollgate._run import Run
+from tollgate_perf._commands import Show, measure
+from tollgate_perf._run import Run
 
 MEMORY = "/dev/shm"
 """A folder in memory. On a disk, the file that each design makes and removes takes up to a millisecond."""
@@ -36,7 +36,7 @@ def trap(
 
     `core` is a preset, a file, or a preset with changed keys. Without it the figure is in instructions.
 
-    >>> slow = tollgate.riscv.trap(core={"base": "rocket", "memory": {"latency": 300}}, iterations=20)
+    >>> slow = tollgate_perf.riscv.trap(core={"base": "rocket", "memory": {"latency": 300}}, iterations=20)
     >>> sorted(set(slow.phases()["asked.caches"]))
     ['cold', 'warm']
     """
@@ -67,7 +67,7 @@ def icache(
 
     With `pk`, a riscv-pk, programs are static ones for Linux, with the arguments `arg`.
 
-    >>> shapes = tollgate.riscv.icache(icache=["16:1:32", "64:2:32"])
+    >>> shapes = tollgate_perf.riscv.icache(icache=["16:1:32", "64:2:32"])
     >>> shapes.frame()[["asked.isa", "estimate"]]  # doctest: +SKIP
     """
     options = {
@@ -96,7 +96,7 @@ def pipeline(
 ) -> Run:
     """The stage diagram of a stretch of a run: hazards, traps, interrupts.
 
-    >>> print(tollgate.riscv.pipeline(around="trap", count=8).text())  # doctest: +SKIP
+    >>> print(tollgate_perf.riscv.pipeline(around="trap", count=8).text())  # doctest: +SKIP
     """
     options = {
         **{"from": from_, "around": around, "nth": nth, "count": count, "isa": isa, "pk": pk},
