@@ -1,6 +1,7 @@
 //! Puts the files of `runtimes/` into the crate, so that an installed binary can build the runtimes
 //! without them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -8,14 +9,18 @@ use std::{env, fs, io};
 /// Files that builds leave.
 const NOT_SOURCES: [&str; 5] = ["target", "build", "node_modules", "__pycache__", ".venv"];
 
+/// The folders with the files. Cargo leaves folders that have a manifest out of a published crate: `packages` has links to what is
+/// in these, and to their manifests by another name.
+const FOLDERS: [&str; 2] = ["runtimes", "packages"];
+
 fn main() -> io::Result<()> {
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../runtimes");
-    let mut files = Vec::new();
-    walk(&root, &mut files)?;
-    files.sort();
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let mut files = BTreeMap::new();
+    for folder in FOLDERS {
+        walk(&package.join(folder), Path::new(""), &mut files)?;
+    }
     let mut text = String::from("&[\n");
-    for file in &files {
-        let name = file.strip_prefix(&root).map_err(io::Error::other)?;
+    for (name, file) in &files {
         let _ = writeln!(
             text,
             "({:?}, include_bytes!({:?}) as &[u8]),",
@@ -28,20 +33,20 @@ fn main() -> io::Result<()> {
     fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("files.rs"), text)
 }
 
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+/// Finds the files of a folder, by their names below `runtimes/`.
+fn walk(folder: &Path, below: &Path, files: &mut BTreeMap<PathBuf, PathBuf>) -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", folder.display());
     for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if NOT_SOURCES.iter().any(|not| *not == name)
-            || Path::new(&name).extension().is_some_and(|it| it == "class")
-        {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default();
+        if NOT_SOURCES.iter().any(|not| *not == name) || path.extension().is_some_and(|it| it == "class") {
             continue;
         }
-        if entry.file_type()?.is_dir() {
-            walk(&entry.path(), files)?;
+        if path.is_dir() {
+            walk(&path, &below.join(name), files)?;
         } else {
-            files.push(entry.path());
+            let name = if name == "manifest.toml" { "Cargo.toml".as_ref() } else { name };
+            files.insert(below.join(name), path);
         }
     }
     Ok(())

@@ -23,8 +23,8 @@ import marked
 import pytest
 import simulated
 
-import tollgate
-from tollgate import _cluster, _host, _program, _store, _work, fleets
+import tollgate_perf
+from tollgate_perf import _cluster, _host, _program, _store, _work, fleets
 
 HERE = Path(__file__).resolve().parent
 PATHS = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(HERE), str(HERE.parent / "tools")])
@@ -90,7 +90,7 @@ def settings() -> dict[str, Any]:
 
 
 def test_workers_of_this_machine_look_at_themselves_seldom() -> None:
-    with tollgate.cluster(2) as own, own.get_client() as client:
+    with tollgate_perf.cluster(2) as own, own.get_client() as client:
         assert client.run(settings) == dict.fromkeys(client.nthreads(), _cluster.SELDOM)
         assert set(client.nthreads().values()) == {1}
         (victim, _), *_ = client.run(os.getpid).items()
@@ -100,8 +100,8 @@ def test_workers_of_this_machine_look_at_themselves_seldom() -> None:
             time.sleep(0.05)
         client.wait_for_workers(2, timeout=60)
         assert list(client.run(settings).values()) == [_cluster.SELDOM] * 2, "one that was started anew has them, too"
-    with pytest.raises(tollgate.UsageError, match="0 workers"):
-        tollgate.cluster(0)
+    with pytest.raises(tollgate_perf.UsageError, match="0 workers"):
+        tollgate_perf.cluster(0)
 
 
 def test_a_killed_worker_loses_no_point(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
@@ -120,14 +120,14 @@ def test_a_killed_worker_loses_no_point(cluster: tuple[distributed.Client, Start
     killer = threading.Thread(target=kill)
     killer.start()
     space = {"x": range(80), "log": str(log)}
-    done = tollgate.sweep(space, slow, client, store=store)
+    done = tollgate_perf.sweep(space, slow, client, store=store)
     killer.join()
     assert not done.failures
     calls = [int(it) for it in (log / "calls").read_text().split()]
     assert set(calls) == set(range(80))
     assert all(calls.count(it) == 1 for it in before)
     assert done.computed == 80
-    assert done.frame().equals(tollgate.sweep(space, slow, store=tmp_path / "undisturbed").frame())
+    assert done.frame().equals(tollgate_perf.sweep(space, slow, store=tmp_path / "undisturbed").frame())
 
 
 def test_a_point_that_ends_its_worker_is_a_row(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_point_that_ends_its_worker_is_a_row(cluster: tuple[distributed.Client
     client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     for _ in range(3):
         start()
-    done = tollgate.sweep({"x": range(6)}, deadly, client, store=tmp_path / "store")
+    done = tollgate_perf.sweep({"x": range(6)}, deadly, client, store=tmp_path / "store")
     ((point, why),) = done.failures
     assert point == {"x": 3}
     assert "KilledWorker" in why
@@ -165,12 +165,12 @@ def test_ctrl_c_loses_no_point_that_was_computed(
     try:
         threading.Thread(target=interrupt).start()
         with pytest.raises(KeyboardInterrupt):
-            tollgate.sweep(space, slow, None if is_local else client, store=store)
+            tollgate_perf.sweep(space, slow, None if is_local else client, store=store)
     finally:
         signal.signal(signal.SIGINT, before)
     kept = len(finished(store))
     assert 55 <= kept < 400
-    done = tollgate.sweep(space, slow, store=store, jobs=8)
+    done = tollgate_perf.sweep(space, slow, store=store, jobs=8)
     assert done.computed == 400 - kept
     assert sorted(int(it) for it in (log / "calls").read_text().split()) == list(range(400))
     assert list(done.frame()["square"]) == [it * it for it in range(400)]
@@ -180,11 +180,11 @@ def test_ctrl_c_in_a_terminal_ends_a_sweep_whose_workers_it_ends_too(tmp_path: P
     log, store = tmp_path / "log", tmp_path / "store"
     log.mkdir()
     code = f"""
-import signal, distributed, tollgate, test_cluster
+import signal, distributed, tollgate_perf, test_cluster
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if __name__ == "__main__":
     with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=":0") as client:
-        tollgate.sweep({{"x": range(400), "log": {str(log)!r}}}, test_cluster.slow, client, store={str(store)!r})
+        tollgate_perf.sweep({{"x": range(400), "log": {str(log)!r}}}, test_cluster.slow, client, store={str(store)!r})
 """
     script = tmp_path / "script.py"
     script.write_text(code)
@@ -197,7 +197,7 @@ if __name__ == "__main__":
     os.killpg(python.pid, signal.SIGINT)
     assert b"KeyboardInterrupt" in python.communicate(timeout=60)[1]
     kept = finished(store)
-    done = tollgate.sweep({"x": range(400), "log": str(log)}, slow, store=store, jobs=8)
+    done = tollgate_perf.sweep({"x": range(400), "log": str(log)}, slow, store=store, jobs=8)
     assert done.computed == 400 - len(kept)
     calls = [int(it) for it in (log / "calls").read_text().split()]
     assert all(calls.count(it) == 1 for it in kept)
@@ -207,7 +207,7 @@ def test_a_host_is_measured_once_however_many_workers(cluster: tuple[distributed
     client, start = cluster
     for name in ("north", "north", "south"):
         start(TOLLGATE_HOST=name)
-    fleet = tollgate.fleet(client)
+    fleet = tollgate_perf.fleet(client)
     assert {it.name: len(it.workers) for it in fleet.hosts} == {"north": 2, "south": 1}
     found = fleet.run("syscall/getppid", quick=True)
     assert not found.failures
@@ -217,9 +217,9 @@ def test_a_host_is_measured_once_however_many_workers(cluster: tuple[distributed
 
 
 def test_of_two_hundred_hosts_those_that_are_slow_are_named(tmp_path: Path) -> None:
-    base, slow = tollgate.run(*simulated.BASE, quick=True).to_json(), simulated.slow(200)
+    base, slow = tollgate_perf.run(*simulated.BASE, quick=True).to_json(), simulated.slow(200)
     with simulated.cluster(200) as client:
-        fleet = tollgate.fleet(client)
+        fleet = tollgate_perf.fleet(client)
         found = fleet.run(call=simulated.measure, base=base, slow=sorted(slow))
     assert not found.failures
     assert sorted(found.table()["host"]) == simulated.names(200)
@@ -240,29 +240,29 @@ def test_of_two_hundred_hosts_those_that_are_slow_are_named(tmp_path: Path) -> N
 
 def test_several_clients_find_the_hosts_at_once() -> None:
     with simulated.cluster(5, workers_each=3) as client, concurrent.futures.ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: tollgate.fleet(client).hosts, range(16)))
+        found = list(pool.map(lambda _: tollgate_perf.fleet(client).hosts, range(16)))
     assert all({it.name: len(it.workers) for it in hosts} == dict.fromkeys(simulated.names(5), 3) for hosts in found)
 
 
 def test_hosts_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    run = tollgate.riscv.trap(core="rocket", iterations=20)
+    run = tollgate_perf.riscv.trap(core="rocket", iterations=20)
     hosts = [fleets.Host(f"{it}machine/boot", "localhost", [], None, None) for it in "abc"]
-    found = fleets.Fleet([fleets.Measured(host, tollgate.Run({**run.document, "id": host.id[0]}), None) for host in hosts])
+    found = fleets.Fleet([fleets.Measured(host, tollgate_perf.Run({**run.document, "id": host.id[0]}), None) for host in hosts])
     assert [it["name"] for it in found.comparison["hosts"]] == [f"localhost-{it}machine" for it in "abc"]
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(tollgate.UsageError, match="file cannot be written: File exists; name another one"):
+    with pytest.raises(tollgate_perf.UsageError, match="file cannot be written: File exists; name another one"):
         found.save(blocked)
 
 
 def test_two_workers_of_a_host_never_measure_at_once(cluster: tuple[distributed.Client, Start]) -> None:
     client, start = cluster
     workers = [start(TOLLGATE_HOST="one"), start(TOLLGATE_HOST="one")]
-    (host,) = tollgate.fleet(client).hosts
+    (host,) = tollgate_perf.fleet(client).hosts
     assert len(host.workers) == len(workers)
     futures = [
         client.submit(
-            fleets._measure, tollgate.riscv.trap, (), {"iterations": 20}, host.id, 60.0, "owner", pure=False, workers=[it]
+            fleets._measure, tollgate_perf.riscv.trap, (), {"iterations": 20}, host.id, 60.0, "owner", pure=False, workers=[it]
         )
         for it in host.workers * 4
     ]
@@ -275,7 +275,7 @@ def test_a_host_that_vanishes_is_named(cluster: tuple[distributed.Client, Start]
     monkeypatch.setattr(fleets, "GONE_S", 1.0)
     start(TOLLGATE_HOST="stays")
     victim = start(TOLLGATE_HOST="goes")
-    fleet = tollgate.fleet(client)
+    fleet = tollgate_perf.fleet(client)
     victim.kill()
     found = fleet.run("syscall/getppid", quick=True)
     assert list(found.failures) == ["goes"]
@@ -290,23 +290,23 @@ def test_another_version_on_a_worker_is_an_error(cluster: tuple[distributed.Clie
     other.chmod(0o755)
     start(TOLLGATE_HOST="old")
     start(TOLLGATE_HOST="new", TOLLGATE_PROGRAM=str(other))
-    fleet = tollgate.fleet(client)
-    with pytest.raises(tollgate.Error, match=r"the hosts have different programs: .*9\.9\.9-other on new"):
+    fleet = tollgate_perf.fleet(client)
+    with pytest.raises(tollgate_perf.Error, match=r"the hosts have different programs: .*9\.9\.9-other on new"):
         fleet.run("syscall/getppid", quick=True)
-    with pytest.raises(tollgate.Error, match="different programs"):
-        tollgate.sweep({"iterations": [1]}, client=client, store=tmp_path / "store")
+    with pytest.raises(tollgate_perf.Error, match="different programs"):
+        tollgate_perf.sweep({"iterations": [1]}, client=client, store=tmp_path / "store")
 
 
 def test_a_worker_without_the_package_is_named(cluster: tuple[distributed.Client, Start], tmp_path: Path) -> None:
     client, start = cluster
-    source = str(Path(tollgate.__file__).resolve().parent.parent)
+    source = str(Path(tollgate_perf.__file__).resolve().parent.parent)
     without = [it for it in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.abspath(it) != source]
     start(TOLLGATE_HOST="bare", PYTHONPATH=os.pathsep.join(without))
-    (host,) = tollgate.fleet(client).hosts
+    (host,) = tollgate_perf.fleet(client).hosts
     assert host.name == "bare"
-    assert host.reason == ("the package tollgate is not installed there: run 'pip install .' in a clone of its repository")
-    with pytest.raises(tollgate.Error, match="bare: the package tollgate is not installed there"):
-        tollgate.sweep({"iterations": [1]}, client=client, store=tmp_path / "store")
+    assert host.reason == "the package tollgate-perf is not installed there: run 'pip install tollgate-perf'"
+    with pytest.raises(tollgate_perf.Error, match="bare: the package tollgate-perf is not installed there"):
+        tollgate_perf.sweep({"iterations": [1]}, client=client, store=tmp_path / "store")
 
 
 def children(mark: str) -> list[str]:
@@ -331,9 +331,9 @@ def test_interrupting_leaves_nothing_on_workers(
 
     def measure() -> None:
         if is_sweep:
-            tollgate.sweep({"core": "cva6", "iterations": [10**7, 10**7 + 1]}, client=client, store=tmp_path / "store")
+            tollgate_perf.sweep({"core": "cva6", "iterations": [10**7, 10**7 + 1]}, client=client, store=tmp_path / "store")
         else:
-            tollgate.fleet(client).run(thorough=True)
+            tollgate_perf.fleet(client).run(thorough=True)
 
     # Both ask from time to time whether all is well.
     monkeypatch.setattr(client, "scheduler_info", look)
@@ -350,8 +350,8 @@ def test_a_cluster_by_its_address(cluster: tuple[distributed.Client, Start], tmp
     client, start = cluster
     start(TOLLGATE_HOST="one")
     address = str(client.scheduler_info()["address"])
-    assert [it.name for it in tollgate.fleet(address).hosts] == ["one"]
-    done = tollgate.sweep({"iterations": [20]}, client=address, store=tmp_path / "store")
+    assert [it.name for it in tollgate_perf.fleet(address).hosts] == ["one"]
+    done = tollgate_perf.sweep({"iterations": [20]}, client=address, store=tmp_path / "store")
     assert (done.computed, done.failures) == (1, [])
 
 
@@ -366,16 +366,16 @@ def test_a_cluster_by_its_address(cluster: tuple[distributed.Client, Start], tmp
 )
 def test_an_address_without_a_scheduler_is_an_error(address: str, words: str, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(
-        tollgate.UsageError, match=f"there is no scheduler at {address}: {words}.*; start one with 'dask scheduler'"
+        tollgate_perf.UsageError, match=f"there is no scheduler at {address}: {words}.*; start one with 'dask scheduler'"
     ):
-        tollgate.fleet(address)
+        tollgate_perf.fleet(address)
     gc.collect()
     assert not capfd.readouterr().err
 
 
 def test_a_cluster_without_workers_is_an_error(cluster: tuple[distributed.Client, Start]) -> None:
-    with pytest.raises(tollgate.Error, match="the cluster has no workers"):
-        tollgate.fleet(cluster[0])
+    with pytest.raises(tollgate_perf.Error, match="the cluster has no workers"):
+        tollgate_perf.fleet(cluster[0])
 
 
 def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -428,15 +428,15 @@ def test_a_scheduler_that_goes_away_leaves_what_was_finished(tmp_path: Path, mon
         with distributed.Client(scheduler_file=str(place), timeout=120) as client:
             client.wait_for_workers(1, timeout=120)
             threading.Thread(target=kill).start()
-            with pytest.raises(tollgate.Error, match=r"the scheduler went away; .* are finished, and the same sweep"):
-                tollgate.sweep(space, slow, client, store=store)
+            with pytest.raises(tollgate_perf.Error, match=r"the scheduler went away; .* are finished, and the same sweep"):
+                tollgate_perf.sweep(space, slow, client, store=store)
     finally:
         for process in (scheduler, worker):
             process.kill()
             process.wait()
     kept = len(finished(store))
     assert 10 <= kept < 100
-    done = tollgate.sweep(space, slow, store=store)
+    done = tollgate_perf.sweep(space, slow, store=store)
     assert done.computed == 100 - kept
     assert list(done.frame()["square"]) == [it * it for it in range(100)]
 
@@ -457,13 +457,17 @@ def test_a_cluster_that_loses_all_workers_ends_the_sweep(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(tollgate.Error, match=r"the cluster has no workers; .* of 80 points are finished, and the same sweep"):
-        tollgate.sweep({"x": range(80), "log": str(log)}, slow, client, store=store)
+    with pytest.raises(
+        tollgate_perf.Error, match=r"the cluster has no workers; .* of 80 points are finished, and the same sweep"
+    ):
+        tollgate_perf.sweep({"x": range(80), "log": str(log)}, slow, client, store=store)
     killer.join()
 
 
 def test_the_lock_of_a_host_ends_with_its_holder() -> None:
-    code = "from tollgate import _host\nimport sys, time\nwith _host.alone('test/lock', 1): print(flush=True), time.sleep(600)"
+    code = (
+        "from tollgate_perf import _host\nimport sys, time\nwith _host.alone('test/lock', 1): print(flush=True), time.sleep(600)"
+    )
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
@@ -480,7 +484,7 @@ def test_who_waits_for_a_host_tells_the_client(
 ) -> None:
     client, start = cluster
     start(TOLLGATE_HOST="busy")
-    fleet = tollgate.fleet(client)
+    fleet = tollgate_perf.fleet(client)
     told: list[str] = []
     monkeypatch.setattr("warnings.warn", lambda text, *_, **__: told.append(str(text)))
     monkeypatch.setenv("TOLLGATE_HOST", "busy")

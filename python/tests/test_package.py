@@ -19,8 +19,8 @@ from typing import Any
 import marked
 import pytest
 
-import tollgate
-from tollgate import _commands, _program, riscv
+import tollgate_perf
+from tollgate_perf import _commands, _program, riscv
 
 TOOLS = Path(__file__).resolve().parent.parent / "tools"
 
@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[Any, set[str]]] = {
 }
 
 
-def bill(**how: Any) -> tollgate.Run:
+def bill(**how: Any) -> tollgate_perf.Run:
     return riscv.trap(core="rocket", iterations=20, **how)
 
 
@@ -116,25 +116,25 @@ def test_a_core_is_a_preset_with_changed_keys() -> None:
 def test_a_run_is_saved_and_read_back(tmp_path: Path) -> None:
     run = bill()
     path = run.save(tmp_path / "run.json")
-    assert tollgate.load(path).document == json.loads(path.read_text()) == run.document
+    assert tollgate_perf.load(path).document == json.loads(path.read_text()) == run.document
     assert "<svg" in run.page()
     assert run._repr_html_().startswith("<iframe srcdoc=")
     assert "rocket" in run.text()
-    assert repr(run) == f"<tollgate.Run {' '.join(run.document['command'])!r}: 2 rows>"
+    assert repr(run) == f"<tollgate_perf.Run {' '.join(run.document['command'])!r}: 2 rows>"
 
 
 def test_a_measurement_has_its_host_and_a_comparison_its_rows() -> None:
-    a, b = (tollgate.run("syscall/getppid", quick=True, seed=seed) for seed in (1, 2))
+    a, b = (tollgate_perf.run("syscall/getppid", quick=True, seed=seed) for seed in (1, 2))
     assert a.host.arch == os.uname().machine
     assert a.record.seed == 1
-    compared = tollgate.compare(a, [b])
+    compared = tollgate_perf.compare(a, [b])
     assert [row["probe"] for row in compared.rows] == ["syscall/getppid"]
     assert list(compared.frame()["probe"]) == ["syscall/getppid"]
     assert "syscall" in repr(compared)
 
 
 def test_what_a_program_pays(tmp_path: Path) -> None:
-    run = tollgate.exec(["sh", "-c", f"echo it > {tmp_path / 'ran'}; exit 3"], count="none", price="none")
+    run = tollgate_perf.exec(["sh", "-c", f"echo it > {tmp_path / 'ran'}; exit 3"], count="none", price="none")
     assert (tmp_path / "ran").read_text() == "it\n"
     assert run.results[0].probe == "exec/total"
     assert run.frame()["found.status"][0] == 3
@@ -143,19 +143,19 @@ def test_what_a_program_pays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
-        (lambda: riscv.trap(core="rockett"), tollgate.UsageError, "the nearest is 'rocket'"),
+        (lambda: riscv.trap(core="rockett"), tollgate_perf.UsageError, "the nearest is 'rocket'"),
         (
             lambda: riscv.trap(core={"base": "rocket", "memory": {"latncy": 1}}),
-            tollgate.UsageError,
+            tollgate_perf.UsageError,
             "nearest is 'latency'",
         ),
-        (lambda: riscv.trap(kernel="ful"), tollgate.UsageError, "no such design"),
-        (lambda: tollgate.run("sycall"), tollgate.UsageError, "sycall"),
-        (lambda: tollgate.ring(procs=1), tollgate.UsageError, "a ring needs at least 2 tasks"),
-        (lambda: tollgate.load("/nowhere.json"), tollgate.UsageError, "cannot read /nowhere.json"),
-        (lambda: tollgate.compare("/nowhere.json", "/n.json"), tollgate.UsageError, "cannot read /nowhere.json"),
-        (lambda: tollgate.exec(["/no/such/program"]), tollgate.Error, "/no/such/program"),
-        (lambda: riscv.icache("/no/such.c"), tollgate.UsageError, "/no/such.c"),
+        (lambda: riscv.trap(kernel="ful"), tollgate_perf.UsageError, "no such design"),
+        (lambda: tollgate_perf.run("sycall"), tollgate_perf.UsageError, "sycall"),
+        (lambda: tollgate_perf.ring(procs=1), tollgate_perf.UsageError, "a ring needs at least 2 tasks"),
+        (lambda: tollgate_perf.load("/nowhere.json"), tollgate_perf.UsageError, "cannot read /nowhere.json"),
+        (lambda: tollgate_perf.compare("/nowhere.json", "/n.json"), tollgate_perf.UsageError, "cannot read /nowhere.json"),
+        (lambda: tollgate_perf.exec(["/no/such/program"]), tollgate_perf.Error, "/no/such/program"),
+        (lambda: riscv.icache("/no/such.c"), tollgate_perf.UsageError, "/no/such.c"),
     ],
 )
 def test_errors_are_exceptions_with_the_sentence(call: Any, kind: type[Exception], words: str) -> None:
@@ -167,7 +167,7 @@ def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     _program.path.cache_clear()
     monkeypatch.setenv("TOLLGATE_PROGRAM", "/no/such/tollgate")
     try:
-        with pytest.raises(tollgate.NoProgram, match="/no/such/tollgate"):
+        with pytest.raises(tollgate_perf.NoProgram, match="/no/such/tollgate"):
             bill()
     finally:
         _program.path.cache_clear()
@@ -198,7 +198,7 @@ def test_a_program_that_ends_after_its_output_is_waited_for_without_looking_agai
     monkeypatch.setenv("TOLLGATE_PROGRAM", str(program))
     if linux != "new":
         monkeypatch.setattr(os, "pidfd_open", refuse)
-    with pytest.raises(tollgate.Error, match=r"it did not end within 0\.5 s"):
+    with pytest.raises(tollgate_perf.Error, match=r"it did not end within 0\.5 s"):
         call("exec sleep 600\n", 0.5)
     monkeypatch.setattr(time, "sleep", sleep)
     answer = call("echo said\necho to you >&2\nexec >&- 2>&-\nsleep 0.2\nexit 3\n", 60.0)
@@ -208,32 +208,32 @@ def test_a_program_that_ends_after_its_output_is_waited_for_without_looking_agai
 def test_a_frame_says_what_installs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
     run = bill()
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(tollgate.MissingPackage, match=r"pip install '\.\[pandas\]'"):
+    with pytest.raises(tollgate_perf.MissingPackage, match=r"pip install 'tollgate-perf\[pandas\]'"):
         run.frame()
     assert [row["unit"] for row in run.rows()] == ["cycles", "cycles"]
 
 
 def test_progress_is_reported_to_its_end() -> None:
     shown: list[tuple[float, str]] = []
-    tollgate.run("syscall/getppid", quick=True, progress=lambda share, what: shown.append((share, what)))
+    tollgate_perf.run("syscall/getppid", quick=True, progress=lambda share, what: shown.append((share, what)))
     assert all(0 <= share <= 1 for share, _ in shown)
     assert any(what for _, what in shown)
     assert shown[-1] == (1.0, "")
 
 
 def test_importing_loads_nothing() -> None:
-    code = "import sys; before = set(sys.modules); import tollgate; print(*sorted(set(sys.modules) - before))"
+    code = "import sys; before = set(sys.modules); import tollgate_perf; print(*sorted(set(sys.modules) - before))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "tollgate" in loaded
-    assert not {"subprocess", "dataclasses", "json", "pandas", "distributed", "tollgate._run"} & set(loaded)
+    assert "tollgate_perf" in loaded
+    assert not {"subprocess", "dataclasses", "json", "pandas", "distributed", "tollgate_perf._run"} & set(loaded)
 
 
 def test_every_name_is_there() -> None:
-    for name in tollgate.__all__:
-        assert getattr(tollgate, name) is not None
-    assert set(tollgate.__all__) <= set(dir(tollgate))
+    for name in tollgate_perf.__all__:
+        assert getattr(tollgate_perf, name) is not None
+    assert set(tollgate_perf.__all__) <= set(dir(tollgate_perf))
     with pytest.raises(AttributeError, match="has no attribute 'rnu'"):
-        tollgate.rnu  # noqa: B018
+        tollgate_perf.rnu  # noqa: B018
 
 
 def wait_until(condition: Any, seconds: float = 60.0) -> None:
@@ -244,12 +244,13 @@ def wait_until(condition: Any, seconds: float = 60.0) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["tollgate.run(thorough=True, progress=show)", "tollgate.riscv.trap(core='cva6', iterations=10**7, progress=show)"]
+    "code",
+    ["tollgate_perf.run(thorough=True, progress=show)", "tollgate_perf.riscv.trap(core='cva6', iterations=10**7, progress=show)"],
 )
 def test_interrupting_leaves_nothing(code: str) -> None:
     mark = marked.mark()
     # A shell that starts the tests in the background has SIGINT ignored.
-    begin = "import signal, tollgate\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    begin = "import signal, tollgate_perf\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     # (The signal may come while it prints, and it is called once more at the end.)
     begin += "begun = []\ndef show(*_):\n    begun or (begun.append(1), print('begun', flush=True))\n"
     script = f"{begin}try:\n    {code}\nexcept KeyboardInterrupt:\n    print('interrupted')"
@@ -265,10 +266,10 @@ def test_interrupting_leaves_nothing(code: str) -> None:
     wait_until(lambda: not marked.processes(mark))
 
 
-@pytest.mark.parametrize("how", ["tollgate.run(thorough=True)", "tollgate.exec(['sleep', '600'], price='none')"])
+@pytest.mark.parametrize("how", ["tollgate_perf.run(thorough=True)", "tollgate_perf.exec(['sleep', '600'], price='none')"])
 def test_a_killed_python_leaves_nothing(how: str) -> None:
     mark = marked.mark()
-    python = subprocess.Popen([sys.executable, "-c", f"import tollgate; {how}"], env={**os.environ, marked.NAME: mark})
+    python = subprocess.Popen([sys.executable, "-c", f"import tollgate_perf; {how}"], env={**os.environ, marked.NAME: mark})
     wait_until(lambda: len(marked.processes(mark)) > 2)
     python.kill()
     python.wait()
@@ -279,22 +280,22 @@ def test_a_run_is_saved_where_the_program_keeps_its_own(tmp_path: Path, monkeypa
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     run = bill()
     assert run.save().parent == tmp_path / "tollgate"
-    assert tollgate.load("latest").id == run.id == tollgate.load(run.id[:12]).id
+    assert tollgate_perf.load("latest").id == run.id == tollgate_perf.load(run.id[:12]).id
     assert [it.name for it in (tmp_path / "tollgate").iterdir()] == [f"{run.id}.json"]
 
 
-MODULES = ["tollgate", *(f"tollgate.{it}" for it in ("_commands", "_run", "_space", "riscv", "sweeps", "fleets"))]
+MODULES = ["tollgate_perf", *(f"tollgate_perf.{it}" for it in ("_commands", "_run", "_space", "riscv", "sweeps", "fleets"))]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_the_examples_of_the_help(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
-    found = doctest.testmod(module, extraglobs={"tollgate": tollgate}, optionflags=doctest.ELLIPSIS)
+    found = doctest.testmod(module, extraglobs={"tollgate_perf": tollgate_perf}, optionflags=doctest.ELLIPSIS)
     assert found.failed == 0
 
 
 def test_every_function_has_an_example() -> None:
-    functions: list[Any] = [it for name in tollgate.__all__ if inspect.isfunction(it := getattr(tollgate, name))]
+    functions: list[Any] = [it for name in tollgate_perf.__all__ if inspect.isfunction(it := getattr(tollgate_perf, name))]
     functions += [riscv.trap, riscv.icache, riscv.pipeline]
     assert [it.__name__ for it in functions if ">>> " not in (it.__doc__ or "")] == []

@@ -82,7 +82,7 @@ def test_an_interrupted_cell_has_shown_progress_and_leaves_nothing() -> None:
                 return text, next(it["content"] for it in replies if it["parent_header"]["msg_id"] == cell)
 
     try:
-        said, ended = run("import tollgate; tollgate.run(thorough=True)", until="%")
+        said, ended = run("import tollgate_perf; tollgate_perf.run(thorough=True)", until="%")
         assert "\r" in said, "a line that is written over"
         assert ended["ename"] == "KeyboardInterrupt"
         assert run("print(2)", until="never")[0] == "2\n"

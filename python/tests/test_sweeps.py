@@ -16,8 +16,8 @@ from typing import Any
 import numpy
 import pytest
 
-import tollgate
-from tollgate import _plots, _space, _store, _work, riscv
+import tollgate_perf
+from tollgate_perf import _plots, _space, _store, _work, riscv
 
 SPACE: dict[str, Any] = {
     "core": "rocket",
@@ -59,7 +59,7 @@ def test_random_points_repeat_with_their_seed() -> None:
 
 
 def test_designs_of_a_trap(tmp_path: Path) -> None:
-    done = tollgate.sweep(SPACE, store=tmp_path)
+    done = tollgate_perf.sweep(SPACE, store=tmp_path)
     assert (done.computed, done.failures) == (4, [])
     frame = done.frame()
     assert len(frame) == 8, "warm and cold"
@@ -70,7 +70,7 @@ def test_designs_of_a_trap(tmp_path: Path) -> None:
     assert list(mine["estimate"]) == list(alone["estimate"])
     phases = [name for name in map(str, frame) if name.startswith("phase.")]
     assert list(frame[phases].sum(axis=1)) == list(frame["estimate"])
-    again = tollgate.sweep(SPACE, store=tmp_path)
+    again = tollgate_perf.sweep(SPACE, store=tmp_path)
     assert again.computed == 0
     assert again.frame().equals(frame)
     assert again.frame().to_csv() == frame.to_csv()
@@ -93,8 +93,8 @@ def test_an_answer_is_released_before_it_is_finished(tmp_path: Path) -> None:
 def test_a_repeated_sweep_computes_what_is_missing(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.mkdir()
-    small = tollgate.sweep({"x": [1, 2], "log": str(log)}, counted, store=tmp_path)
-    large = tollgate.sweep({"x": [1, 2, 3, 13, 3], "log": str(log)}, counted, store=tmp_path)
+    small = tollgate_perf.sweep({"x": [1, 2], "log": str(log)}, counted, store=tmp_path)
+    large = tollgate_perf.sweep({"x": [1, 2, 3, 13, 3], "log": str(log)}, counted, store=tmp_path)
     assert small.computed == 2
     assert large.computed == 1
     assert sorted((log / "calls").read_text().split()) == ["1", "13", "2", "3"]
@@ -102,7 +102,7 @@ def test_a_repeated_sweep_computes_what_is_missing(tmp_path: Path) -> None:
     assert list(large.frame()["square"].dropna()) == [1, 4, 9, 9]
     assert list(large.frame()["status"].dropna()) == ["failed"]
     # A failure is not an answer: it is computed again.
-    assert tollgate.sweep({"x": [13], "log": str(log)}, counted, store=tmp_path).computed == 0
+    assert tollgate_perf.sweep({"x": [13], "log": str(log)}, counted, store=tmp_path).computed == 0
     assert (log / "calls").read_text().split().count("13") == 2
 
 
@@ -153,7 +153,7 @@ def times(factor: int, x: int) -> int:
 
 @pytest.mark.parametrize("make", [scaled, Scaled, lambda factor: functools.partial(times, factor)])
 def test_what_a_function_holds_decides_its_answers(make: Any, tmp_path: Path) -> None:
-    found = [tollgate.sweep({"x": [5]}, make(factor), store=tmp_path) for factor in (2, 3, 2)]
+    found = [tollgate_perf.sweep({"x": [5]}, make(factor), store=tmp_path) for factor in (2, 3, 2)]
     assert [list(it.frame()["value"]) for it in found] == [[10], [15], [10]]
     assert [it.computed for it in found] == [1, 1, 0]
 
@@ -175,16 +175,16 @@ def indirect(x: int) -> int:
 
 def test_axes_and_results_of_numpy(tmp_path: Path) -> None:
     space = {"x": numpy.arange(3), "factor": numpy.linspace(0, 1, 3)}
-    done = tollgate.sweep(space, lambda x, factor: {"out": x * factor, "many": numpy.int64(7)}, store=tmp_path)
+    done = tollgate_perf.sweep(space, lambda x, factor: {"out": x * factor, "many": numpy.int64(7)}, store=tmp_path)
     assert not done.failures
     assert list(done.frame()["out"]) == [0, 0, 0, 0, 0.5, 1, 0, 1, 2]
-    drawn = list(tollgate.latin({"x": (numpy.int64(0), numpy.int64(9)), "y": numpy.arange(5)}, 10, seed=1))
+    drawn = list(tollgate_perf.latin({"x": (numpy.int64(0), numpy.int64(9)), "y": numpy.arange(5)}, 10, seed=1))
     assert sorted(it["x"] for it in drawn) == list(range(10))
     assert {int(it["y"]) for it in drawn} == set(range(5))
 
 
 def test_a_value_that_is_not_plain_is_a_row(tmp_path: Path) -> None:
-    ((_, why),) = tollgate.sweep({"x": [object()]}, times_nothing, store=tmp_path).failures
+    ((_, why),) = tollgate_perf.sweep({"x": [object()]}, times_nothing, store=tmp_path).failures
     assert "is neither a number, nor text" in why
 
 
@@ -199,23 +199,23 @@ def test_programs_are_an_axis(tmp_path: Path) -> None:
         source.write_text("int main(void) { return 0; }")
         sources.append(str(source))
     space = {"programs": [sources[0], sources], "icache": "16:1:32"}
-    done = tollgate.sweep(space, lambda *programs, icache: len(programs), store=tmp_path / "store")
+    done = tollgate_perf.sweep(space, lambda *programs, icache: len(programs), store=tmp_path / "store")
     assert list(done.frame()["value"]) == [1, 2]
-    done = tollgate.sweep({"patterns": ["syscall/getppid"], "quick": True}, tollgate.run, store=tmp_path / "store")
+    done = tollgate_perf.sweep({"patterns": ["syscall/getppid"], "quick": True}, tollgate_perf.run, store=tmp_path / "store")
     assert list(done.frame()["probe"]) == ["syscall/getppid"]
-    with pytest.raises(tollgate.UsageError, match="unknown key 'program'; the nearest is 'programs'"):
-        tollgate.sweep({"program": "a.c"}, riscv.icache, store=tmp_path / "store")
+    with pytest.raises(tollgate_perf.UsageError, match="unknown key 'program'; the nearest is 'programs'"):
+        tollgate_perf.sweep({"program": "a.c"}, riscv.icache, store=tmp_path / "store")
 
 
-def measured(probe: str) -> tollgate.Run:
-    return tollgate.run(probe, quick=True)
+def measured(probe: str) -> tollgate_perf.Run:
+    return tollgate_perf.run(probe, quick=True)
 
 
 def test_a_function_of_the_user_that_measures_the_host_says_so(tmp_path: Path) -> None:
     space = {"probe": ["syscall/getppid"]}
-    ((_, why),) = tollgate.sweep(space, measured, store=tmp_path).failures
+    ((_, why),) = tollgate_perf.sweep(space, measured, store=tmp_path).failures
     assert why == "'tollgate run' measures the host while other points run on it: give the sweep on_host=True"
-    done = tollgate.sweep(space, measured, store=tmp_path, on_host=True)
+    done = tollgate_perf.sweep(space, measured, store=tmp_path, on_host=True)
     assert not done.failures
     assert set(done.frame()["host"]) == {os.uname().nodename}
 
@@ -223,8 +223,8 @@ def test_a_function_of_the_user_that_measures_the_host_says_so(tmp_path: Path) -
 def test_a_sweep_shows_itself(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.mkdir()
-    done = tollgate.sweep({"x": [1, 13], "log": str(log)}, counted, store=tmp_path / "store")
-    assert repr(done) == "<tollgate.Sweep: 2 points: 1 computed, 0 from the store, 1 failed>"
+    done = tollgate_perf.sweep({"x": [1, 13], "log": str(log)}, counted, store=tmp_path / "store")
+    assert repr(done) == "<tollgate_perf.Sweep: 2 points: 1 computed, 0 from the store, 1 failed>"
     page = done._repr_html_()
     assert "<p>1 failed: ValueError: thirteen</p>" in page
     assert "<table" in page
@@ -234,12 +234,12 @@ def test_a_damaged_entry_is_computed_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.mkdir()
     store = tmp_path / "store"
-    tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
+    tollgate_perf.sweep({"x": [5], "log": str(log)}, counted, store=store)
     with contextlib.closing(_store.database(store)) as points:
         ((body,),) = points.execute("SELECT body FROM points")
         points.execute("UPDATE points SET body = ?", (body.replace(b"25", b"26"),))
-    with pytest.warns(tollgate.SweepWarning, match=r"damaged entries of the store were computed again \(1\)"):
-        done = tollgate.sweep({"x": [5], "log": str(log)}, counted, store=store)
+    with pytest.warns(tollgate_perf.SweepWarning, match=r"damaged entries of the store were computed again \(1\)"):
+        done = tollgate_perf.sweep({"x": [5], "log": str(log)}, counted, store=store)
     assert list(done.frame()["square"]) == [25]
     assert done.computed == 1
 
@@ -268,26 +268,26 @@ def test_a_damaged_store_is_kept_and_computed_again(damage: Any, tmp_path: Path)
     log.mkdir()
     store = tmp_path / "store"
     space = {"x": range(14, 114), "log": str(log)}
-    tollgate.sweep(space, counted, store=store)
+    tollgate_perf.sweep(space, counted, store=store)
     file = store / _store.NAME
     assert not (store / f"{_store.NAME}-wal").exists(), "a log is left"
     file.write_bytes(damage(file.read_bytes()))
-    with pytest.warns(tollgate.SweepWarning, match=r"damaged entries of the store were computed again"):
-        done = tollgate.sweep(space, counted, store=store)
+    with pytest.warns(tollgate_perf.SweepWarning, match=r"damaged entries of the store were computed again"):
+        done = tollgate_perf.sweep(space, counted, store=store)
     assert list(done.frame()["square"]) == [it * it for it in range(14, 114)]
-    assert tollgate.sweep(space, counted, store=store).computed == 0
+    assert tollgate_perf.sweep(space, counted, store=store).computed == 0
 
 
 def test_a_point_that_hangs_is_a_row(tmp_path: Path) -> None:
     space = {"core": "cva6", "iterations": [20, 10_000_000]}
-    tollgate.sweep(space | {"iterations": 20}, store=tmp_path)
-    done = tollgate.sweep(space, store=tmp_path, timeout=1.5)
+    tollgate_perf.sweep(space | {"iterations": 20}, store=tmp_path)
+    done = tollgate_perf.sweep(space, store=tmp_path, timeout=1.5)
     assert done.computed == 0
     assert done.failures == [({"core": "cva6", "iterations": 10_000_000}, "it did not end within 1.5 s and was stopped")]
 
 
 def test_a_measurement_of_the_host_is_alone_and_names_it(tmp_path: Path) -> None:
-    done = tollgate.sweep({"procs": [2, 3], "size": 0, "quick": True}, tollgate.ring, store=tmp_path)
+    done = tollgate_perf.sweep({"procs": [2, 3], "size": 0, "quick": True}, tollgate_perf.ring, store=tmp_path)
     assert not done.failures
     assert set(done.frame()["host"]) == {os.uname().nodename}
 
@@ -313,11 +313,11 @@ def test_a_measurement_of_the_host_is_alone_and_names_it(tmp_path: Path) -> None
 def test_bad_input(how: dict[str, Any], words: str, tmp_path: Path) -> None:
     how = {"store": tmp_path, **how}
     if not words:
-        ((_, why),) = tollgate.sweep(**how).failures
+        ((_, why),) = tollgate_perf.sweep(**how).failures
         assert why == "'core.memory.latency' changes a core: the point must name a preset as 'core'"
         return
-    with pytest.raises(tollgate.UsageError) as caught:
-        tollgate.sweep(**how)
+    with pytest.raises(tollgate_perf.UsageError) as caught:
+        tollgate_perf.sweep(**how)
     assert words in str(caught.value)
 
 
@@ -333,18 +333,18 @@ def test_bad_input(how: dict[str, Any], words: str, tmp_path: Path) -> None:
     ],
 )
 def test_no_points_are_drawn_from_what_is_no_space(axes: dict[str, Any], count: int, words: str) -> None:
-    for draw in (tollgate.random, tollgate.latin):
-        with pytest.raises(tollgate.UsageError, match=words):
+    for draw in (tollgate_perf.random, tollgate_perf.latin):
+        with pytest.raises(tollgate_perf.UsageError, match=words):
             draw(axes, count, seed=1)
 
 
 def test_a_misspelled_key_of_a_core_is_a_row_with_the_nearest(tmp_path: Path) -> None:
-    ((_, why),) = tollgate.sweep({"core": "rocket", "core.memory.latncy": 3}, store=tmp_path).failures
+    ((_, why),) = tollgate_perf.sweep({"core": "rocket", "core.memory.latncy": 3}, store=tmp_path).failures
     assert "unknown key 'latncy'; the nearest is 'latency'" in why
 
 
 def command(*args: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "tollgate", *map(str, args)], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", "tollgate_perf", *map(str, args)], capture_output=True, text=True)
 
 
 def test_the_command_is_the_same_without_code(tmp_path: Path) -> None:
@@ -360,7 +360,7 @@ def test_the_command_is_the_same_without_code(tmp_path: Path) -> None:
     import pandas
 
     there = pandas.read_parquet(out)
-    here = tollgate.sweep(SPACE, store=tmp_path / "store")
+    here = tollgate_perf.sweep(SPACE, store=tmp_path / "store")
     assert here.computed == 0
     columns = ["core.memory.latency", "core.l1i.geometry", "estimate"]
     assert sorted(map(tuple, there[columns].to_numpy())) == sorted(map(tuple, here.frame()[columns].to_numpy()))
@@ -403,7 +403,7 @@ def test_other_commands_are_those_of_the_program() -> None:
 
 
 def test_plots_show_what_the_frame_has(tmp_path: Path) -> None:
-    done = tollgate.sweep(SPACE, store=tmp_path)
+    done = tollgate_perf.sweep(SPACE, store=tmp_path)
     frame = done.frame()
     image = done.heat_map("core.memory.latency", "core.l1i.geometry").get_images()[0].get_array()
     assert image is not None
@@ -415,7 +415,7 @@ def test_plots_show_what_the_frame_has(tmp_path: Path) -> None:
         "core.l1i.geometry: 16:2:64 to 64:4:64",
     ]
     assert done.pareto("core.memory.latency", "estimate").get_legend() is not None
-    with pytest.raises(tollgate.UsageError, match="no column 'latency'"):
+    with pytest.raises(tollgate_perf.UsageError, match="no column 'latency'"):
         done.pareto("latency", "estimate")
     cold = done.heat_map("core.memory.latency", "core.l1i.geometry", where={"asked.caches": "cold"})
     image = cold.get_images()[0].get_array()
@@ -423,9 +423,9 @@ def test_plots_show_what_the_frame_has(tmp_path: Path) -> None:
     rows = frame[(frame["core.memory.latency"] == 20) & (frame["core.l1i.geometry"] == "16:2:64")]
     assert image[0][0] == rows[rows["asked.caches"] == "cold"]["estimate"].item()
     assert done.main_effects().get_ylabel() == "mean estimate (cycles)"
-    with pytest.raises(tollgate.UsageError, match=r"no row has asked\.caches = 'hot'"):
+    with pytest.raises(tollgate_perf.UsageError, match=r"no row has asked\.caches = 'hot'"):
         done.main_effects(where={"asked.caches": "hot"})
-    with pytest.raises(tollgate.UsageError, match="no column 'caches'"):
+    with pytest.raises(tollgate_perf.UsageError, match="no column 'caches'"):
         done.main_effects(where={"caches": "hot"})
 
 

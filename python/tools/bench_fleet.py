@@ -25,8 +25,8 @@ import marked
 import psutil
 import simulated
 
-import tollgate
-from tollgate import _space, _store
+import tollgate_perf
+from tollgate_perf import _space, _store
 
 AXES: dict[str, Any] = {
     "core": "rocket",
@@ -49,7 +49,7 @@ def figure(name: str, value: float, *, most: float | None = None, least: float |
 @contextlib.contextmanager
 def cluster(workers: int) -> Iterator[tuple[distributed.LocalCluster, distributed.Client]]:
     """A cluster of this machine."""
-    with tollgate.cluster(workers) as own, own.get_client() as client:
+    with tollgate_perf.cluster(workers) as own, own.get_client() as client:
         yield own, client
 
 
@@ -67,14 +67,14 @@ def cpu_s(own: distributed.LocalCluster) -> float:
     return float(sum(sum(it.cpu_times()[:4]) for it in processes))
 
 
-def bill(point: dict[str, Any]) -> tollgate.Run:
+def bill(point: dict[str, Any]) -> tollgate_perf.Run:
     """One design."""
-    return tollgate.riscv.trap(**point, progress=False)
+    return tollgate_perf.riscv.trap(**point, progress=False)
 
 
 def designs(count: int, folder: Path) -> None:
     """Ten thousand designs of the trap bill."""
-    points = list(tollgate.latin(AXES, count, seed=1))
+    points = list(tollgate_perf.latin(AXES, count, seed=1))
     walls, busy, used, alone = ({1: 0.0, 2: 0.0} for _ in range(4))
     with ThreadPoolExecutor(2) as pool:
         for part in range(PARTS):
@@ -83,7 +83,7 @@ def designs(count: int, folder: Path) -> None:
             for workers in (1, 2):
                 with cluster(workers) as (own, client):
                     before, begun = cpu_s(own), time.monotonic()
-                    done = tollgate.sweep(some, client=client, store=folder / str(workers), progress=False)
+                    done = tollgate_perf.sweep(some, client=client, store=folder / str(workers), progress=False)
                     walls[workers] += time.monotonic() - begun
                     used[workers] += cpu_s(own) - before
                 busy[workers] += done.busy_s
@@ -105,17 +105,17 @@ def designs(count: int, folder: Path) -> None:
     figure(f"{count:,} designs: CPUs that one worker and its client use", used[1] / walls[1])
     figure(f"{count:,} designs: the most that {cpus} CPUs allow, times one worker", cpus * walls[1] / used[2])
     figure("bills without Dask: two threads, times one thread", alone[1] / alone[2])
-    again: list[tollgate.Sweep] = []
-    took = seconds(lambda: again.append(tollgate.sweep(points, store=folder / "2", progress=False)))
+    again: list[tollgate_perf.Sweep] = []
+    took = seconds(lambda: again.append(tollgate_perf.sweep(points, store=folder / "2", progress=False)))
     figure(f"{count:,} designs from the store, seconds", took, most=5.0)
     figure(f"{count:,} designs from the store: computed again", again[0].computed, most=0)
 
 
-def logged(*, log: str, **point: Any) -> tollgate.Run:
+def logged(*, log: str, **point: Any) -> tollgate_perf.Run:
     """A design that leaves a line, in a file of this folder, with the time at which it was begun."""
     with open(Path(log) / "calls", "a") as file:
         file.write(json.dumps([time.time_ns(), point], sort_keys=True) + "\n")
-    return tollgate.riscv.trap(**point)
+    return tollgate_perf.riscv.trap(**point)
 
 
 class Disturbed:
@@ -127,8 +127,8 @@ class Disturbed:
         self.folder, self.log = folder, folder / "log"
         self.log.mkdir()
         # Long enough for ten workers to start.
-        self.space = tollgate.latin({**AXES, "iterations": 3000, "log": str(self.log)}, count, seed=2)
-        self.frame = tollgate.sweep(self.space, logged, store=folder / "undisturbed", progress=False).frame().to_csv()
+        self.space = tollgate_perf.latin({**AXES, "iterations": 3000, "log": str(self.log)}, count, seed=2)
+        self.frame = tollgate_perf.sweep(self.space, logged, store=folder / "undisturbed", progress=False).frame().to_csv()
 
     def begin(self, name: str) -> Path:
         """An empty store, and an empty log."""
@@ -137,7 +137,7 @@ class Disturbed:
         store.mkdir()
         return store
 
-    def judge(self, what: str, done: tollgate.Sweep, store: Path) -> None:
+    def judge(self, what: str, done: tollgate_perf.Sweep, store: Path) -> None:
         """Prints what was lost, and what was computed although it was finished."""
         for point, why in done.failures[:3]:
             print(f"{point}: {why}", file=sys.stderr)
@@ -187,7 +187,7 @@ def killed_workers(sweep: Disturbed, count: int) -> None:
     figure("workers killed during sweeps", kills, least=count)
 
 
-def with_kills(sweep: Disturbed, store: Path, moments: list[int], chance: random.Random) -> tuple[tollgate.Sweep, int]:
+def with_kills(sweep: Disturbed, store: Path, moments: list[int], chance: random.Random) -> tuple[tollgate_perf.Sweep, int]:
     """A sweep during which a worker is killed whenever so many points are finished, and how many were killed."""
     kills: list[str] = []
     ended = threading.Event()
@@ -216,7 +216,7 @@ def with_kills(sweep: Disturbed, store: Path, moments: list[int], chance: random
         killer = threading.Thread(target=kill)
         killer.start()
         try:
-            done = tollgate.sweep(sweep.space, logged, client, store=store, progress=False)
+            done = tollgate_perf.sweep(sweep.space, logged, client, store=store, progress=False)
         finally:
             ended.set()
             killer.join()
@@ -249,8 +249,8 @@ def killed_scheduler(sweep: Disturbed) -> None:
             killer.start()
             why = ""
             try:
-                tollgate.sweep(sweep.space, logged, client, store=store, progress=False)
-            except tollgate.Error as error:
+                tollgate_perf.sweep(sweep.space, logged, client, store=store, progress=False)
+            except tollgate_perf.Error as error:
                 why = str(error)
             killer.join()
     finally:
@@ -259,7 +259,7 @@ def killed_scheduler(sweep: Disturbed) -> None:
             process.wait()
     figure("the scheduler killed: the sweep ends with a sentence", float("the scheduler went away" in why), least=1)
     kept = stored(store)
-    done = tollgate.sweep(sweep.space, logged, store=store, progress=False)
+    done = tollgate_perf.sweep(sweep.space, logged, store=store, progress=False)
     figure(
         "the scheduler killed: points of the store that the second sweep did not use",
         kept + done.computed - len(sweep.space),
@@ -287,17 +287,17 @@ def interrupted(sweep: Disturbed) -> None:
         time.sleep(0.1)
     figure("Ctrl-C: processes that are left", left, most=0)
     kept = stored(store)
-    done = tollgate.sweep(sweep.space, logged, store=store, progress=False)
+    done = tollgate_perf.sweep(sweep.space, logged, store=store, progress=False)
     figure("Ctrl-C: points of the store that the second sweep did not use", kept + done.computed - len(sweep.space), most=0)
     sweep.judge("Ctrl-C", done, store)
 
 
 def hosts(count: int) -> None:
     """Two workers on each of many simulated hosts, of which one in twenty is slow by 5 % in one probe."""
-    base, slow = tollgate.run(*simulated.BASE, quick=True, progress=False).to_json(), simulated.slow(count)
+    base, slow = tollgate_perf.run(*simulated.BASE, quick=True, progress=False).to_json(), simulated.slow(count)
     probe = json.loads(base)["results"][0]["probe"]
     with simulated.cluster(count) as client:
-        found = tollgate.fleet(client).run(call=simulated.measure, base=base, slow=sorted(slow))
+        found = tollgate_perf.fleet(client).run(call=simulated.measure, base=base, slow=sorted(slow))
     rows = {(it["host"], it["probe"]) for it in found.comparison["differences"]}
     right = {(host, probe) for host in slow}
     figure(f"{count} hosts: measured", len(found.runs), least=count)
@@ -310,7 +310,7 @@ def one_host(clients: int) -> None:
     with cluster(2) as (own, _), contextlib.ExitStack() as stack:
         several = [stack.enter_context(distributed.Client(own, set_as_default=False)) for _ in range(clients)]
         with ThreadPoolExecutor(clients) as pool:
-            found = list(pool.map(lambda it: tollgate.fleet(it).run("syscall/getppid", quick=True), several))
+            found = list(pool.map(lambda it: tollgate_perf.fleet(it).run("syscall/getppid", quick=True), several))
     held = sorted((it.begun, it.ended) for fleet in found for it in fleet.hosts if it.run)
     figure(f"{clients} clients, two workers of one host: measurements", len(held), least=clients)
     overlaps = sum(before[1] > after[0] for before, after in itertools.pairwise(held))
@@ -327,11 +327,11 @@ def disturbed(folder: Path, _count: int) -> None:
 
 def small() -> None:
     """What a user waits for."""
-    code = "import time; begun = time.perf_counter(); import tollgate; print(time.perf_counter() - begun)"
+    code = "import time; begun = time.perf_counter(); import tollgate_perf; print(time.perf_counter() - begun)"
     times = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(20)]
-    figure("import tollgate, ms", 1000 * statistics.median(times), most=50.0)
-    run = tollgate.riscv.trap(core="rocket", iterations=20)
-    many = tollgate.Run({**run.document, "results": (run.document["results"] * 50)[:100]})
+    figure("import tollgate_perf, ms", 1000 * statistics.median(times), most=50.0)
+    run = tollgate_perf.riscv.trap(core="rocket", iterations=20)
+    many = tollgate_perf.Run({**run.document, "results": (run.document["results"] * 50)[:100]})
     many.frame()
     times = [seconds(many.frame) for _ in range(50)]
     figure("a run of 100 rows as a frame, ms", 1000 * statistics.median(times), most=5.0)
@@ -342,8 +342,8 @@ def sweep_until_interrupted(log: str, count: str, store: str) -> None:
     # A shell that starts this in the background has SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with cluster(2) as (_, client):
-        space = tollgate.latin({**AXES, "iterations": 3000, "log": log}, int(count), seed=2)
-        tollgate.sweep(space, logged, client, store=store, progress=False)
+        space = tollgate_perf.latin({**AXES, "iterations": 3000, "log": log}, int(count), seed=2)
+        tollgate_perf.sweep(space, logged, client, store=store, progress=False)
 
 
 BENCHES: dict[str, Callable[[Path, int], None]] = {

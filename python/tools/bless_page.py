@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import tollgate
-from tollgate import fleets
+import tollgate_perf
+from tollgate_perf import fleets
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "reference" / "python.md"
 ELSEWHERE = ("records",)
@@ -23,7 +23,7 @@ WIDTH = 110
 
 HEAD = """# The Python package
 
-<!-- Made by `cargo xtask bless python` from the docstrings of python/src/tollgate. -->
+<!-- Made by `cargo xtask bless python` from the docstrings of python/src/tollgate_perf. -->
 
 """
 
@@ -114,10 +114,10 @@ def one(name: str, what: Any, depth: int = 2) -> str:
 def page() -> str:
     """The whole page."""
     sections = []
-    for name in tollgate.__all__:
-        sections.append(one(name, getattr(tollgate, name)))
+    for name in tollgate_perf.__all__:
+        sections.append(one(name, getattr(tollgate_perf, name)))
         sections += [one(it.__name__, it) for it in RESULTS.get(name, ())]
-    return HEAD + text(tollgate) + "".join(f"\n{it}" for it in sections)
+    return HEAD + text(tollgate_perf) + "".join(f"\n{it}" for it in sections)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes src/tollgate/records.py, the dataclasses of a record, from its published schema."""
+"""Writes src/tollgate_perf/records.py, the dataclasses of a record, from its published schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).resolve().parent.parent
 SCHEMA = PACKAGE.parent / "docs" / "schema" / "tollgate-2.json"
-MODULE = PACKAGE / "src" / "tollgate" / "records.py"
+MODULE = PACKAGE / "src" / "tollgate_perf" / "records.py"
 
 HEAD = '''"""The record of a run, typed. Made from docs/schema/tollgate-2.json by `cargo xtask bless python`."""
 

@@ -17,8 +17,8 @@ from unittest import mock
 import dask
 import distributed
 
-import tollgate
-from tollgate import _host
+import tollgate_perf
+from tollgate_perf import _host
 
 # What every worker does many times a second is too much for hundreds in one process.
 QUIET: dict[str, Any] = {
@@ -45,7 +45,7 @@ def slow(hosts: int) -> set[str]:
     return set(names(hosts)[5::20])
 
 
-def record(document: str, host: str, is_slow: bool) -> tollgate.Run:
+def record(document: str, host: str, is_slow: bool) -> tollgate_perf.Run:
     """The record of a host: its processes vary by 1 %, hosts by 0.5 %."""
     chance = random.Random(host)
     run = json.loads(document)
@@ -56,10 +56,10 @@ def record(document: str, host: str, is_slow: bool) -> tollgate.Run:
         row["epochs"] = [{"ns": 100 * math.exp(of_host + chance.gauss(0, 0.01)), "core_hz": 3e9} for _ in range(12)]
         estimate = 100 * math.exp(of_host)
         row["ns"] = {**row["ns"], "estimate": estimate, "ci": [estimate - 1, estimate + 1]}
-    return tollgate.Run(run)
+    return tollgate_perf.Run(run)
 
 
-def measure(*, base: str, slow: list[str]) -> tollgate.Run:
+def measure(*, base: str, slow: list[str]) -> tollgate_perf.Run:
     """Runs on a worker, and gives the record of its host."""
     host = str(distributed.get_worker().name).partition("/")[0]
     return record(base, host, host in slow)

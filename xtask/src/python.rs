@@ -148,7 +148,7 @@ impl Package {
             printed(&mut command)
         };
         let code =
-            "import tollgate; print(*(row['estimate'] for row in tollgate.riscv.trap(core='rocket').rows()))";
+            "import tollgate_perf; print(*(row['estimate'] for row in tollgate_perf.riscv.trap(core='rocket').rows()))";
         let mut absent = Vec::new();
         for interpreter in ["python3"].into_iter().chain(OTHERS) {
             let found = Command::new(interpreter).arg("--version").stderr(Stdio::null()).output();
@@ -192,7 +192,7 @@ impl Package {
         let mut describe = self.tool("maturin", &["pep517", "write-dist-info", "--metadata-directory"]);
         describe.current_dir(self.root());
         Packer {
-            module: self.folder.join("src/tollgate"),
+            module: self.folder.join("src/tollgate_perf"),
             describe,
             pack: self.python(&["-m", "wheel", "pack"]),
         }

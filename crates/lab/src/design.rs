@@ -36,7 +36,7 @@ const GC: &str = "rv64gc";
 
 macro_rules! image {
     ($name:literal) => {
-        include_bytes!(concat!("../../../guests/riscv/images/", $name, ".elf"))
+        include_bytes!(concat!("../guests/riscv/images/", $name, ".elf"))
     };
 }
 

@@ -29,9 +29,9 @@ pub use rules::Rules;
 use watch::{Bill, OnHart, Watch};
 
 /// Makes the crossings: `guests/riscv/programs/probe.c`.
-static PROBE: &[u8] = include_bytes!("../../../guests/riscv/images/probe.elf");
-static PROBE_PK: &[u8] = include_bytes!("../../../guests/riscv/images/probe-pk.elf");
-static PROBE_XV6: &[u8] = include_bytes!("../../../guests/riscv/images/probe-xv6.elf");
+static PROBE: &[u8] = include_bytes!("../guests/riscv/images/probe.elf");
+static PROBE_PK: &[u8] = include_bytes!("../guests/riscv/images/probe-pk.elf");
+static PROBE_XV6: &[u8] = include_bytes!("../guests/riscv/images/probe-xv6.elf");
 /// What it prints before it reads which ones.
 const QUESTION: &[u8] = b"tollgate: which crossings?";
 const RAM: u64 = 0x8000_0000;

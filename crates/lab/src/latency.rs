@@ -16,7 +16,7 @@ use crate::pipeline::{self, Around, Hazard, PipelineError, View, Wanted};
 use crate::program::Job;
 
 /// The bundled loop; see `guests/riscv/programs/latency.S`.
-static IMAGE: &[u8] = include_bytes!("../../../guests/riscv/images/latency.elf");
+static IMAGE: &[u8] = include_bytes!("../guests/riscv/images/latency.elf");
 const MAGIC: u64 = 0x31_3054_414c;
 /// Instructions of the loop.
 const LOOP: u64 = 8;

@@ -229,9 +229,9 @@ impl Watch {
 mod tests {
     use super::*;
 
-    const LOW: &[u8] = include_bytes!("../../../guests/riscv/images/probe-xv6.elf");
-    const LINUX: &[u8] = include_bytes!("../../../guests/riscv/images/probe.elf");
-    const BARE: &[u8] = include_bytes!("../../../guests/riscv/images/latency.elf");
+    const LOW: &[u8] = include_bytes!("../guests/riscv/images/probe-xv6.elf");
+    const LINUX: &[u8] = include_bytes!("../guests/riscv/images/probe.elf");
+    const BARE: &[u8] = include_bytes!("../guests/riscv/images/latency.elf");
 
     #[test]
     fn functions_of_programs_have_their_program_s_name() {

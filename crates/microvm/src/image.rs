@@ -1,7 +1,7 @@
 //! The guest's image, and what a loader sets in it.
 
 /// The image in the tree; `cargo xtask guests` builds it.
-static BYTES: &[u8] = include_bytes!("../../../guests/x86/images/tolls.bin");
+static BYTES: &[u8] = include_bytes!("../guests/x86/images/tolls.bin");
 
 // Offsets in its head: guests/x86/image.S.
 const ENTRY: usize = 0x10;

@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_guest_has_the_same_numbers() {
-        let layout = include_str!("../../../guests/x86/layout.h");
+        let layout = include_str!("../guests/x86/layout.h");
         for (name, number) in [("PHASES", PHASES.len()), ("IN_TURNS", IN_TURNS)] {
             let mut lines = layout.lines().map(|line| line.split_whitespace().take(3).collect::<Vec<_>>());
             assert!(lines.any(|line| line == ["#define", name, &number.to_string()]), "{name} {number}");

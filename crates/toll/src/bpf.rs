@@ -29,7 +29,7 @@ use std::time::Duration;
 use std::{fs, io, mem};
 use tollgate_record::Estimate;
 
-static OBJECT: &[u8] = include_bytes_aligned!("../../../guests/bpf/images/toll.o");
+static OBJECT: &[u8] = include_bytes_aligned!("../guests/bpf/images/toll.o");
 
 /// Each program, what it is attached to, and whether counting is impossible without it. What is optional does not exist on
 /// every architecture and in every configuration.

@@ -17,7 +17,7 @@ use tollgate_record::text::nearest;
                   and prints one table.",
     after_help = "Exit status: 0 done; 1 something that was asked for failed, or the run could not be saved in its store (without a home \
                   directory it is printed and not saved, which is not a failure); \
-                  2 the command line or an input file is wrong, or nothing can be saved in --store DIR.\n\nExamples:\n  tollgate --quick\n  tollgate run 'thread/*' --cpu 0\n  \
+                  2 the command line or an input file is wrong, or nothing can be saved in --store DIR.\n\nTopics: tollgate help quote (which figure to quote, and whether a difference is real).\n\nExamples:\n  tollgate --quick\n  tollgate run 'thread/*' --cpu 0\n  \
                   tollgate --json --quick > run.json",
     args_conflicts_with_subcommands = true,
     disable_version_flag = true,
@@ -29,8 +29,11 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) ladder: Sampling,
     /// Print the version
-    #[arg(short = 'V', long, action = ArgAction::Version, hide_short_help = true, help_heading = COMMON)]
-    version: Option<bool>,
+    #[arg(short = 'V', long, hide_short_help = true, help_heading = COMMON)]
+    pub(crate) version: bool,
+    /// With --version: print what this build contains
+    #[arg(long, requires = "version", hide_short_help = true, help_heading = COMMON)]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Subcommand)]

@@ -27,6 +27,8 @@ mod sampled;
 mod session;
 mod show;
 mod switch;
+mod topics;
+mod version;
 mod worker;
 
 use clap::FromArgMatches;
@@ -88,6 +90,9 @@ fn main() -> ExitCode {
 /// Parses the command line and does what it says. Never a part of `main`, whose frame must fit into any stack.
 #[inline(never)]
 fn run_command() -> ExitCode {
+    if let Some(page) = topics::asked(std::env::args_os()) {
+        return ended(topics::print(page));
+    }
     let matches = cli::command().try_get_matches_from(lat_ctx::called_as(std::env::args_os()));
     let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = parsed.unwrap_or_else(|error| {
@@ -103,6 +108,7 @@ fn run_command() -> ExitCode {
     // SAFETY: a signal is ignored; there is no handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let done = match cli.command {
+        None if cli.version => version::print(cli.verbose),
         None => run::run(&cli.ladder, &[]),
         Some(Command::Run(args)) => measure(&args),
         Some(Command::Ring(args)) => ring::ring(&args),
@@ -126,6 +132,11 @@ fn run_command() -> ExitCode {
         Some(Command::Riscv(args)) => riscv::run(args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };
+    ended(done)
+}
+
+/// The exit status of a command, whose error is printed.
+fn ended(done: anyhow::Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,
         // Everything that needs it was dropped: children have ended.

@@ -14,6 +14,7 @@ use std::process::Stdio;
 use target::{Profile, STATIC, Target};
 #[cfg(doc)]
 use tollgate_testkit::Missing;
+use tollgate_testkit::{need, printed};
 
 /// The packages and the test to build. The program and the tests use the same list: cargo resolves the features of shared
 /// dependencies for the packages that are chosen, and another choice would build them a second time.
@@ -34,16 +35,19 @@ pub(crate) const COUNTERS: &str = "counters";
 /// # Errors
 /// When it does not compile, or [`Missing`].
 pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result<PathBuf> {
-    let command = if profile == Profile::Dist { "rustc" } else { "build" };
+    // The list of packages in the program is for `cargo audit bin`.
+    let command: &[&str] = if profile == Profile::Dist { &["auditable", "rustc"] } else { &["build"] };
+    if profile == Profile::Dist {
+        need("cargo-auditable", "cargo install cargo-auditable --locked")?;
+    }
     let mut cargo = target.cargo(root, command, profile)?;
     cargo.args(["--quiet", "--bin", "tollgate"]);
     match profile {
         Profile::Dev => cargo.args(if target.is_native() { CHOSEN_HERE } else { CHOSEN }),
-        // The folder of the sources is private, and would make two builds of the same sources differ.
         Profile::Dist => cargo
             .args(["--package", "tollgate"])
-            .env(target.variable("RUSTFLAGS"), format!("{STATIC} --remap-path-prefix={}=.", root.display()))
-            .arg("--")
+            .env(target.variable("RUSTFLAGS"), format!("{STATIC} {}", renamed_folders(root)))
+            .args(["--", BUILD_ID])
             .args((target.arch == "x86_64").then_some(PACKED_RELOCATIONS)),
     };
     let status = cargo.status().context("cargo could not be started")?;
@@ -53,10 +57,29 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
         return Ok(program);
     }
     let blanked = program.with_extension("blanked");
-    fs::copy(&program, &blanked).with_context(|| program.display().to_string())?;
-    fs::write(&blanked, without_unwind_tables(fs::read(&program)?)?)?;
+    let symbols = debug_symbols(&blanked);
+    printed(target.objcopy().arg("--only-keep-debug").args([&program, &symbols]))?;
+    let link = format!("--add-gnu-debuglink={}", symbols.display());
+    printed(target.objcopy().args(["--strip-all", &link]).args([&program, &blanked]))?;
+    fs::write(&blanked, without_unwind_tables(fs::read(&blanked)?)?)?;
     Ok(blanked)
 }
+
+/// The debug symbols of a program as users get it.
+pub(crate) fn debug_symbols(program: &Path) -> PathBuf {
+    program.with_extension("debug")
+}
+
+/// The folders of the sources and of the packages are private, and would make two builds of the same sources differ.
+fn renamed_folders(root: &Path) -> String {
+    let packages = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let packages = packages.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")));
+    let packages = packages.map(|it| format!(" --remap-path-prefix={}=cargo", it.display()));
+    format!("--remap-path-prefix={}=.{}", root.display(), packages.unwrap_or_default())
+}
+
+/// By this a debugger finds the symbols of a program.
+const BUILD_ID: &str = "-Clink-arg=-Wl,--build-id=sha1";
 
 /// Relocations as bits, of which thousands take a few bytes. They need glibc 2.36 where the program is built; the linkers of
 /// other targets ignore them with a warning.
@@ -92,7 +115,7 @@ pub(crate) struct TestProgram {
 /// # Errors
 /// When one does not compile, cargo builds another number of them, or [`Missing`].
 pub(crate) fn tests(root: &Path, target: &Target) -> Result<Vec<TestProgram>> {
-    let mut cargo = target.cargo(root, "test", Profile::Dev)?;
+    let mut cargo = target.cargo(root, &["test"], Profile::Dev)?;
     cargo.args(["--quiet", "--no-run", "--message-format=json", "--lib"]).args(CHOSEN);
     let output = cargo.stderr(Stdio::inherit()).output().context("cargo could not be started")?;
     ensure!(output.status.success(), "the tests do not build for {}: {}", target.triple, output.status);

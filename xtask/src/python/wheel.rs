@@ -43,7 +43,7 @@ pub(super) fn pack(mut tools: Packer, program: &Path, arch: &str, folder: &Path)
     let name = info.file_stem().and_then(OsStr::to_str).context("a package without a name")?.to_owned();
     let about = info.join("WHEEL");
     fs::write(&about, tagged(&fs::read_to_string(&about)?, arch))?;
-    let module = tree.join("tollgate");
+    let module = tree.join("tollgate_perf");
     fs::create_dir(&module)?;
     for entry in fs::read_dir(&tools.module)? {
         let path = entry?.path();
@@ -102,7 +102,7 @@ pub(super) fn check(
                 .arg(wheel),
         )
         .with_context(|| format!("{} is not for {system}", wheel.display()))?;
-        ensure!(place.path().join("tollgate/py.typed").is_file(), "the module is not in {}", wheel.display());
+        ensure!(place.path().join("tollgate_perf/py.typed").is_file(), "the module is not in {}", wheel.display());
         let program = place.path().join("bin/tollgate");
         let mut command = runs.map_or_else(|| Command::new(&program), Command::new);
         if runs.is_some() {

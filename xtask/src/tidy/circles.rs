@@ -32,13 +32,13 @@ fn circles(root: &str, family: &mut Family<'_>) -> Vec<Finding> {
     findings
 }
 
-const PYTHON: &str = "python/src/tollgate/__init__.py";
+const PYTHON: &str = "python/src/tollgate_perf/__init__.py";
 
 /// The imports among the modules of the Python package, also those in functions and those for types only. What the package
 /// itself exports is imported from elsewhere, so its own file is not among them.
 fn python(tree: &Tree) -> Family<'_> {
     static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?m)^\s*from tollgate(?:\.(\w+) import| import ([\w, ]+))").expect("a valid pattern")
+        Regex::new(r"(?m)^\s*from tollgate_perf(?:\.(\w+) import| import ([\w, ]+))").expect("a valid pattern")
     });
     let folder = PYTHON.trim_end_matches("__init__.py");
     let name = |path: &str| Some(path.strip_prefix(folder)?.strip_suffix(".py")?.to_owned());
@@ -206,16 +206,16 @@ mod tests {
     #[test]
     fn imports_of_the_python_package_form_no_circle() {
         let found = |b: &str| {
-            let a = "import json\nfrom tollgate import _b, _c\n";
-            let place = |name: &str| format!("python/src/tollgate/{name}.py");
-            let files = [("__init__", "from tollgate._a import A\n"), ("_a", a), ("_b", b), ("_c", "")];
+            let a = "import json\nfrom tollgate_perf import _b, _c\n";
+            let place = |name: &str| format!("python/src/tollgate_perf/{name}.py");
+            let files = [("__init__", "from tollgate_perf._a import A\n"), ("_a", a), ("_b", b), ("_c", "")];
             let files = files.map(|(name, text)| (place(name), text));
             let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
             check(&Tree::of(&files)).into_iter().map(|finding| finding.text).collect::<Vec<_>>()
         };
-        assert_eq!(found("from tollgate import _c\nfrom tollgate._b import B\n"), [""; 0]);
+        assert_eq!(found("from tollgate_perf import _c\nfrom tollgate_perf._b import B\n"), [""; 0]);
         let circle = "circle of modules: _b.py:2 -> _a.py; _a.py:2 -> _b.py";
-        assert_eq!(found("def f():\n    from tollgate._a import A\n"), [circle]);
+        assert_eq!(found("def f():\n    from tollgate_perf._a import A\n"), [circle]);
     }
 
     #[test]

@@ -4,15 +4,19 @@ use super::tree::{Finding, Tree};
 use regex::Regex;
 use std::sync::LazyLock;
 
-const KEYS: [&str; 5] = ["version", "edition", "rust-version", "license", "publish"];
+const KEYS: [&str; 4] = ["version", "edition", "rust-version", "license"];
 
-/// Every member inherits its package keys from the workspace.
+/// The keys of a package that is published.
+const PUBLISHED: [&str; 5] = ["readme", "keywords", "categories", "include", "publish"];
+
+/// Every member inherits its package keys from the workspace, and those of a published package unless it is not published.
 pub(super) fn inherited(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, manifest) in tree.members() {
-        for key in KEYS {
-            let value = manifest.get("package").and_then(|package| package.get(key));
-            if !is_inherited(value) {
+        let value = |key| manifest.get("package").and_then(|package| package.get(key));
+        let is_private = value("publish").and_then(toml::Value::as_bool) == Some(false);
+        for key in KEYS.iter().chain(PUBLISHED.iter().filter(|_| !is_private)) {
+            if !is_inherited(value(key)) {
                 findings.push(Finding::file(path, format!("write `{key}.workspace = true` in [package]")));
             }
         }
@@ -117,18 +121,22 @@ mod tests {
     use super::{Tree, changelog, inherited, lints, options, rust_version};
 
     const GOOD: &str = "[package]\nname = \"x\"\nversion.workspace = true\nedition.workspace = true\n\
-        rust-version.workspace = true\nlicense.workspace = true\npublish = { workspace = true }\n";
+        rust-version.workspace = true\nlicense.workspace = true\nreadme.workspace = true\nkeywords.workspace = true\n\
+        categories.workspace = true\ninclude.workspace = true\npublish = { workspace = true }\n";
 
     #[test]
     fn inherited_keys_pass() {
         assert_eq!(inherited(&Tree::of(&[("crates/record/Cargo.toml", GOOD)])), []);
+        let private = GOOD.replace("readme.workspace = true\n", "").replace("{ workspace = true }", "false");
+        assert_eq!(inherited(&Tree::of(&[("xtask/Cargo.toml", &private)])), []);
     }
 
     #[test]
     fn a_key_that_is_missing_or_not_inherited_fails() {
         let own = GOOD.replace("edition.workspace = true", "edition = \"2021\"");
         let missing = GOOD.replace("license.workspace = true\n", "");
-        for (manifest, key) in [(own, "edition"), (missing, "license")] {
+        let undescribed = GOOD.replace("keywords.workspace = true\n", "");
+        for (manifest, key) in [(own, "edition"), (missing, "license"), (undescribed, "keywords")] {
             let findings = inherited(&Tree::of(&[("xtask/Cargo.toml", &manifest)]));
             assert_eq!(findings.len(), 1);
             assert!(findings[0].text.contains(key), "{findings:?}");

@@ -42,8 +42,8 @@ macro_rules! guest {
     ($arch:literal, $loader:literal) => {
         #[cfg(target_arch = $arch)]
         const GUEST: Option<Guest> = Some(Guest {
-            caller: include_bytes!(concat!("../../../../guests/preload/images/caller-", $arch)),
-            interposer: include_bytes!(concat!("../../../../guests/preload/images/interposer-", $arch)),
+            caller: include_bytes!(concat!("../../guests/preload/images/caller-", $arch)),
+            interposer: include_bytes!(concat!("../../guests/preload/images/interposer-", $arch)),
             loader: $loader,
         });
     };

@@ -41,7 +41,7 @@ macro_rules! bundled {
             isa: $isa,
             opt: $opt,
             object_text: $object,
-            elf: include_bytes!(concat!("../../../../guests/riscv/images/icache-", $isa, "-O", $opt, ".elf")),
+            elf: include_bytes!(concat!("../../guests/riscv/images/icache-", $isa, "-O", $opt, ".elf")),
         }
     };
 }
@@ -55,7 +55,7 @@ pub const BUNDLED: [Bundled; 4] = [
 ];
 
 /// The source of the bundled programs.
-pub(super) const SOURCE: &str = include_str!("../../../../guests/riscv/programs/icache.c");
+pub(super) const SOURCE: &str = include_str!("../../guests/riscv/programs/icache.c");
 
 /// Debian's bare-metal compiler.
 const GCC: &str = "riscv64-unknown-elf-gcc";

@@ -280,7 +280,7 @@ fn what_a_program_does_is_seen_without_its_kernel() {
         }
     }
 
-    let image = include_bytes!("../../../../guests/riscv/images/full.elf");
+    let image = include_bytes!("../../guests/riscv/images/full.elf");
     let elf = Elf::parse(image).unwrap();
     let run = |observer: &mut dyn FnMut(&mut Machine)| {
         let mut machine = Machine::new(Config::default()).unwrap();

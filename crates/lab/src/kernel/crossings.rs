@@ -157,7 +157,7 @@ mod tests {
     /// The program's own list must be in the same order.
     #[test]
     fn marks_are_the_program_s() {
-        let source = include_str!("../../../../guests/riscv/programs/probe.c");
+        let source = include_str!("../../guests/riscv/programs/probe.c");
         let list = source.split_once("enum { END,").unwrap().1.split_once('}').unwrap().0;
         let names: Vec<String> =
             list.split(',').map(|name| name.trim().to_lowercase().replace('_', "-")).collect();

@@ -6,8 +6,8 @@ use super::error::RtlError;
 use super::program::{Part, Program, RAM, Raise, Shape, address, choose};
 use super::subject::Subject;
 
-static RV32: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-interrupts-rv32.elf");
-static RV64: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-interrupts-rv64.elf");
+static RV32: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-rv32.elf");
+static RV64: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-rv64.elf");
 
 /// The cause of the machine external interrupt.
 const EXTERNAL: u64 = 11;

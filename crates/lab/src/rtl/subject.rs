@@ -31,7 +31,7 @@ pub struct Subject {
 
 macro_rules! golden {
     ($($part:ident $file:literal),+) => {
-        &[$((Part::$part, include_bytes!(concat!("../../../../guests/riscv/golden/", $file, ".golden")))),+]
+        &[$((Part::$part, include_bytes!(concat!("../../guests/riscv/golden/", $file, ".golden")))),+]
     };
 }
 

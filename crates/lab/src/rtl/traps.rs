@@ -11,7 +11,7 @@ use crate::call::Crossing;
 use crate::design::DESIGNS;
 use crate::image;
 
-static RV32: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-traps-rv32.elf");
+static RV32: &[u8] = include_bytes!("../../guests/riscv/images/rtl-traps-rv32.elf");
 
 /// Latencies of memory.
 const LATENCIES: [u64; 3] = [20, 60, 150];

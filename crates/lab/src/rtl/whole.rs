@@ -6,8 +6,8 @@ use super::error::RtlError;
 use super::program::{Part, Program, Shape, choose};
 use super::subject::Subject;
 
-static RV32: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-programs-rv32.elf");
-static RV64: &[u8] = include_bytes!("../../../../guests/riscv/images/rtl-programs-rv64.elf");
+static RV32: &[u8] = include_bytes!("../../guests/riscv/images/rtl-programs-rv32.elf");
+static RV64: &[u8] = include_bytes!("../../guests/riscv/images/rtl-programs-rv64.elf");
 
 /// Those that a core can run: all.
 pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {

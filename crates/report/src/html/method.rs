@@ -9,28 +9,28 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tollgate_record::Status;
 
-const METHOD: &str = include_str!("../../../../METHOD.md");
+const METHOD: &str = include_str!("../../METHOD.md");
 
 /// The pages of the families.
 static PAGES: &[(&str, &str)] = &[
-    ("call", include_str!("../../../../docs/reference/probes/call.md")),
-    ("core", include_str!("../../../../docs/reference/probes/core.md")),
-    ("fault", include_str!("../../../../docs/reference/probes/fault.md")),
-    ("ffi", include_str!("../../../../docs/reference/probes/ffi.md")),
-    ("fiber", include_str!("../../../../docs/reference/probes/fiber.md")),
-    ("hardware", include_str!("../../../../docs/reference/probes/hardware.md")),
-    ("interpose", include_str!("../../../../docs/reference/probes/interpose.md")),
-    ("null", include_str!("../../../../docs/reference/probes/null.md")),
-    ("process", include_str!("../../../../docs/reference/probes/process.md")),
-    ("ring", include_str!("../../../../docs/reference/probes/ring.md")),
-    ("signal", include_str!("../../../../docs/reference/probes/signal.md")),
-    ("spawn", include_str!("../../../../docs/reference/probes/spawn.md")),
-    ("switch", include_str!("../../../../docs/reference/probes/switch.md")),
-    ("syscall", include_str!("../../../../docs/reference/probes/syscall.md")),
-    ("thread", include_str!("../../../../docs/reference/probes/thread.md")),
-    ("vdso", include_str!("../../../../docs/reference/probes/vdso.md")),
-    ("vm", include_str!("../../../../docs/reference/probes/vm.md")),
-    ("wake", include_str!("../../../../docs/reference/probes/wake.md")),
+    ("call", include_str!("../../docs/reference/probes/call.md")),
+    ("core", include_str!("../../docs/reference/probes/core.md")),
+    ("fault", include_str!("../../docs/reference/probes/fault.md")),
+    ("ffi", include_str!("../../docs/reference/probes/ffi.md")),
+    ("fiber", include_str!("../../docs/reference/probes/fiber.md")),
+    ("hardware", include_str!("../../docs/reference/probes/hardware.md")),
+    ("interpose", include_str!("../../docs/reference/probes/interpose.md")),
+    ("null", include_str!("../../docs/reference/probes/null.md")),
+    ("process", include_str!("../../docs/reference/probes/process.md")),
+    ("ring", include_str!("../../docs/reference/probes/ring.md")),
+    ("signal", include_str!("../../docs/reference/probes/signal.md")),
+    ("spawn", include_str!("../../docs/reference/probes/spawn.md")),
+    ("switch", include_str!("../../docs/reference/probes/switch.md")),
+    ("syscall", include_str!("../../docs/reference/probes/syscall.md")),
+    ("thread", include_str!("../../docs/reference/probes/thread.md")),
+    ("vdso", include_str!("../../docs/reference/probes/vdso.md")),
+    ("vm", include_str!("../../docs/reference/probes/vm.md")),
+    ("wake", include_str!("../../docs/reference/probes/wake.md")),
 ];
 
 /// The heading under which every page ends.

@@ -118,6 +118,11 @@ impl Target {
         self.arch == std::env::consts::ARCH
     }
 
+    /// The program that takes debug symbols out of its programs. It is of the same package as the linker.
+    pub(crate) fn objcopy(&self) -> Command {
+        Command::new(self.linker.0.replace("gcc", "objcopy"))
+    }
+
     /// The program that runs its programs; `None` on its own architecture.
     pub(crate) fn emulator(&self) -> Result<Option<&'static str>, Missing> {
         if self.is_native() {
@@ -138,7 +143,7 @@ impl Target {
     ///
     /// # Errors
     /// When the toolchain exists and cannot be used, or [`Missing`].
-    pub(super) fn cargo(&self, root: &Path, command: &str, profile: Profile) -> Result<Command> {
+    pub(super) fn cargo(&self, root: &Path, command: &[&str], profile: Profile) -> Result<Command> {
         self.needs()?;
         let mut cargo = workspace::cargo(root);
         if !self.is_native() {
@@ -152,7 +157,8 @@ impl Target {
             cargo.env_remove(name);
         }
         cargo
-            .args([command, "--profile", profile.name(), "--target", self.triple, "--target-dir"])
+            .args(command)
+            .args(["--profile", profile.name(), "--target", self.triple, "--target-dir"])
             .arg(self.folder(root))
             .env(self.variable("RUSTFLAGS"), STATIC);
         if !self.is_native() {
