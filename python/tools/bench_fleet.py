@@ -195,7 +195,7 @@ def with_kills(sweep: Disturbed, store: Path, moments: list[int], chance: random
         scheduler: Any = own.scheduler
 
         def is_starting() -> bool:
-            # A nanny gives up for good if its worker is killed while it starts.
+            # A nanny gives up permanently if its worker is killed while it starts.
             nannies = own.workers.values()
             return (
                 any(it in scheduler.workers for it in kills)

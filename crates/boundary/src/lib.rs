@@ -1,4 +1,4 @@
-//! What is crossed on this host: one file per mechanism, one static list.
+//! The boundaries of this host: one file per mechanism, one static list.
 
 #[macro_use]
 mod unrolled;

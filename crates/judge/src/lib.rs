@@ -1,4 +1,4 @@
-//! What records say together: verdicts of comparisons, change points, fleets of hosts, and when a comparison can stop.
+//! Conclusions from several records: verdicts of comparisons, change points, fleets of hosts, and when a comparison can stop.
 //!
 //! Everything here is a pure function of records and of logarithms of figures: no clock, no file, no drawing.
 

@@ -1,7 +1,7 @@
 //! Experiments on RISC-V engines.
 //!
-//! The bill of a trap: which part of a crossing is the hardware, which is saving registers, dispatch, the
-//! handler, restoring, returning. A [`Design`] is a kernel and the crossing to measure, an [`Engine`] runs it, a
+//! The bill of a trap splits a crossing into phases: the hardware, saving registers, dispatch, the
+//! handler, restoring, returning. A [`Design`] is a kernel entry, an [`Engine`] runs it, a
 //! [`TrapBill`] is its cost, and [`record`] makes it an entry of a run.
 //!
 //! ```
@@ -11,7 +11,7 @@
 //! let crossing = Crossing::parse("getpid").unwrap();
 //! let bill = Embedded.measure(&Experiment { design, crossing, iterations: 10 }).unwrap();
 //! let each = bill.each().unwrap();
-//! // x1 to x31, pc and status; and the total is what the phases add up to.
+//! // x1 to x31, pc and status; and the total is the sum of the phases.
 //! assert_eq!(each[Phase::Save].stores, 33);
 //! assert_eq!(each.total().instructions, bill.spread.min);
 //! ```

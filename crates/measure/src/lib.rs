@@ -1,4 +1,4 @@
-//! How to measure: clock, sampler, statistics, placement, host facts.
+//! The method: clock, sampler, statistics, placement, host facts.
 //!
 //! This crate does not name any boundary and prints nothing.
 

@@ -1,7 +1,7 @@
 //! A bare guest: a long-mode image with no operating system in it that times crossings one by one.
 //!
 //! The same image ([`Image`], built from `guests/x86`) runs under KVM ([`kvm`]) and under QEMU's emulation
-//! ([`qemu`]). It runs [`PHASES`] one after another, continues after those that fault, and leaves a table
+//! ([`qemu`]). It runs [`PHASES`] one after another, continues after those that fault, and writes a table
 //! that [`Table::parse`] reads and checks. [`hardware`] turns the table into rows of a record; [`Engine`] and
 //! [`Visit::ring_ratio`] decide whether their figures are the processor's.
 

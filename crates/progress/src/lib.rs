@@ -1,7 +1,7 @@
-//! Progress on standard error: how far a command is, how long it will take, and that it lives.
+//! The progress bar on standard error, with the time left.
 //!
 //! Nothing is drawn while a batch runs: drawing happens between two requests to the worker, and at most five times a
-//! second. Only what is silent for more than 2.5 s is drawn by a thread that waits.
+//! second. After 2.5 s of silence, a second thread draws to show that the command lives.
 
 mod console;
 mod reader;

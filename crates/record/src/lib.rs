@@ -1,8 +1,7 @@
-//! What a measurement *is*.
+//! The document of a run.
 //!
-//! One command leaves one [`Run`]: which tool measured, on which [`Host`], with which seed, and one
-//! [`Measurement`] for each probe, whether it was measured, skipped or failed. Everything that
-//! shows, compares or exports works from this document alone.
+//! One command writes one [`Run`]: the tool, the [`Host`], the seed, and one
+//! [`Measurement`] for each probe, measured, skipped or failed. Views, comparisons and exports read this document alone.
 //!
 //! Units are in the names: `ns` are nanoseconds, `ticks` are periods of the time-stamp counter,
 //! `cycles` are periods of the core's own clock (or simulated cycles, where `engine` says so).

@@ -1,4 +1,4 @@
-//! A RISC-V machine whose every step can be observed.
+//! A RISC-V machine in which every step can be observed.
 //!
 //! RV32 and RV64, I M A F D C, machine, supervisor and user mode, Sv32, Sv39 and Sv48, physical memory
 //! protection, timer and software interrupts: enough to boot the proxy kernel or a small kernel of your own, and
@@ -23,15 +23,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The modules: `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the
-//! reference interpreter) and `engine` with `blocks` (the fast one) are made; `privilege`, `exception`, `hart`, `csr`,
-//! `trap`, `pmp`, `mmu` are the privileged architecture; `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb` the
-//! machine around the hart; `turn` and `harts` let several harts take turns; `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops, `snapshot` saves and restores a machine (`arrays`: forms of its fields); `fp` is IEEE 754;
-//! [`asm`] assembles and links; [`custom`] our own extensions; [`cache`] a model of caches without time; [`Observer`] what can be observed, [`aside`](aside()) on a thread of its own; `input` what is typed.
-//! How many cycles everything takes is counted by the crate `tollgate-cores`.
+//! The modules:
+//!
+//! - `table` has one row for each instruction, from which `insn`, `decode`, `disasm`, `exec` (the reference interpreter) and
+//!   `engine` with `blocks` (the fast one) follow.
+//! - `privilege`, `exception`, `hart`, `csr`, `trap`, `pmp`, `mmu`: the privileged architecture; `fp`: IEEE 754.
+//! - `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb`: the machine around the hart; `input`: console input.
+//! - `turn` and `harts` let several harts take turns.
+//! - `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops.
+//! - `snapshot` saves and restores a machine; `arrays` has forms of its fields.
+//! - [`Observer`] receives every event; [`aside`](aside()) runs it on a thread of its own.
+//! - [`asm`] assembles and links; [`custom`] has our own extensions; [`cache`] models caches without time.
+//!
+//! The crate `tollgate-cores` counts cycles.
 //!
 //! The library prints nothing and opens nothing. No guest and no input makes it panic or run without end: runs
-//! have a budget, and memory is limited by the [`Config`].
+//! have a budget, and the [`Config`] limits memory.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,9 @@
 //! Fibers, coroutines and threads of other runtimes: programs of `runtimes/`, each in its own language, built on
-//! first use, run in fresh processes, checked against the protocol, and recorded as any other measurement.
+//! first use, run in fresh processes, checked against the protocol, and recorded like any other measurement.
 //!
 //! [`Table`] is `runtimes.toml`; [`Cache`] builds a folder; [`process`] runs a program and ends
-//! all that it started; [`transcript`] accepts its output or gives the reason for a refusal; [`session`] measures rows epoch by epoch.
+//! everything that it started; [`transcript`] accepts its output or gives the reason for a refusal; [`session`] measures rows
+//! epoch by epoch.
 
 pub mod cache;
 pub mod choice;

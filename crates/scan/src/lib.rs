@@ -1,8 +1,7 @@
-//! The scan of a mapped file: a process touches one byte of each page, and the record has everything that
-//! `/usr/bin/time -v` reports, the reasons, and the course of the scan over time.
+//! The scan of a mapped file: a process touches one byte of each page, and the record has the figures of
+//! `/usr/bin/time -v`, their reasons, and the scan over time.
 //!
-//! [`scan`] is the supervisor's side: the file, the memory limit, one process for each size. [`touch`] is that
-//! process's side.
+//! [`scan`] is the supervisor's side: the file, the memory limit, one process for each size. [`touch`] runs in that process.
 
 mod error;
 mod file;

@@ -1,4 +1,4 @@
-//! Shared by tests and developer commands: programs and a browser, skipping with a reason, and recorded files.
+//! Helpers for tests and developer commands: programs and a browser, skips with a reason, and recorded files.
 //!
 //! A test that cannot run here prints the reason and returns. libtest counts it as passed, so the skip is also written to a
 //! file, which `cargo xtask test` reads, counts and lists:

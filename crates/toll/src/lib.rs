@@ -1,6 +1,6 @@
-//! The toll of a program: what a command pays at execution boundaries, counted, priced, and written as a bill.
+//! The toll of a program: the cost of its crossings, counted, priced, and written as a bill.
 //!
-//! [`run`] starts a command as `env` and `timeout` do, watches it to its end, and counts with one of the
+//! [`run`] starts a command as `env` and `timeout` do, waits for its end, and counts with one of the
 //! [`Source`]s. [`bill`] makes a record of the counts and of the prices of this machine.
 
 mod account;

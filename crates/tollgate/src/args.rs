@@ -25,7 +25,7 @@ pub(crate) const NOT_A_PROGRAM: u8 = 126;
 pub(crate) const NOT_FOUND: u8 = 127;
 
 impl Usage {
-    /// What is wrong, and what works.
+    /// An error that names a value that works.
     pub(crate) fn new(what: impl ToString) -> Self {
         Self { text: what.to_string(), of_guest: FAILED }
     }
@@ -68,10 +68,10 @@ pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
     })
 }
 
-/// Where every help shows the options that commands share.
+/// The heading of the options that commands share, in every help.
 pub(crate) const COMMON: &str = "Common options";
 
-/// What every measuring command takes.
+/// The options of every measuring command.
 #[derive(Args)]
 #[command(next_help_heading = COMMON)]
 pub(crate) struct Sampling {
@@ -90,7 +90,7 @@ pub(crate) struct Sampling {
     /// Seed of the order of the batches [default: a new one, which the record keeps]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = seed, allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
-    /// The clock that times
+    /// The clock that times the batches
     #[arg(long, hide_short_help = true, value_enum, default_value_t = ClockChoice::Auto)]
     pub(crate) clock: ClockChoice,
     #[command(flatten)]
@@ -112,7 +112,7 @@ impl Sampling {
         Ok((facts, site))
     }
 
-    /// How long a worker may be silent.
+    /// The longest silence of a worker.
     pub(crate) fn patience_ms(&self) -> i32 {
         self.patience_ms.try_into().unwrap_or(i32::MAX)
     }
@@ -123,7 +123,7 @@ impl Sampling {
     }
 }
 
-/// Where a run is printed and saved.
+/// The options for printing and saving a run.
 #[derive(Args)]
 #[command(next_help_heading = COMMON)]
 pub(crate) struct Destination {
@@ -145,7 +145,7 @@ impl Destination {
     }
 }
 
-/// How much of a run is printed. The record has all of it.
+/// The rows and warnings that are printed. The record has all of them.
 #[derive(Args, Clone, Copy, Default)]
 #[command(next_help_heading = COMMON)]
 pub(crate) struct Detail {
@@ -157,7 +157,7 @@ pub(crate) struct Detail {
     pub(crate) all: bool,
 }
 
-/// How and where results are printed.
+/// The options for the format and the destination of a result.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = COMMON)]
 pub(crate) struct Output {
@@ -172,7 +172,7 @@ pub(crate) struct Output {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Where runs are kept.
+/// The option that names the store.
 #[derive(Args)]
 #[command(next_help_heading = COMMON)]
 pub(crate) struct StoreArgs {
@@ -209,7 +209,7 @@ impl ClockChoice {
     }
 }
 
-/// Where to measure. An error names the option that is wrong.
+/// The CPUs to measure on. An error names the wrong option.
 pub(crate) fn site(known: &Cpu, cpu: Option<usize>, peer: Option<usize>) -> anyhow::Result<Site> {
     let named = |option: &str, error: PlacementError| Usage::error(format!("{option}: {error}"));
     placement::choose(known, cpu, None).map_err(|error| named("--cpu", error))?;

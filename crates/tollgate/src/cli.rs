@@ -65,7 +65,7 @@ pub(crate) enum Command {
     History(crate::history::Args),
     /// Find the hosts among many that differ from similar ones
     Fleet(crate::fleet::Args),
-    /// What this program's worker understands
+    /// Print the protocol of this program's worker
     #[command(hide = true)]
     Protocol,
     /// Compare runs: better, worse, same, or too noisy to tell

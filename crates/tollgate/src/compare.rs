@@ -23,10 +23,10 @@ use tollgate_record::{Run, Store, store};
                         tollgate compare base.json new.json --markdown"
 )]
 pub(crate) struct Args {
-    /// What was (A), then what is (B); with --with, all of them are what was
+    /// The old run (A), then the new run (B); with --with, all of them are old
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
-    /// What is (B), when either side has several runs
+    /// The new runs (B), if either side has several runs
     #[arg(long, value_name = "RUN", num_args = 1..)]
     with: Vec<String>,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// How a comparison is judged and shown.
+/// The options for the verdicts of a comparison and their output.
 #[derive(clap::Args)]
 pub(crate) struct Judging {
     /// Fail if a probe is certainly slower by more than this: 5% or 0.05
@@ -176,7 +176,7 @@ pub(crate) fn load_directory(path: &Path) -> anyhow::Result<(Vec<Run>, Vec<Strin
     for (place, path) in paths.iter().enumerate() {
         let what = format!("reading run {} of {}", count(place + 1), count(paths.len()));
         progress.show(place as f64 / paths.len() as f64, what);
-        // What a comparison does not read is most of a record: a thousand runs fit into memory without it.
+        // A comparison reads a small part of a record: without the rest, a thousand runs fit into memory.
         match store::read(path) {
             Ok(run) => runs.push(tollgate_judge::essentials(run)),
             Err(error) => unreadable.push(error.to_string()),

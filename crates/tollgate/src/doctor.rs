@@ -22,7 +22,7 @@ pub(crate) struct Args {
     output: Output,
 }
 
-/// How long the machine is watched while nothing of ours runs.
+/// The time for which the machine is watched while nothing of ours runs.
 const WATCH: Duration = Duration::from_secs(1);
 
 pub(crate) fn doctor(args: &Args) -> anyhow::Result<ExitCode> {

@@ -28,10 +28,10 @@ use tollgate_toll::{Counted, Extras, Limits, Pricing, Signals, StartError, Wante
                   How to read it: docs/howto/exec.md"
 )]
 pub(crate) struct Args {
-    /// What counts the crossings
+    /// The source of the counts
     #[arg(long, value_name = "SOURCE", value_parser = one_of(Wanted::NAMES), default_value = "auto")]
     count: Wanted,
-    /// Where the prices come from
+    /// The source of the prices
     #[arg(long, hide_short_help = true, value_name = "WHEN", value_parser = one_of(When::NAMES))]
     price: Option<When>,
     /// Count a running process instead, as root, until --for or Ctrl-C
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     against: Option<String>,
     /// The longest time that --against takes
     ///
-    /// One pair of runs is always completed; it ends earlier when the difference is known within 1 %.
+    /// At least one pair runs; it ends earlier when the interval of the difference is within 1 %.
     #[arg(long, value_name = "TIME", value_parser = Limits::time, default_value = "30s", requires = "against")]
     at_most: Duration,
     /// Exit with 1 if the command certainly costs this much more: 3% or 3
@@ -82,7 +82,7 @@ pub(crate) fn usage_status(code: i32) -> i32 {
     if is_own && code == 2 { 125 } else { code }
 }
 
-/// What to type after a wrong command line of `exec`, where clap does not know.
+/// A correct command line after a wrong one of `exec`, if clap has no suggestion.
 pub(crate) fn tip(error: &clap::Error) -> Option<&'static str> {
     let is_exec = std::env::args_os().nth(1).is_some_and(|word| word == "exec");
     let is_missing = |name: &str| matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing)) if missing.iter().any(|it| it == name));
@@ -91,7 +91,7 @@ pub(crate) fn tip(error: &clap::Error) -> Option<&'static str> {
             Some("the command comes last: tollgate exec git status")
         }
         ErrorKind::UnknownArgument => Some(
-            "options of tollgate come before the command, and all after it are its own: tollgate exec --stacks ls -l",
+            "options of tollgate come before the command; all others belong to it: tollgate exec --stacks ls -l",
         ),
         _ => None,
     }

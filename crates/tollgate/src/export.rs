@@ -8,8 +8,8 @@ use tollgate_report::export::{FORMATS, Format};
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "Rows that were skipped or failed are absent or marked as such, never zero. What a format cannot \
-                        hold is printed on standard error.\n\nExamples:\n  tollgate export latest --format csv\n  \
+    after_help = "Rows that were skipped or failed are absent or marked as such, never zero. Rows that a format \
+                        cannot represent are named on standard error.\n\nExamples:\n  tollgate export latest --format csv\n  \
                         tollgate export latest --format markdown --out table.md\n  \
                         tollgate export ./run.json --format benchstat >> old.txt\n\nHow each format is filled: \
                         docs/reference/export.md"

@@ -17,10 +17,10 @@ pub(crate) struct Args {
     /// Probes by name ('thread/futex'), family ('thread') or pattern ('*/pipe'); all when none is given
     #[arg(value_name = "PROBE")]
     patterns: Vec<String>,
-    /// Show the runs of every host, each host by itself
+    /// Show the runs of every host, each host separately
     #[arg(long)]
     all_hosts: bool,
-    /// Show nanoseconds even where core cycles are known
+    /// Show nanoseconds even if core cycles were measured
     #[arg(long)]
     by_time: bool,
     #[command(flatten)]

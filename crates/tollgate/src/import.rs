@@ -10,23 +10,23 @@ use tollgate_report::import::{IMPORTERS, Importer, MOST_BYTES, Told, check_forei
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "What a file does not tell is absent: most tools give no interval, and no host. A round trip of two \
-                        switches is halved, with a warning that says so.\n\nExamples:\n  tollgate import lmbench.txt\n  \
+    after_help = "Facts that a file does not contain are absent: most tools give no interval, and no host. A round trip \
+                        of two switches is halved, with a warning that says so.\n\nExamples:\n  tollgate import lmbench.txt\n  \
                         tollgate import matrix.csv --host epyc\n  tollgate import hyperfine.json --json --out run.json --no-save\n  \
-                        tollgate import pipe.txt --format perf-bench --tell bench=sched/pipe --tell loops=1000000\n\nWhat is \
-                        read, and as what: docs/reference/export.md"
+                        tollgate import pipe.txt --format perf-bench --tell bench=sched/pipe --tell loops=1000000\n\nThe \
+                        files and their rows: docs/reference/export.md"
 )]
 pub(crate) struct Args {
     /// The file, or - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Whose file it is [default: found out]
+    /// The tool that wrote the file [default: detected]
     #[arg(long, value_name = "FORMAT", value_parser = one_of(IMPORTERS.iter().map(|it| (it.name, it, it.what)).collect::<Vec<_>>()))]
     format: Option<&'static Importer>,
-    /// What the file does not tell: loops=N and bench=NAME for `perf bench -f simple`, cpus=LIST for a table of cores
+    /// A fact that the file does not contain: loops=N and bench=NAME for `perf bench -f simple`, cpus=LIST for a table of cores
     #[arg(long, value_name = "KEY=VALUE", value_parser = told)]
     tell: Vec<(String, String)>,
-    /// The name of the host that was measured, where the file has none
+    /// The name of the host that was measured, if the file has none
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
     #[command(flatten)]

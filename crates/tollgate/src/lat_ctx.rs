@@ -20,7 +20,7 @@ use tollgate_record::{Run, Status};
     // As in lmbench, the last of an option that comes twice counts.
     args_override_self = true,
     mut_arg("quick", |quick| quick.help("A rougher answer, 0.35 s for each point")),
-    after_help = "Prints on standard error what lmbench prints: an empty line, the size and the overhead (one process \
+    after_help = "Prints on standard error the lines of lmbench: an empty line, the size and the overhead (one process \
                   passing the token to itself and adding up its array), then processes and microseconds for a \
                   switch without that overhead. The overhead is measured beside each point; the line shows the \
                   first point's.\n\nExamples:\n  tollgate lat_ctx -s 64 2 4 8 16\n  ln -s tollgate lat_ctx && ./lat_ctx -s 0 2"

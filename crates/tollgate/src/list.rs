@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Only these probes: a name ('thread/futex'), a family ('thread') or a pattern ('*/pipe')
     #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
-    /// Print each reason why probes cannot run here, what would enable them, and which they are
+    /// Print each reason why probes cannot run here, its remedy, and the probes
     #[arg(long)]
     why: bool,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 /// A worker that takes longer to open a probe is taken for hung.
 const PATIENCE_MS: i32 = 10_000;
 
-/// What shows whether a row can run here.
+/// The check that a row can run here.
 enum Needs {
     /// The probe of that number can be opened.
     Probe(List, usize),

@@ -42,13 +42,13 @@ fn inert(text: String) -> String {
     text::inert(&text).into_owned()
 }
 
-/// Where a command's result goes: standard output or a file. Checked before anything is measured.
+/// The destination of a command's result: standard output or a file. Checked before anything is measured.
 #[derive(Clone)]
 pub(crate) struct Sink {
     json: bool,
     markdown: bool,
     out: Option<PathBuf>,
-    /// Whether standard output belongs to another program, so that standard error is written to.
+    /// Write to standard error, because standard output belongs to another program.
     aside: bool,
     detail: Detail,
 }
@@ -70,7 +70,7 @@ impl Sink {
         Ok(Self { json: false, markdown: false, out, aside: false, detail: Detail::default() })
     }
 
-    /// The same with as much of a run as was asked for.
+    /// The same with the requested detail of a run.
     pub(crate) fn with(self, detail: Detail) -> Self {
         Self { detail, ..self }
     }

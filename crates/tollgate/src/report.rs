@@ -13,7 +13,7 @@ use tollgate_record::number::plural;
                   read it: docs/reference/report.md"
 )]
 pub(crate) struct Args {
-    /// Runs: ids, beginnings of one, 'latest', or paths of records; several are laid over each other
+    /// Runs: ids, beginnings of one, 'latest', or paths of records; several are drawn over each other
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
     /// Where to write the page; replaces an existing file

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// The medium of the token
     #[arg(long, value_name = "MEDIUM", value_parser = one_of(Link::NAMES), default_value = "pipe")]
     medium: Link,
-    /// What the tasks are
+    /// The kind of the tasks
     #[arg(long, value_name = "TASKS", value_parser = one_of(THREADS_OR_PROCESSES), default_value = "process")]
     tasks: Tasks,
     /// Where the tasks run
@@ -87,7 +87,7 @@ pub(crate) fn rings_worker(source: Source) -> impl Fn(Site, &[Spec]) -> Command 
     }
 }
 
-/// How cells are measured with these options.
+/// Measures cells with these options.
 pub(crate) fn runner<'a>(
     site: Site,
     sampling: &Sampling,
@@ -102,7 +102,7 @@ pub(crate) fn runner<'a>(
     CellRunner { site, source: sampling.clock.source(), seed, budget_ns, epochs, watchdog_s: None, worker }
 }
 
-/// What there is room for on this host.
+/// The memory that rings may use on this host.
 pub(crate) fn room(facts: &Host) -> Option<Room> {
     Room::of(facts.memory_available_bytes.or(facts.memory_bytes), facts.cgroup.memory_max)
 }

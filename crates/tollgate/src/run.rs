@@ -33,7 +33,7 @@ pub(crate) struct Args {
     pub(crate) sampling: Sampling,
 }
 
-/// What the measured side is held against.
+/// The other side of a comparison.
 #[derive(clap::Args)]
 pub(crate) struct Baseline {
     /// Measure with this tollgate as well, batch by batch, and compare

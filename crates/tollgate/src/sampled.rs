@@ -18,10 +18,10 @@ use tollgate_measure::samples::{ProbeState, RunSamples};
 use tollgate_measure::{Meta, Placement, Site, summary};
 use tollgate_record::Run;
 
-/// How often a run that is going on is saved.
+/// Time between two saves of an unfinished run.
 pub(crate) const SAVE_EVERY: Duration = Duration::from_millis(700);
 
-/// Which probes are measured, where and for how long.
+/// A selection of probes with the CPUs and the plan of their run.
 pub(crate) struct Sampled {
     list: List,
     /// The numbers of the probes that were asked for.
@@ -52,7 +52,7 @@ impl Sampled {
         worker::of_list(self.site, self.source, self.list)
     }
 
-    /// Which probes of the list are to be measured, and why others are not.
+    /// The state of each probe of the list: selected, or the reason why not.
     pub(crate) fn states(&self) -> Vec<ProbeState> {
         let metas = self.list.metas().into_iter().enumerate();
         metas.map(|(probe, meta)| ProbeState::new(meta, self.wanted.contains(&probe), self.site)).collect()
@@ -137,8 +137,8 @@ impl Sampled {
     }
 }
 
-/// How often, how long, how exactly, and for how long crossings are timed one at a time: the epochs, at least and at most;
-/// the seconds; half the relative width of an interval that is narrow enough to stop at; and nanoseconds.
+/// The effort of a run: the least and the most epochs; seconds; half the relative width of the interval at which a probe stops;
+/// nanoseconds of an epoch for crossings that are timed one by one.
 type Effort = (u32, u32, f64, f64, u64);
 
 /// The efforts of `--quick`, of the usual run and of `--thorough`.
@@ -158,11 +158,10 @@ fn efforts(list: List) -> [Effort; 3] {
 }
 
 /// The usual effort of a run with probes outside of the ladder: some sixty of them take less than half a minute, with the start
-/// of their processes. Most of them are known after a dozen epochs, and leave the time to the others.
+/// of their processes. Most of them reach their interval after a dozen epochs, and leave the time to the others.
 const FAMILY: Effort = (12, 16, 24.0, 0.01, 250_000);
 
-/// Nanoseconds of a batch of the ladder: the level of an epoch is that of its favorable batches, and of short ones there are more in the
-/// same time.
+/// Nanoseconds of a batch of the ladder: the level of an epoch is that of its favorable batches, and shorter ones give more of them.
 const SHORT_BATCH_NS: u64 = 50_000;
 /// Nanoseconds of a batch of a whole and its parts, whose differences are small.
 const BATCH_NS: u64 = 300_000;

@@ -29,9 +29,9 @@ pub(crate) struct Session {
     /// Saves states of the record that are not yet in `run`.
     pub(crate) keeper: Keeper,
     sink: Sink,
-    /// What failed that no row shows.
+    /// Failures without a row.
     failures: Vec<String>,
-    /// Whether scripts read standard error: nothing is printed there at the end.
+    /// Print nothing on standard error at the end, because scripts read it.
     pub(crate) quiet: bool,
     pub(crate) progress: Progress,
     stop: Arc<Stop>,
@@ -66,7 +66,7 @@ impl Session {
         self.sink.aside();
     }
 
-    /// Where the result goes.
+    /// The destination of the result.
     pub(crate) fn sink(&self) -> &Sink {
         &self.sink
     }
@@ -132,11 +132,11 @@ impl Session {
         }
         self.progress.clear();
         let delivered = deliver(&self.run, &self.sink);
-        // Where the run was saved is most useful when it could not be printed.
+        // The path of the saved run is most useful when the run could not be printed.
         if !self.quiet {
             self.conclude().into_iter().for_each(say);
         }
-        // What was measured until a signal came is printed and saved; the status says that it is not all.
+        // The results until a signal are printed and saved; the status says that the run is incomplete.
         if delivered.is_ok() && !self.run.complete && self.stop.is_set() {
             return Ok(ExitCode::from(self.stop.status(0)));
         }

@@ -39,7 +39,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// A day, or so many days before today.
+/// A day, or a number of days before today.
 fn since(text: &str) -> Result<String, String> {
     match text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
         Some(days) => {

@@ -29,10 +29,10 @@ pub(crate) struct Args {
     /// A runtime ('boost-fiber'), a mechanism ('tokio/channel') or a kind ('stackful', 'stackless', 'thread')
     #[arg(value_name = "RUNTIME", conflicts_with = "runtime")]
     name: Option<String>,
-    /// How many tasks
+    /// The number of tasks
     #[arg(value_name = "TASKS", value_parser = tasks, conflicts_with_all = ["tasks", "growth"], allow_hyphen_values = true)]
     number: Option<u64>,
-    /// How many switches in all
+    /// The number of switches in all
     #[arg(value_name = "ITERATIONS", value_parser = iterations, conflicts_with = "iterations", allow_hyphen_values = true)]
     count: Option<u64>,
     /// Only these runtimes, mechanisms or kinds [default: all that can be built here]
@@ -69,7 +69,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// What was named.
+    /// The runtimes, mechanisms and kinds that were named.
     fn names(&self) -> Vec<String> {
         self.name.iter().chain(&self.runtime).cloned().collect()
     }
@@ -134,14 +134,14 @@ pub(crate) fn borders(sampling: &Sampling, rows: &[Chosen]) -> anyhow::Result<Ex
     measure(sampling, facts, &plan, &setting, rows)
 }
 
-/// Where to measure: the programs use one CPU.
+/// The CPU to measure on: the programs use one.
 fn place(sampling: &Sampling) -> anyhow::Result<(Host, Site)> {
     let (mut facts, site) = sampling.place()?;
     (facts.cpu.peer, facts.cpu.peer_relation) = (None, None);
     Ok((facts, site))
 }
 
-/// How much longer than saving is the time until the next time, at least.
+/// The time between two saves is at least this many times that of a save.
 const BETWEEN_SAVES: u32 = 20;
 
 fn measure(

@@ -4,32 +4,42 @@ use crate::output::Sink;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// A page of the book.
+/// A section of a page of the book.
 struct Topic {
     name: &'static str,
     page: &'static str,
+    heading: &'static str,
 }
 
-const TOPICS: &[Topic] =
-    &[Topic { name: "quote", page: include_str!("../docs/explanation/quote.md") }];
+const TOPICS: &[Topic] = &[Topic {
+    name: "quote",
+    page: include_str!("../METHOD.md"),
+    heading: "Which figure do I quote, and how sure is it?",
+}];
 
-/// The page that a command line asks for, if it asks for one.
+impl Topic {
+    fn section(&self) -> Option<&'static str> {
+        self.page.split("\n## ").find(|section| section.starts_with(self.heading))
+    }
+}
+
+/// The section that a command line asks for, if it asks for one.
 pub(crate) fn asked(args: impl Iterator<Item = OsString>) -> Option<&'static str> {
     let words: Vec<OsString> = args.skip(1).collect();
     let [help, name] = words.as_slice() else { return None };
     let topic = TOPICS.iter().find(|topic| help == "help" && name == topic.name)?;
-    Some(topic.page)
+    topic.section()
 }
 
-/// Prints a page.
-pub(crate) fn print(page: &str) -> anyhow::Result<ExitCode> {
-    Sink::text(None, "")?.deliver(&readable(page))
+/// Prints a section.
+pub(crate) fn print(section: &str) -> anyhow::Result<ExitCode> {
+    Sink::text(None, "")?.deliver(&readable(section))
 }
 
-/// A page without what only the book and its tests need: comments, and the addresses of links.
-fn readable(page: &str) -> String {
-    let mut text = String::new();
-    for line in page.lines().filter(|line| !line.trim_start().starts_with("<!--")) {
+/// A section without what only the book and its tests need: comments, and the addresses of links.
+fn readable(section: &str) -> String {
+    let mut text = "# ".to_owned();
+    for line in section.lines().filter(|line| !line.trim_start().starts_with("<!--")) {
         text += &without_addresses(line);
         text.push('\n');
     }
@@ -70,7 +80,7 @@ mod tests {
     fn a_page_has_neither_comments_nor_addresses() {
         assert_eq!(without_addresses("see [the *method*](a.md), [b](c) [d]"), "see the *method*, b [d]");
         for topic in TOPICS {
-            let text = readable(topic.page);
+            let text = readable(topic.section().unwrap());
             assert!(!text.contains("<!--") && !text.contains("](") && !text.contains("\n\n\n"), "{text}");
             assert!(text.starts_with("# "), "{text}");
         }

@@ -14,7 +14,7 @@ use tollgate_measure::{Meta, Probe, Site, worker};
 /// in binfmt_misc. For tests on another architecture.
 const EMULATOR: &str = "TOLLGATE_EMULATOR";
 
-/// Which list the numbers of probes refer to.
+/// The list to which the numbers of probes refer.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub(crate) enum List {
     /// The ladder's.
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// The CPU of the other side
     #[arg(long)]
     peer: Option<usize>,
-    /// The clock that times
+    /// The clock that times the batches
     #[arg(long, value_enum)]
     clock: ClockChoice,
     /// Rings to measure instead of the listed probes, as JSON
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// Bytes by which the stack begins below the end of a page [default: where the system puts it]
     #[arg(long)]
     stack: Option<usize>,
-    /// Which list the numbers of probes mean
+    /// The list to which the numbers of probes refer
     #[arg(long, value_enum, conflicts_with = "rings", default_value_t = List::Ladder)]
     list: List,
 }

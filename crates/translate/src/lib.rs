@@ -10,12 +10,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `emit.rs` says what each instruction becomes. A region is one function, in which guest registers are variables;
-//! it writes them back where it is left. What it does not translate (system instructions, and what observers need) it leaves
-//! before, so that the interpreter does it: every result is the interpreter's, to the instruction.
+//! `emit.rs` translates each instruction. A region is one function, in which guest registers are variables;
+//! it writes them back at each exit. Before an instruction that it does not translate (system instructions, and those that
+//! observers need) it exits to the interpreter, so every result is the interpreter's, to the instruction.
 //!
-//! A guest cannot make a translation read or write outside of RAM: each access compares its index with the length of RAM, whatever
-//! the table of pages contains. Memory for code is writable until the code is whole, and executable afterwards, never both; it
+//! A guest cannot make a translation read or write outside of RAM: each access compares its index with the length of RAM, independently
+//! of the page table. Memory for code is writable until the code is complete, and executable afterwards, never both; it
 //! is bounded by [`MOST_CODE`].
 
 mod compile;
