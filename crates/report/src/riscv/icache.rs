@@ -1,6 +1,7 @@
 //! What an instruction cache makes of one program in several builds, side by side.
 
 use super::words::{bar, or_dash, part, share, warnings};
+use crate::notes::absent;
 use crate::sheet::{Cell, Column, Sheet, Table, prose, sketch};
 use crate::style::{Paint, Style};
 use crate::text::clean;
@@ -63,6 +64,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
         text.extend(prose(conclusion(&programs), ""));
     }
     text.extend(warnings(run, style, &[warning::STOPPED]));
+    text.extend(absent(&run.results, style).iter().flat_map(|why| prose(why, "")));
     text
 }
 

@@ -1,6 +1,7 @@
 //! Stage diagrams, what each shows in a sentence, and the latencies of an interrupt.
 
 use super::words::warnings;
+use crate::notes::absent;
 use crate::sheet::{Sheet, drawn, painted, prose, sketch};
 use crate::stages::{MOST, draw, sentence};
 use crate::style::{Paint, Style};
@@ -25,6 +26,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
         text.extend(distribution(result, style));
     }
     text.extend(warnings(run, style, &[]));
+    text.extend(absent(&run.results, style).iter().flat_map(|why| prose(why, "")));
     text
 }
 
