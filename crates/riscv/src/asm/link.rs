@@ -79,6 +79,8 @@ impl Assembler<'_> {
             return;
         }
         self.join_globals();
+        // Whatever their values are.
+        self.provide(&Marks::default());
         let mut resolved = vec![Resolved::Unknown; self.symbols.len()];
         self.resolve_all(&mut resolved);
     }

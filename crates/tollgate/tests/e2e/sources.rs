@@ -72,7 +72,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "riscv run {dir}/hello.s",
         exit: 7,
         prints: &["hello"],
-        says: &["ended with status 7 after 10 instructions"],
+        says: &["ended with status 7 after 8 instructions"],
         scene: |scene| {
             scene.file("hello.s", HELLO);
             Ok(())
@@ -96,6 +96,19 @@ pub(crate) const CASES: &[Case] = &[
         scene: |scene| {
             scene.file("main.S", "#include \"status.h\"\n_start: li a0, STATUS\n li a7, 93\n ecall\n");
             scene.file("status.h", "#define STATUS 42\n");
+            Ok(())
+        },
+        ..CASE
+    },
+    Case {
+        name: "assembly that calls printf",
+        args: "riscv run {dir}/print.s",
+        prints: &["number 42"],
+        scene: |scene| {
+            scene.file(
+                "print.s",
+                "main: la a0, format\n li a1, 42\n call printf\n li a0, 0\n call exit\n .data\nformat: .asciz \"number %d\\n\"\n",
+            );
             Ok(())
         },
         ..CASE
@@ -176,7 +189,7 @@ pub(crate) const CASES: &[Case] = &[
         says: &[
             "bad.s:2:5: unknown instruction `adi`: did you mean `addi`?",
             "2 | adi a0, a0, 1",
-            "bad.s:3:5: ",
+            "bad.s:3:",
             "bad.s:4:7: `lop` is not defined: did you mean `loop`?",
             "3 errors",
         ],
