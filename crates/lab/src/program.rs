@@ -24,7 +24,7 @@ pub use input::{Input, Source};
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::sections::executable_sections;
-use crate::source::{Executable, Lines};
+use crate::source::Executable;
 use crate::symbols::Symbols;
 use crate::tier::{Tier, TierError};
 use crate::trace::{Filter, FirstTrap, Trace, Tracer};
@@ -441,7 +441,7 @@ pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel:
 struct Diagnosis<'a> {
     machine: &'a Machine,
     symbols: &'a mut Symbols,
-    lines: &'a Lines,
+    program: &'a Executable,
 }
 
 impl Diagnosis<'_> {
@@ -451,7 +451,7 @@ impl Diagnosis<'_> {
             0 => String::new(),
             name => format!(" in {}", self.symbols.names()[name]),
         };
-        let line = self.lines.at(pc).map(|it| format!(" ({}:{}: {})", it.file, it.line, it.text));
+        let line = self.program.line(pc).map(|it| format!(" ({}:{}: {})", it.file, it.line, it.text));
         format!("{pc:#x}{function}{}", line.unwrap_or_default())
     }
 
@@ -596,7 +596,7 @@ fn drive<O: Observer>(
         between(watch)?;
         terminal.show(machine)?;
         left -= if stop == Stop::Input { (machine.instret() - before).min(steps) } else { steps };
-        let mut why = Diagnosis { machine, symbols, lines: &job.program.lines };
+        let mut why = Diagnosis { machine, symbols, program: &job.program };
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
             Stop::Idle if !terminal.open || !why.machine.listens() => {
