@@ -24,6 +24,7 @@ pub use input::{Input, Source};
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::sections::executable_sections;
+use crate::source::Executable;
 use crate::symbols::Symbols;
 use crate::tier::{Tier, TierError};
 use crate::trace::{Filter, FirstTrap, Trace, Tracer};
@@ -43,8 +44,8 @@ pub struct Job {
     pub ram_bytes: u64,
     /// The kernel command line in its device tree.
     pub bootargs: String,
-    /// The program's file.
-    pub program: Vec<u8>,
+    /// The program's file, and what is known of its source.
+    pub program: Executable,
     /// The proxy kernel's file, if the program needs one.
     pub proxy_kernel: Option<Vec<u8>>,
     /// The program's name and arguments; the proxy kernel opens the program under the first.
@@ -242,7 +243,7 @@ pub(crate) struct Booted {
 
 /// Builds the machine that a job asks for.
 pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
-    let program = Elf::parse(&job.program).map_err(ProgramError::Program)?;
+    let program = Elf::parse(&job.program.elf).map_err(ProgramError::Program)?;
     let kernel =
         job.proxy_kernel.as_deref().map(Elf::parse).transpose().map_err(ProgramError::ProxyKernel)?;
     let config = Config {
@@ -271,9 +272,9 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
     match &kernel {
         None => {
             machine.load(&program).map_err(ProgramError::Program)?;
-            set_stack(&mut machine, &program);
-            machine.exit_by_ecall();
-            machine.exit_behind(ends_of_code(&job.program));
+            set_stack(&mut machine, &program, job.program.needs_stack);
+            machine.answer_ecalls();
+            machine.exit_behind(ends_of_code(&job.program.elf));
         }
         Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
         Some(kernel) => {
@@ -283,7 +284,7 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
                 return Err(ProgramError::Program(LoadError::WrongWidth { found, expected }));
             }
             if let Some(path) = job.arguments.first() {
-                files.insert(path.as_str(), job.program.clone());
+                files.insert(path.as_str(), job.program.elf.clone());
             }
             // As in Spike, the first argument is the proxy kernel itself, which skips it.
             machine.set_args(std::iter::once("pk").chain(job.arguments.iter().map(String::as_str)));
@@ -314,10 +315,10 @@ fn ends_of_code(program: &[u8]) -> Vec<u64> {
     sections.iter().map(|(address, data)| address.wrapping_add(data.len() as u64)).collect()
 }
 
-/// Gives a program below the usual RAM, which has no start-up code for this machine, a stack and its global pointer.
-fn set_stack(machine: &mut Machine, program: &Elf) {
+/// Gives a program without start-up code for this machine, as one below the usual RAM, a stack and its global pointer.
+fn set_stack(machine: &mut Machine, program: &Elf, needs_stack: bool) {
     let Config { ram_base, ram_bytes, .. } = *machine.config();
-    if ram_base != RAM_BASE {
+    if needs_stack || ram_base != RAM_BASE {
         machine.set_x(2, ram_base + ram_bytes - ABOVE_STACK);
         machine.set_x(3, program.symbol("__global_pointer$").unwrap_or(0));
     }
@@ -436,26 +437,28 @@ impl Observer for Beside {
 pub(crate) const STARTS_LINUX: &str = "__libc_start_main";
 pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
 
-/// An address, and the function that it is in.
-fn place(symbols: &mut Symbols, pc: u64) -> String {
-    match symbols.at(pc) {
-        0 => format!("{pc:#x}"),
-        name => format!("{pc:#x} in {}", symbols.names()[name]),
-    }
-}
-
 /// Why a program can neither end nor continue.
 struct Diagnosis<'a> {
     machine: &'a Machine,
     symbols: &'a mut Symbols,
+    program: &'a Executable,
 }
 
 impl Diagnosis<'_> {
+    /// An address, the function that it is in, and its line.
+    fn place(&mut self, pc: u64) -> String {
+        let function = match self.symbols.at(pc) {
+            0 => String::new(),
+            name => format!(" in {}", self.symbols.names()[name]),
+        };
+        let line = self.program.line(pc).map(|it| format!(" ({}:{}: {})", it.file, it.line, it.text));
+        format!("{pc:#x}{function}{}", line.unwrap_or_default())
+    }
+
     /// Traps that repeat for ever, of which this one was the first.
     fn of_trap(&mut self, trap: Trap) -> String {
-        let symbols = &mut *self.symbols;
         let Trap { cause, tval, .. } = trap;
-        let (at, handler) = (place(symbols, trap.epc), place(symbols, trap.handler));
+        let (at, handler) = (self.place(trap.epc), self.place(trap.handler));
         if let Some(call) = self.machine.semihosting_call(trap.epc).filter(|_| cause == Cause::Breakpoint) {
             return format!(
                 "the breakpoint at {at} is a semihosting call, {}: --semihosting answers it",
@@ -464,7 +467,7 @@ impl Diagnosis<'_> {
         }
         if cause == Cause::MachineEcall && trap.handler == 0 {
             return format!(
-                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program; {FOR_LINUX}",
+                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program, 64 writes, 1, 4, 11 and 34 to 36 print; {FOR_LINUX}",
                 trap.a7
             );
         }
@@ -474,17 +477,17 @@ impl Diagnosis<'_> {
             Some(what) => format!("{tval:#x}: {what}"),
             None => format!("tval {tval:#x}"),
         };
-        let is_for_linux = symbols.names().iter().any(|name| name == STARTS_LINUX);
+        let is_for_linux = self.symbols.names().iter().any(|name| name == STARTS_LINUX);
         let hint = if is_for_linux { format!("; {FOR_LINUX}") } else { String::new() };
         format!("{cause} at {at} ({value}), and the handler at {handler} does nothing but trap again{hint}")
     }
 
     /// An endless loop.
     fn of_loop(&mut self, Repeat { pc, steps, traps }: Repeat, last: Option<Trap>) -> String {
-        let at = place(self.symbols, pc);
+        let at = self.place(pc);
         let what = match (last.filter(|_| traps), steps) {
             (Some(Trap { cause, epc, tval, handler, .. }), _) => {
-                let (at, handler) = (place(self.symbols, epc), place(self.symbols, handler));
+                let (at, handler) = (self.place(epc), self.place(handler));
                 format!(
                     "{cause} at {at} (tval {tval:#x}), and the handler at {handler} returns to the same trap for ever"
                 )
@@ -593,7 +596,7 @@ fn drive<O: Observer>(
         between(watch)?;
         terminal.show(machine)?;
         left -= if stop == Stop::Input { (machine.instret() - before).min(steps) } else { steps };
-        let mut why = Diagnosis { machine, symbols };
+        let mut why = Diagnosis { machine, symbols, program: &job.program };
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
             Stop::Idle if !terminal.open || !why.machine.listens() => {

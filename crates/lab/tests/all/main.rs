@@ -14,3 +14,4 @@ mod kernel;
 mod lockstep;
 mod official;
 mod programs;
+mod source;

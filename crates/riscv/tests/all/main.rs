@@ -5,6 +5,7 @@ mod common;
 
 mod asm;
 mod asm_gnu;
+mod asm_hostile;
 mod bits;
 mod boot;
 mod cache;

@@ -51,7 +51,8 @@ const HAZARDS: [(&str, Around, &str); 3] = [
                   tollgate riscv pipeline program.elf --around branch --nth 100 --format kanata --out p.kanata"
 )]
 pub(super) struct PipelineArgs {
-    /// A bare ELF, or with --pk a static Linux program
+    /// A source that ends in .s, .S or .c, a bare ELF, or with --pk a static Linux program
+    #[arg(value_name = "PROGRAM")]
     elf: Option<PathBuf>,
 
     /// Draw from the arrival at this symbol, or at an address like 0x80000120
@@ -149,8 +150,9 @@ impl PipelinePlan {
         };
         let nth = args.nth.unwrap_or(nth);
         let is_asked = args.from.is_some() || args.around.is_some() || args.nth.is_some();
-        let entry =
-            job.as_ref().filter(|_| !is_asked).and_then(|job| Some(Elf::parse(&job.program).ok()?.entry));
+        // Of a program with our start-up code, what is its own.
+        let begin = |job: &Job| job.program.main.or_else(|| Some(Elf::parse(&job.program.elf).ok()?.entry));
+        let entry = job.as_ref().filter(|_| !is_asked).and_then(begin);
         let from =
             |entry| Wanted { around: Around::Symbol(format!("{entry:#x}")), nth: 1, count: args.count };
         Ok(Self {
@@ -208,13 +210,13 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job, Usage> {
     check_budget(args.max_instructions)?;
     let isa = isa(&args.isa)?;
     let (program, name) = match &args.elf {
-        Some(path) => (options::program(path)?, path.to_string_lossy().into_owned()),
+        Some(path) => (options::executable(path, &args.isa, isa)?, path.to_string_lossy().into_owned()),
         None if matches!(around, Around::Interrupt | Around::Branch) => return Ok(latency::job(0)),
         None => {
             let iterations = args.nth.unwrap_or(WARM).saturating_add(10).min(100_000);
             let experiment = Experiment { design: &DESIGNS[0], crossing: Crossing::Call(172), iterations };
             let image = prepare(&experiment).map_err(|error| Usage::file(Path::new(BUNDLED), error))?;
-            (image, BUNDLED.to_owned())
+            (image.into(), BUNDLED.to_owned())
         }
     };
     let machine = args.machine.as_deref().map_or(Ok(MachineKind::default()), str::parse);

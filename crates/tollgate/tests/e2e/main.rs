@@ -24,6 +24,7 @@ mod ring;
 mod sandboxes;
 mod scene;
 mod signals;
+mod sources;
 mod stores;
 mod switch;
 mod views;
@@ -44,6 +45,7 @@ fn tables() -> Vec<(&'static str, &'static [Case])> {
         ("refused", refused::CASES),
         ("report", report::CASES),
         ("signals", signals::CASES),
+        ("sources", sources::CASES),
         ("stores", stores::CASES),
     ]
 }
