@@ -1,0 +1,212 @@
+//! Why a program stopped: in a sentence with the place, the registers and the calls that led there.
+
+use tollgate_record::number;
+use tollgate_riscv::{
+    Cause, Config, Elf, Machine, MachineKind, Repeat, Segment, Trap, absent, semihosting_name,
+};
+
+use super::Job;
+use super::trail::{self, Overflow, Trail};
+use crate::calls::Leave;
+use crate::fault;
+use crate::symbols::Symbols;
+
+/// The function of the C library that only programs for an operating system have.
+pub(crate) const STARTS_LINUX: &str = "__libc_start_main";
+pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
+
+/// Why a program can neither end nor continue.
+pub(super) struct Diagnosis<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) symbols: &'a mut Symbols,
+    pub(super) program: &'a Elf,
+    pub(super) job: &'a Job,
+    /// Whether the program would do the same again: it has read nothing.
+    pub(super) replays: bool,
+}
+
+impl Diagnosis<'_> {
+    /// Traps that repeat for ever, of which this one was the first.
+    pub(super) fn of_trap(&mut self, trap: Trap) -> String {
+        let Trap { cause, epc, handler, .. } = trap;
+        let at = self.place(epc);
+        if let Some(call) = self.machine.semihosting_call(epc).filter(|_| cause == Cause::Breakpoint) {
+            return format!(
+                "the breakpoint at {at} is a semihosting call, {}: --semihosting answers it",
+                semihosting(call)
+            );
+        }
+        if cause == Cause::MachineEcall && handler == 0 {
+            return format!(
+                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program; {FOR_LINUX}",
+                trap.a7
+            );
+        }
+        let trail = self.trail();
+        let fault = match trail.as_ref().and_then(|trail| trail.overflow.as_ref()) {
+            Some(overflow) => self.of_overflow(overflow),
+            None => self.of_fault(&trap, trail.as_ref()),
+        };
+        let handler = match handler {
+            0 => {
+                let letter = trap.to.letter();
+                format!(", and no trap handler is set ({letter}tvec is 0)")
+            }
+            _ => format!(", and the handler at {} does nothing but trap again", self.place(handler)),
+        };
+        let calls = trail.map_or_else(String::new, |trail| self.called(&trail.calls));
+        let is_for_linux = self.symbols.names().iter().any(|name| name == STARTS_LINUX);
+        let hint = if is_for_linux { format!("; {FOR_LINUX}") } else { String::new() };
+        format!("{fault}{handler}{calls}{hint}")
+    }
+
+    /// An exception, and what is wrong with the instruction.
+    fn of_fault(&mut self, trap: &Trap, trail: Option<&Trail>) -> String {
+        let Trap { cause, epc, tval, .. } = *trap;
+        let is_code = self.code().any(|it| it.executable && epc.wrapping_sub(it.address) < it.memory_size);
+        let fetches = matches!(cause, Cause::InstructionAccessFault | Cause::InstructionPageFault);
+        if fetches || cause == Cause::IllegalInstruction && !is_code {
+            return self.of_jump(cause, epc, trail);
+        }
+        let insn = || fault::quoted(self.machine, epc).map_or_else(String::new, |insn| format!(": {insn}"));
+        let why = match cause {
+            Cause::IllegalInstruction => match absent(tval as u32, self.machine.config().isa) {
+                Some(what) => format!(" ({tval:#x}: {what})"),
+                None => format!(" (tval {tval:#x})"),
+            },
+            Cause::LoadMisaligned | Cause::StoreMisaligned => {
+                format!("{}, and {tval:#x} is misaligned; --misaligned executes it", insn())
+            }
+            Cause::LoadAccessFault | Cause::StoreAccessFault if !self.is_ram(tval) => {
+                let Config { ram_base, ram_bytes, .. } = *self.machine.config();
+                let end = ram_base + ram_bytes;
+                format!("{}, and there is no memory at {tval:#x}: RAM is from {ram_base:#x} to {end:#x}", insn())
+            }
+            Cause::Breakpoint => format!(" (tval {tval:#x})"),
+            _ => format!("{} (tval {tval:#x})", insn()),
+        };
+        format!("{cause} at {}{why}", self.place(epc))
+    }
+
+    /// An instruction fetched from where there is none.
+    fn of_jump(&mut self, cause: Cause, to: u64, trail: Option<&Trail>) -> String {
+        let data = self.code().any(|it| to.wrapping_sub(it.address) < it.memory_size);
+        let label = self.program.symbols.iter().rev().find(|it| it.address <= to).filter(|_| data);
+        let what = match label {
+            Some(label) => format!("data (`{}`)", label.name),
+            None if data => "data".to_owned(),
+            None if self.is_ram(to) => "memory without code".to_owned(),
+            None => "no memory".to_owned(),
+        };
+        let Some(last) = trail.and_then(|trail| trail.last).filter(|last| last.next == to) else {
+            return format!("{cause} at {}, where there is {what}", self.place(to));
+        };
+        let at = self.place(last.pc);
+        if last.next == last.pc.wrapping_add(last.insn.len.into()) {
+            return format!("{cause} at {to:#x}: the code ends behind {at}, and there is {what}");
+        }
+        let insn = fault::quoted(self.machine, last.pc).unwrap_or_default();
+        let hint = match Leave::of(&last.insn, last.pc) {
+            Leave::Return => ", which is not where a call continues: save ra before another call, and restore it",
+            _ => "",
+        };
+        format!("{cause} at {to:#x}: {insn} at {at} jumps there, and there is {what}{hint}")
+    }
+
+    /// A stack that ran over.
+    fn of_overflow(&mut self, overflow: &Overflow) -> String {
+        let Overflow { pc, sp, limit, below, depth } = overflow;
+        format!(
+            "the stack runs over: at {} sp becomes {sp:#x}, and {below} is at {limit:#x}; {} calls are open",
+            self.place(*pc),
+            number::count(*depth as u64)
+        )
+    }
+
+    /// The last calls, the innermost first.
+    fn called(&mut self, calls: &[u64]) -> String {
+        const SHOWN: usize = 4;
+        let mut groups: Vec<(u64, usize)> = Vec::new();
+        for &site in calls {
+            match groups.last_mut() {
+                Some((same, times)) if *same == site => *times += 1,
+                _ => groups.push((site, 1)),
+            }
+        }
+        let more = groups.len().saturating_sub(SHOWN);
+        let mut names: Vec<String> = Vec::new();
+        for &(site, times) in groups.iter().take(SHOWN) {
+            let place = self.place(site);
+            let times = if times == 1 { String::new() } else { format!(" ({} times)", number::count(times as u64)) };
+            names.push(place + &times);
+        }
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        if names.is_empty() { String::new() } else { format!("; called from {}", names.join(", ")) }
+    }
+
+    /// How it came here, if that can be found out.
+    fn trail(&self) -> Option<Trail> {
+        if self.replays { trail::follow(self.job, self.machine.instret()) } else { None }
+    }
+
+    fn code(&self) -> impl Iterator<Item = &Segment> {
+        self.program.segments.iter()
+    }
+
+    fn is_ram(&self, address: u64) -> bool {
+        let Config { ram_base, ram_bytes, .. } = *self.machine.config();
+        address.wrapping_sub(ram_base) < ram_bytes
+    }
+
+    /// An address, and the function and line that it is in.
+    fn place(&mut self, pc: u64) -> String {
+        match self.symbols.at(pc) {
+            0 => format!("{pc:#x}"),
+            name => format!("{pc:#x} in {}", self.symbols.names()[name]),
+        }
+    }
+
+    /// An endless loop.
+    pub(super) fn of_loop(&mut self, Repeat { pc, steps, traps }: Repeat, last: Option<Trap>) -> String {
+        let at = self.place(pc);
+        let what = match (last.filter(|_| traps), steps) {
+            (Some(Trap { cause, epc, tval, handler, .. }), _) => {
+                let (at, handler) = (self.place(epc), self.place(handler));
+                format!(
+                    "{cause} at {at} (tval {tval:#x}), and the handler at {handler} returns to the same trap for ever"
+                )
+            }
+            (None, 1) => format!("the instruction at {at} jumps to itself, and no interrupt can come"),
+            (None, _) => format!(
+                "the program repeats the {steps} instructions from {at} for ever: they change nothing, and no interrupt can come"
+            ),
+        };
+        what + &self.ends()
+    }
+
+    /// How a program could end, if it has no way to do so.
+    pub(super) fn ends(&self) -> String {
+        match self.machine.config().machine {
+            MachineKind::Spike if !self.machine.has_htif() => "; the ELF has no symbol tohost in RAM, and a bare program ends by \
+                 writing (status << 1 | 1) there, by ecall with 93 in a7, or with --semihosting by SYS_EXIT"
+                .into(),
+            MachineKind::Virt => {
+                "; on the machine virt a program ends by writing 0x5555 to 0x100000 (status << 16 | 0x3333 for another status); \
+                 the symbol tohost is for --machine spike"
+                    .into()
+            }
+            MachineKind::Spike => String::new(),
+        }
+    }
+}
+
+/// A semihosting call by its name and number.
+pub(super) fn semihosting(call: u64) -> String {
+    match semihosting_name(call) {
+        Some(name) => format!("{name} ({call:#04x})"),
+        None => format!("number {call:#x}"),
+    }
+}
+
