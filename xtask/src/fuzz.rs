@@ -1,5 +1,5 @@
 //! `cargo xtask fuzz`: runs the tests that use random input for a given time. They compare random programs on the RISC-V
-//! machine with QEMU, with Spike (`--spike PATH`), with the reference interpreter and as translated code, counted too, and try random memory, invalid files, invalid
+//! machine with QEMU, with Spike (`--spike PATH`), with the reference interpreter and as translated code, counted too, and try random memory, random assembly, invalid files, invalid
 //! results of the x86-64 guest, hostile records on the page, and random runs and files in exporters and importers. `cargo xtask test` runs
 //! the same tests with fixed seeds and budgets, so that it has the same result each time.
 
@@ -10,10 +10,11 @@ use std::time::SystemTime;
 use tollgate_testkit::workspace;
 
 /// The tests that run for a given time: crate and test.
-const TIMED: [(&str, &str); 10] = [
+const TIMED: [(&str, &str); 11] = [
     ("riscv", "qemu"),
     ("riscv", "engines"),
     ("riscv", "hostile"),
+    ("riscv", "asm_hostile"),
     ("translate", "equal"),
     ("translate", "counting"),
     ("translate", "runs"),
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_time_is_divided_among_the_timed_tests() {
-        let command = command(Path::new("/"), 250, 7);
+        let command = command(Path::new("/"), 275, 7);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
         assert_eq!(seconds.and_then(|(_, value)| value), Some("25".as_ref()));
     }

@@ -188,7 +188,11 @@ pub(crate) fn guests(check: bool) -> Result<()> {
         let bytes = build(&root, work.path(), &image).with_context(|| format!("image {}", image.name))?;
         Ok((format!("{}.elf", image.name), bytes))
     });
-    keep(&root, check, &built.collect::<Result<Vec<_>>>()?)
+    let mut built = built.collect::<Result<Vec<_>>>()?;
+    for (name, march, abi) in [("libc-rv64.s", "rv64i", "lp64"), ("libc-rv32.s", "rv32i", "ilp32")] {
+        built.push((name.to_owned(), library(&root, work.path(), march, abi)?));
+    }
+    keep(&root, check, &built)
 }
 
 /// Writes the images into the folder of their sources, or with `check` compares them with what is there.
@@ -214,6 +218,15 @@ fn keep(root: &Path, check: bool, built: &[(String, Vec<u8>)]) -> Result<()> {
         differing.join(", ")
     );
     Ok(())
+}
+
+/// The functions of the C library of sources as assembly, for programs in assembly that call them.
+fn library(root: &Path, work: &Path, march: &str, abi: &str) -> Result<Vec<u8>> {
+    let out = work.join("libc.s");
+    let mut command = Command::new(COMPILER);
+    command.current_dir(root).args(COMPILE).args([format!("-march={march}"), format!("-mabi={abi}")]);
+    compile(command.args(["-isystem", "libc", "-S", "libc/libc.c", "-o"]).arg(&out))?;
+    Ok(fs::read(&out)?)
 }
 
 /// Reads the `// image:` lines of all kernels and programs.

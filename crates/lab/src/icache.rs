@@ -26,7 +26,6 @@ mod user;
 
 use tollgate_riscv::{Cause, Config, EXIT_CALLS, Elf, LoadError, Machine, Stop};
 
-pub(crate) use build::compile_at;
 pub use build::{BUNDLED, Bundled, aligned, bundled, bundled_aligned, compile};
 pub use code::{Code, Mix};
 pub use error::IcacheError;
@@ -153,7 +152,7 @@ fn machine(build: &Build, elf: &Elf, plan: &Settings) -> Result<Machine, IcacheE
         let job = Job {
             isa: build.isa,
             ram_bytes: RAM_PROXIED,
-            program: build.elf.clone(),
+            program: build.elf.clone().into(),
             proxy_kernel: Some(kernel.clone()),
             arguments: name.chain(plan.arguments.iter().cloned()).collect(),
             ..Job::default()
@@ -165,6 +164,7 @@ fn machine(build: &Build, elf: &Elf, plan: &Settings) -> Result<Machine, IcacheE
     let stack = config.ram_base + config.ram_bytes - ABOVE_STACK;
     let mut machine = Machine::new(config)?;
     machine.load(elf).map_err(|error| unloadable(build, error))?;
+    machine.answer_ecalls();
     machine.set_x(2, stack);
     machine.set_x(3, elf.symbol("__global_pointer$").unwrap_or(0));
     Ok(machine)

@@ -308,7 +308,7 @@ fn proxied(image: Vec<u8>, isa: Isa) -> Result<Machine, BillError> {
     let job = Job {
         isa,
         ram_bytes: RAM_BYTES_PK,
-        program: PROBE_PK.to_vec(),
+        program: PROBE_PK.to_vec().into(),
         proxy_kernel: Some(image),
         arguments: vec!["/init".into()],
         files: vec![("/dev/zero".into(), vec![0; FILE_BYTES])],

@@ -43,7 +43,7 @@ pub struct Latency {
 pub fn job(offset: u64) -> Job {
     Job {
         ram_bytes: 1 << 20,
-        program: image::with_words(IMAGE, "latency_offset", &[MAGIC, offset]).unwrap_or_default(),
+        program: image::with_words(IMAGE, "latency_offset", &[MAGIC, offset]).unwrap_or_default().into(),
         arguments: vec!["latency".into()],
         max_instructions: 1_000_000,
         ..Job::default()

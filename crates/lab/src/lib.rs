@@ -42,6 +42,7 @@ pub mod program;
 pub mod record;
 pub mod rtl;
 mod sections;
+pub mod source;
 mod stacks;
 pub mod status;
 mod symbols;

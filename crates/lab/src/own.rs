@@ -8,15 +8,18 @@
 mod check;
 mod phases;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::Path;
 
 use tollgate_record::text::{nearest, suggestion};
-use tollgate_riscv::asm::{AsmError, Image, Options, Sources, assemble};
-use tollgate_riscv::{Elf, LoadError, Segment, Symbol, Xlen};
+use tollgate_riscv::asm::{Image, Options, Sources, assemble};
+use tollgate_riscv::{Elf, Isa, LoadError, Segment, Symbol, Xlen};
 
 use crate::call::Crossing;
 use crate::design::{Design, GC};
 use crate::error::LabError;
+use crate::source::{self, Executable, Library, Lines, Recipe, SourceError};
 
 pub use check::Broken;
 
@@ -55,8 +58,8 @@ const SRET: u32 = 0x1020_0073;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum OwnError {
-    #[error("{}", errors(.0))]
-    Assembly(Vec<AsmError>),
+    #[error("{0}")]
+    Source(#[from] SourceError),
     #[error("{0}")]
     Elf(#[from] LoadError),
     #[error("it is for RV32, and the program around it is for RV64")]
@@ -89,11 +92,6 @@ pub enum OwnError {
     Lab(#[from] LabError),
 }
 
-/// All errors of a source, one after the other.
-fn errors(errors: &[AsmError]) -> String {
-    errors.iter().map(AsmError::to_string).collect::<Vec<_>>().join("\n")
-}
-
 /// A user's kernel.
 #[derive(Clone, Debug)]
 pub struct Own {
@@ -101,8 +99,9 @@ pub struct Own {
     about: String,
     /// The bundled kernel's file with the user's entry in it.
     file: Vec<u8>,
-    /// The user's part, with the lines of a source.
-    image: Image,
+    /// The user's part, and its lines.
+    program: Elf,
+    lines: Lines,
 }
 
 /// The mode of a kernel.
@@ -140,32 +139,25 @@ impl Mode {
 }
 
 impl Own {
-    /// Assembles a kernel. It can include `asm.h` of the bundled ones, and use their [services](self).
+    /// Loads a kernel from a source in assembly or C, or from an ELF file. A source can include `asm.h` of the bundled kernels
+    /// and use their services.
     ///
     /// # Errors
-    /// A source with errors, or one that is not a kernel or a broken one.
-    pub fn assemble(name: &str, sources: &Sources) -> Result<Self, OwnError> {
+    /// A source with errors, or what is not a kernel.
+    pub fn load(path: &Path) -> Result<Self, OwnError> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // The mode decides where the services are, and shows in the code.
-        let supervisor = assembled(sources, &Mode::Supervisor.base()?)?;
-        match Mode::of(&supervisor.program) {
-            Some(Mode::Machine) => Self::new(name, assembled(sources, &Mode::Machine.base()?)?),
-            _ => Self::new(name, supervisor),
+        let mut built = build(path, Mode::Supervisor)?;
+        let mut program = Elf::parse(&built.elf)?;
+        if Mode::of(&program) == Some(Mode::Machine) {
+            built = build(path, Mode::Machine)?;
+            program = Elf::parse(&built.elf)?;
         }
+        Self::new(name, program, built.lines)
     }
 
-    /// Takes a kernel that was linked.
-    ///
-    /// # Errors
-    /// What is not an ELF file, not a kernel, or a broken one.
-    pub fn from_elf(name: &str, bytes: &[u8]) -> Result<Self, OwnError> {
-        let program = Elf::parse(bytes)?;
-        let mut image = assemble(&Sources::new("", ""), &Options::default()).map_err(OwnError::Assembly)?;
-        image.program = program;
-        Self::new(name, image)
-    }
-
-    fn new(name: &str, own: Image) -> Result<Self, OwnError> {
-        let elf = &own.program;
+    fn new(name: String, program: Elf, lines: Lines) -> Result<Self, OwnError> {
+        let elf = &program;
         if elf.xlen != Xlen::Rv64 {
             return Err(OwnError::Narrow);
         }
@@ -183,10 +175,9 @@ impl Own {
         if let Some(segment) = elf.segments.iter().find(outside) {
             return Err(OwnError::Place(segment.address));
         }
-        let mut image = own.clone();
-        image.program = merge(mode, elf, entry)?;
+        let file = merge(mode, elf, entry)?;
         let about = format!("{}-mode, your own", mode.letter().to_ascii_uppercase());
-        Ok(Self { name: name.to_owned(), about, file: image.elf(), image: own })
+        Ok(Self { name, about, file, program, lines })
     }
 
     /// What can be measured.
@@ -210,12 +201,12 @@ impl Own {
 
     /// An address as a person finds it: the line of a source, else the nearest label before it.
     fn place(&self, pc: u64) -> String {
-        if let Some((file, line)) = self.image.line(pc) {
-            return format!("{file}:{line}");
+        if let Some(place) = self.lines.at(pc) {
+            return format!("{}:{}", place.file, place.line);
         }
         let known = |it: &&Symbol| it.address <= pc && !it.name.starts_with('$');
-        let inside = self.image.program.segments.iter().any(|it| pc.wrapping_sub(it.address) < it.memory_size);
-        match self.image.program.symbols.iter().rev().find(known).filter(|_| inside) {
+        let inside = self.program.segments.iter().any(|it| pc.wrapping_sub(it.address) < it.memory_size);
+        match self.program.symbols.iter().rev().find(known).filter(|_| inside) {
             Some(symbol) if symbol.address == pc => format!("{pc:#x} ({})", symbol.name),
             Some(symbol) => format!("{pc:#x} ({}+{:#x})", symbol.name, pc - symbol.address),
             None => format!("{pc:#x}"),
@@ -223,23 +214,32 @@ impl Own {
     }
 }
 
-/// A source at its place, beside the bundled kernel of a mode.
-fn assembled(sources: &Sources, base: &Elf) -> Result<Image, OwnError> {
+/// A file's program at its place, beside the bundled kernel of a mode.
+fn build(path: &Path, mode: Mode) -> Result<Executable, OwnError> {
+    let base = mode.base()?;
     let services = SERVICES.iter().filter_map(|name| Some((name, base.symbol(name)?)));
     let services: String =
         services.map(|(name, address)| format!(".weak {name}\n.set {name}, {address:#x}\n")).collect();
-    let sources = sources.clone().file(HEADER.0, HEADER.1).unit("the kernel around it", &services);
-    assemble(&sources, &Options { text: PLACE, ..Options::default() }).map_err(OwnError::Assembly)
+    let recipe = Recipe {
+        base: PLACE,
+        entries: &ENTRIES,
+        headers: &[HEADER],
+        units: &[("services.s", &services)],
+        library: Library::None,
+        ..Recipe::new(GC, Isa::default())
+    };
+    Ok(source::load(path, &recipe)?)
 }
 
 /// The bundled kernel with a user's entry in place of its own.
-fn merge(mode: Mode, own: &Elf, entry: u64) -> Result<Elf, OwnError> {
+fn merge(mode: Mode, own: &Elf, entry: u64) -> Result<Vec<u8>, OwnError> {
     let mut base = mode.base()?;
     let symbol = |name: &str| {
         base.symbol(name).ok_or_else(|| OwnError::Lab(LabError::Image(format!("it has no symbol {name}"))))
     };
     let replaced = symbol(ENTER)?..symbol("phase.handler.c")?;
-    let stub = stub(mode, &base, own, entry, replaced.start)?;
+    let mut image = stub(mode, &base, own, entry, replaced.start)?;
+    let stub: Vec<u8> = image.program.segments.iter().flat_map(|segment| segment.data.clone()).collect();
     let marks = phases::marks(own, entry)?;
 
     let start = (replaced.start - base.segments[0].address) as usize;
@@ -254,7 +254,7 @@ fn merge(mode: Mode, own: &Elf, entry: u64) -> Result<Elf, OwnError> {
 
     base.symbols.retain(|it| !replaced.contains(&it.address));
     let label = |name: String, address| Symbol { name, address, size: 0 };
-    let known: std::collections::BTreeSet<_> = base.symbols.iter().map(|it| it.name.clone()).collect();
+    let known: BTreeSet<_> = base.symbols.iter().map(|it| it.name.clone()).collect();
     let is_new = |it: &&Symbol| !known.contains(&it.name) && phases::label(&it.name).is_none();
     base.symbols.push(label("phase.boot.own".into(), replaced.start));
     base.symbols.extend(own.symbols.iter().filter(is_new).cloned());
@@ -263,11 +263,12 @@ fn merge(mode: Mode, own: &Elf, entry: u64) -> Result<Elf, OwnError> {
         base.symbols.push(label(format!("phase.{word}.own{at}"), address));
     }
     base.symbols.sort_by_key(|symbol| symbol.address);
-    Ok(base)
+    image.program = base;
+    Ok(image.elf())
 }
 
 /// What runs in place of the bundled entry's set-up: leads traps to the user's entry, and enters the program.
-fn stub(mode: Mode, base: &Elf, own: &Elf, entry: u64, place: u64) -> Result<Vec<u8>, OwnError> {
+fn stub(mode: Mode, base: &Elf, own: &Elf, entry: u64, place: u64) -> Result<Image, OwnError> {
     let x = mode.letter();
     let mut text = format!("la t0, {entry:#x}\ncsrw {x}tvec, t0\n");
     match own.symbol(ENTER) {
@@ -278,9 +279,8 @@ fn stub(mode: Mode, base: &Elf, own: &Elf, entry: u64, place: u64) -> Result<Vec
             text += &format!("li sp, {:#x}\n{x}ret\n", PROGRAM.start + (4 << 20));
         }
     }
-    let image = assemble(&Sources::new("set-up", &text), &Options { text: place, ..Options::default() })
-        .map_err(OwnError::Assembly)?;
-    Ok(image.program.segments.into_iter().flat_map(|segment| segment.data).collect())
+    let options = Options { text: place, ..Options::default() };
+    assemble(&Sources::new("set-up", &text), &options).map_err(|errors| SourceError::Assembly(errors).into())
 }
 
 #[cfg(test)]

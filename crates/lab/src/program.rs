@@ -27,6 +27,7 @@ pub use input::{Input, Source};
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
 use crate::sections::executable_sections;
+use crate::source::Executable;
 use crate::symbols::Symbols;
 use crate::tier::{Tier, TierError};
 use crate::trace::{Filter, FirstTrap, Trace, Tracer};
@@ -47,8 +48,8 @@ pub struct Job {
     pub ram_bytes: u64,
     /// The kernel command line in its device tree.
     pub bootargs: String,
-    /// The program's file.
-    pub program: Vec<u8>,
+    /// The program's file, and what is known of its source.
+    pub program: Executable,
     /// The proxy kernel's file, if the program needs one.
     pub proxy_kernel: Option<Vec<u8>>,
     /// The program's name and arguments; the proxy kernel opens the program under the first.
@@ -246,7 +247,7 @@ pub(crate) struct Booted {
 
 /// Builds the machine that a job asks for.
 pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
-    let program = Elf::parse(&job.program).map_err(ProgramError::Program)?;
+    let program = Elf::parse(&job.program.elf).map_err(ProgramError::Program)?;
     let kernel =
         job.proxy_kernel.as_deref().map(Elf::parse).transpose().map_err(ProgramError::ProxyKernel)?;
     let config = Config {
@@ -275,9 +276,9 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
     match &kernel {
         None => {
             machine.load(&program).map_err(ProgramError::Program)?;
-            set_stack(&mut machine, &program);
-            machine.exit_by_ecall();
-            machine.exit_behind(ends_of_code(&job.program));
+            set_stack(&mut machine, &program, job.program.needs_stack);
+            machine.answer_ecalls();
+            machine.exit_behind(ends_of_code(&job.program.elf));
         }
         Some(_) if job.machine != MachineKind::Spike => return Err(ProgramError::ProxyKernelMachine),
         Some(kernel) => {
@@ -287,7 +288,7 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
                 return Err(ProgramError::Program(LoadError::WrongWidth { found, expected }));
             }
             if let Some(path) = job.arguments.first() {
-                files.insert(path.as_str(), job.program.clone());
+                files.insert(path.as_str(), job.program.elf.clone());
             }
             // As in Spike, the first argument is the proxy kernel itself, which skips it.
             machine.set_args(std::iter::once("pk").chain(job.arguments.iter().map(String::as_str)));
@@ -318,10 +319,10 @@ fn ends_of_code(program: &[u8]) -> Vec<u64> {
     sections.iter().map(|(address, data)| address.wrapping_add(data.len() as u64)).collect()
 }
 
-/// Gives a program below the usual RAM, which has no start-up code for this machine, a stack and its global pointer.
-fn set_stack(machine: &mut Machine, program: &Elf) {
+/// Gives a program without start-up code for this machine, as one below the usual RAM, a stack and its global pointer.
+fn set_stack(machine: &mut Machine, program: &Elf, needs_stack: bool) {
     let Config { ram_base, ram_bytes, .. } = *machine.config();
-    if ram_base != RAM_BASE {
+    if needs_stack || ram_base != RAM_BASE {
         machine.set_x(2, ram_base + ram_bytes - ABOVE_STACK);
         machine.set_x(3, program.symbol("__global_pointer$").unwrap_or(0));
     }

@@ -16,8 +16,8 @@ use std::path::Path;
 
 use crate::cycles::{Clock, Lost};
 use crate::error::LabError;
-use crate::icache::{self, IcacheError};
 use crate::image;
+use crate::source::{self, Library, Recipe, SourceError};
 
 /// A program with a working set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ pub struct Workload {
     kind: u64,
     /// Instructions of one step of its loop.
     step: u64,
-    /// The file of a program that is not bundled.
-    own: Option<Vec<u8>>,
+    /// Where a program that is not bundled begins, and its file.
+    own: Option<(u64, Vec<u8>)>,
 }
 
 /// All of them. The first is the default.
@@ -45,21 +45,24 @@ impl Workload {
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
 
-    /// A user's own: a C source with `void work(char *set, unsigned long bytes)`, which is one step. It is built
-    /// with `-O2` for RV64GC, without libraries.
-    pub fn own(source: &Path) -> Result<Self, OwnError> {
-        let isa = Isa::default();
-        let built = icache::compile_at(source, "rv64gc", isa, "2", (OWN_BASE, 0), &["work"])?;
+    /// A user's own: a source, or a program that is linked already, with `void work(char *set, unsigned long bytes)`, which is
+    /// one step. C is built with `-O2`, all of it for RV64GC and without libraries.
+    pub fn own(path: &Path) -> Result<Self, OwnError> {
+        let recipe = Recipe {
+            base: OWN_BASE,
+            entries: &["work"],
+            library: Library::None,
+            ..Recipe::new("rv64gc", Isa::default())
+        };
+        let built = source::load(path, &recipe)?;
         let elf = Elf::parse(&built.elf).map_err(|e| LabError::Machine(e.to_string()))?;
-        if elf.symbol("work").is_none() {
-            return Err(OwnError::NoWork);
-        }
+        let entry = elf.symbol("work").ok_or(OwnError::NoWork)?;
         let end = elf.segments.iter().map(|it| it.address.saturating_add(it.memory_size)).max().unwrap_or(0);
         if end > OWN_END || elf.segments.iter().any(|it| it.address < OWN_BASE) {
             return Err(OwnError::Place { most: OWN_END - OWN_BASE });
         }
-        let name = source.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let mut own = Self { name: name.into(), kind: OWN, step: 1, own: Some(built.elf) };
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let mut own = Self { name: name.into(), kind: OWN, step: 1, own: Some((entry, built.elf)) };
         // A step is the difference between two of them and one.
         let of = |steps| -> Result<u64, LabError> {
             let point = Point { workload: &own, set: 64 * LINE, every: steps, touch: 0, traps: 8 };
@@ -81,10 +84,10 @@ const OWN: u64 = 3;
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum OwnError {
     #[error("{0}")]
-    Build(#[from] IcacheError),
+    Source(#[from] SourceError),
     #[error("it has no function work; write one: void work(char *set, unsigned long bytes)")]
     NoWork,
-    #[error("it is too large: code and data may take {most} bytes")]
+    #[error("code and data must be between {OWN_BASE:#x} and {OWN_END:#x}, {most} bytes")]
     Place { most: u64 },
     #[error(
         "work() does not come back: {0} (it may use the set, its own data and its stack, and must return)"
@@ -261,9 +264,10 @@ const BUDGET: u64 = 50_000_000;
 /// Runs one point on a core.
 pub fn measure<'w>(point: &Point<'w>, core: &Core) -> Result<Slowdown<'w>, LabError> {
     let steps = (point.every / point.workload.step).max(1);
-    let own = point.workload.own.as_deref().map(Elf::parse).transpose();
+    let own = point.workload.own.as_ref();
+    let entry = own.map_or(0, |(entry, _)| *entry);
+    let own = own.map(|(_, file)| Elf::parse(file)).transpose();
     let own = own.map_err(|e| LabError::Machine(e.to_string()))?;
-    let entry = own.as_ref().map_or(0, |own| own.entry);
     let words = [MAGIC, point.workload.kind, point.set, steps, point.traps, point.touch, entry];
     let bytes = image::with_words(IMAGE, "toll_workload", &words)?;
     let elf = Elf::parse(&bytes).map_err(|e| LabError::Machine(e.to_string()))?;

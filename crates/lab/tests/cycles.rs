@@ -237,7 +237,8 @@ fn a_diagram_begins_at_an_instruction_that_traps() {
         let words = handler.into_iter().chain(skip).chain(translate).chain([word, 0x0000_006f, 0x0000_006f]);
         let code: Vec<u8> = words.flat_map(|word: u32| word.to_le_bytes()).collect();
         let (program, entry) = instead_of_a_kernel(&code);
-        let job = Job { ram_bytes: 8 << 20, program, max_instructions: 10_000, ..Job::default() };
+        let job =
+            Job { ram_bytes: 8 << 20, program: program.into(), max_instructions: 10_000, ..Job::default() };
         let [handler, address, behind] = [24, 76, 80].map(|offset| format!("{:#x}", entry + offset));
         for core_name in ["single-cycle", "ripes-5stage", "ibex", "rocket", "cva6"] {
             let wanted = Wanted { around: Around::Symbol(address.clone()), nth: 1, count: 8 };

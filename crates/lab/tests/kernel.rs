@@ -195,7 +195,7 @@ fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
     let program = include_bytes!("../../../guests/riscv/images/ctx_switch-linux.elf");
     let job = Job {
         ram_bytes: 128 << 20,
-        program: program.to_vec(),
+        program: program.to_vec().into(),
         proxy_kernel: Some(image.clone()),
         arguments: vec!["program".into()],
         max_instructions: 100_000_000,

@@ -36,7 +36,14 @@ fn ending(path: &Path, name: &str) -> String {
 /// How a program runs, and with bytes in a line its signature.
 fn outcome(path: &Path, isa: Isa, signature: Option<usize>) -> Result<Outcome, ProgramError> {
     let (program, max_instructions) = (fs::read(path).unwrap(), 20_000_000);
-    let job = Job { isa, ram_bytes: 128 << 20, program, max_instructions, signature, ..Job::default() };
+    let job = Job {
+        isa,
+        ram_bytes: 128 << 20,
+        program: program.into(),
+        max_instructions,
+        signature,
+        ..Job::default()
+    };
     let [mut console, mut trace] = [Vec::new(), Vec::new()];
     program::run(&job, Watch::Nothing, &mut std::io::empty(), &mut console, &mut trace, &|| false)
 }

@@ -23,10 +23,10 @@ mod state;
 mod statement;
 
 pub use error::AsmError;
-pub use image::{Image, LineEntry};
+pub use image::{Image, LineEntry, OutputSection};
 pub use input::{
     MAX_DEPTH, MAX_ERRORS, MAX_EXPANSION, MAX_IMAGE, MAX_MEMORY, MAX_STATEMENT, MAX_STATEMENTS, Options,
-    Sources,
+    Sources, beside,
 };
 
 use state::Assembler;

@@ -437,6 +437,9 @@ impl Machine {
             self.sbi_call();
             return Ok(next);
         }
+        if self.does_print() {
+            return Ok(next);
+        }
         let cause = match self.hart.privilege {
             Privilege::User => Cause::UserEcall,
             Privilege::Supervisor => Cause::SupervisorEcall,

@@ -123,7 +123,7 @@ pub struct Machine {
     /// Calls from supervisor mode are answered by the machine itself instead of firmware.
     pub(crate) sbi: bool,
     /// An `ecall` for which there is no handler can end the program.
-    pub(crate) exits_by_ecall: bool,
+    pub(crate) answers_ecalls: bool,
     pub(crate) exits_behind: Option<Vec<u64>>,
     /// Semihosting calls are answered.
     pub(crate) semihosting: bool,
@@ -184,7 +184,7 @@ impl Machine {
             stopped: None,
             turns: Turns::new(Vec::new()),
             sbi: false,
-            exits_by_ecall: false,
+            answers_ecalls: false,
             exits_behind: None,
             semihosting: false,
             config,

@@ -119,9 +119,7 @@ impl Machine {
                 Some(self.x(10))
             }
             WRITE0 => {
-                let bytes =
-                    (0..MOST).map_while(|n| self.read_virtual(at.wrapping_add(n), 1, AccessType::Load));
-                let text: Vec<u8> = bytes.flatten().take_while(|&byte| byte != 0).collect();
+                let text = self.text_at(at);
                 self.bus.console.write(&text);
                 Some(self.x(10))
             }
@@ -163,8 +161,14 @@ impl Machine {
         Some(from_le(&bytes))
     }
 
+    /// The bytes from an address up to a zero.
+    pub(crate) fn text_at(&self, address: u64) -> Vec<u8> {
+        let byte = |n| self.read_virtual(address.wrapping_add(n), 1, AccessType::Load);
+        (0..MOST).map_while(byte).flatten().take_while(|&byte| byte != 0).collect()
+    }
+
     /// Bytes at a virtual address in the current mode; `None` unless all of them are in RAM.
-    fn read_virtual(&self, va: u64, len: u64, access: AccessType) -> Option<Vec<u8>> {
+    pub(crate) fn read_virtual(&self, va: u64, len: u64, access: AccessType) -> Option<Vec<u8>> {
         let mode = if access == AccessType::Fetch { self.hart.privilege } else { self.hart.data_privilege() };
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < len {

@@ -5,6 +5,7 @@ use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::{ConfigError, Isa, LoadError};
 
 use crate::program::ProgramError;
+use crate::source::SourceError;
 
 /// Why a program was not measured.
 #[derive(Debug, thiserror::Error)]
@@ -32,13 +33,8 @@ pub enum IcacheError {
         if hint.is_empty() { "" } else { "; " }
     )]
     Trapped { name: String, pc: u64, cause: String, instructions: u64, hint: &'static str },
-    #[error("{compiler} refused the source for {isa}:\n{said}")]
-    Compile { compiler: String, isa: String, said: String },
-    #[error(
-        "no compiler for RISC-V is on PATH: apt-get install gcc-riscv64-unknown-elf (or clang and lld), or give \
-         programs that are built already instead of a source"
-    )]
-    NoCompiler,
+    #[error("{0}")]
+    Source(#[from] SourceError),
     #[error("cannot compile: {0}")]
     Io(#[from] std::io::Error),
 }

@@ -1,5 +1,6 @@
 use super::build::SOURCE;
 use super::*;
+use crate::source::SourceError;
 
 /// A further trial: Ripes squashes the two instructions behind a branch that is taken, or a `jal`, even if the target is
 /// the next instruction.
@@ -236,8 +237,8 @@ fn cycles_are_those_of_the_pipeline_and_a_wait_for_each_miss() {
 fn a_source_is_built_at_eight_places() {
     for (isa, step) in [("rv32im", 4), ("rv32imc", 2)] {
         let builds = match bundled_aligned(isa, isa.parse().unwrap(), "2") {
-            Err(IcacheError::NoCompiler) => {
-                return tollgate_testkit::skip!("{}", IcacheError::NoCompiler);
+            Err(IcacheError::Source(error @ SourceError::NoCompiler)) => {
+                return tollgate_testkit::skip!("{error}");
             }
             builds => builds.unwrap(),
         };

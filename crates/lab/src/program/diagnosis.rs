@@ -38,7 +38,7 @@ impl Diagnosis<'_> {
         }
         if cause == Cause::MachineEcall && handler == 0 {
             return format!(
-                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program; {FOR_LINUX}",
+                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program, 64 writes, 1, 4, 11 and 34 to 36 print; {FOR_LINUX}",
                 trap.a7
             );
         }
@@ -160,12 +160,14 @@ impl Diagnosis<'_> {
         address.wrapping_sub(ram_base) < ram_bytes
     }
 
-    /// An address, and the function and line that it is in.
+    /// An address, the function that it is in, and its line.
     fn place(&mut self, pc: u64) -> String {
-        match self.symbols.at(pc) {
-            0 => format!("{pc:#x}"),
-            name => format!("{pc:#x} in {}", self.symbols.names()[name]),
-        }
+        let function = match self.symbols.at(pc) {
+            0 => String::new(),
+            name => format!(" in {}", self.symbols.names()[name]),
+        };
+        let line = self.job.program.lines.at(pc).map(|it| format!(" ({}:{}: {})", it.file, it.line, it.text));
+        format!("{pc:#x}{function}{}", line.unwrap_or_default())
     }
 
     /// An endless loop.

@@ -14,7 +14,7 @@ pub(crate) fn image(name: &str) -> Vec<u8> {
 pub(crate) fn job(program: Vec<u8>) -> Job {
     Job {
         ram_bytes: 8 << 20,
-        program,
+        program: program.into(),
         arguments: vec!["program".into()],
         max_instructions: 1_000_000,
         ..Job::default()

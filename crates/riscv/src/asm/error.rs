@@ -19,6 +19,16 @@ pub struct AsmError {
     pub expansion: Vec<(String, String, u32)>,
 }
 
+/// What the message says about a name that nothing defines.
+pub(super) const UNDEFINED: &str = "is not defined";
+
+impl AsmError {
+    /// Whether the error is a name that nothing defines; a library may define it.
+    pub fn is_undefined(&self) -> bool {
+        self.message.contains(UNDEFINED)
+    }
+}
+
 impl fmt::Display for AsmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column, source, message, expansion } = self;

@@ -12,6 +12,8 @@ pub struct Image {
     pub files: Vec<String>,
     /// Where each statement is, sorted by address.
     pub lines: Vec<LineEntry>,
+    /// The sections in the order of their addresses.
+    pub sections: Vec<OutputSection>,
     pub(super) rvc: bool,
 }
 
@@ -26,6 +28,23 @@ pub struct LineEntry {
     pub line: u32,
 }
 
+/// A part of the program: what the sources put into sections of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputSection {
+    /// Its name, as `.text`.
+    pub name: String,
+    /// The address.
+    pub address: u64,
+    /// Bytes in memory.
+    pub size: u64,
+    /// Whether it contains instructions.
+    pub exec: bool,
+    /// Whether the program may write to it.
+    pub write: bool,
+    /// The alignment.
+    pub align: u64,
+}
+
 impl Image {
     /// The file and line of the statement at an address.
     pub fn line(&self, address: u64) -> Option<(&str, u32)> {
@@ -38,7 +57,7 @@ impl Image {
         Some((self.files[entry.file as usize].as_str(), entry.line))
     }
 
-    /// A static executable with these segments and symbols.
+    /// A static executable with these segments, sections and symbols.
     pub fn elf(&self) -> Vec<u8> {
         const PAGE: u64 = 4096;
         let program = &self.program;
@@ -57,22 +76,15 @@ impl Image {
             })
             .collect();
         let symbols_at = offset.next_multiple_of(8);
-        let mut names = vec![0u8];
-        let names_at = symbols_at + symbol * (program.symbols.len() as u64 + 1);
-        let name_offsets: Vec<u32> = program
-            .symbols
-            .iter()
-            .map(|symbol| {
-                let at = names.len() as u32;
-                names.extend(symbol.name.bytes());
-                names.push(0);
-                at
-            })
-            .collect();
-        const TABLES: &[u8] = b"\0.symtab\0.strtab\0.shstrtab\0";
-        let tables_at = names_at + names.len() as u64;
-        let sections_at = (tables_at + TABLES.len() as u64).next_multiple_of(8);
+        let names = Names::new(program.symbols.iter().map(|symbol| symbol.name.as_str()));
+        let titles = self.sections.iter().map(|section| section.name.as_str());
+        let titles = Names::new(titles.chain([".symtab", ".strtab", ".shstrtab"]));
+        let symbols_size = symbol * (program.symbols.len() as u64 + 1);
+        let names_at = symbols_at + symbols_size;
+        let titles_at = names_at + names.bytes.len() as u64;
+        let sections_at = (titles_at + titles.bytes.len() as u64).next_multiple_of(8);
 
+        let count = self.sections.len() as u16;
         out.bytes.extend([0x7f, b'E', b'L', b'F', if wide { 2 } else { 1 }, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         out.halves(&[2, 243]);
         out.word(1);
@@ -80,7 +92,8 @@ impl Image {
         out.address(header);
         out.address(sections_at);
         out.word(u32::from(self.rvc));
-        out.halves(&[header as u16, entry as u16, program.segments.len() as u16, row as u16, 4, 3]);
+        let segments = program.segments.len() as u16;
+        out.halves(&[header as u16, entry as u16, segments, row as u16, count + 4, count + 3]);
         for (segment, offset) in program.segments.iter().zip(&offsets) {
             let flags = if segment.executable { 5 } else { 6 };
             out.word(1);
@@ -102,40 +115,110 @@ impl Image {
             out.bytes.extend(&segment.data);
         }
         out.bytes.resize((symbols_at + symbol) as usize, 0);
-        // Global and without a type, at an absolute place.
-        for (symbol, name) in program.symbols.iter().zip(name_offsets) {
-            out.word(name);
+        for (symbol, name) in program.symbols.iter().zip(&names.offsets) {
+            // Global and without a type; a place that no section contains is absolute.
+            let section = self.section_of(symbol.address).map_or(0xfff1, |index| index as u16 + 1);
+            out.word(*name);
             if wide {
-                out.bytes.extend([0x10, 0, 0xf1, 0xff]);
+                out.bytes.extend([0x10, 0]);
+                out.halves(&[section]);
             }
             out.address(symbol.address);
             out.address(symbol.size);
             if !wide {
-                out.bytes.extend([0x10, 0, 0xf1, 0xff]);
+                out.bytes.extend([0x10, 0]);
+                out.halves(&[section]);
             }
         }
-        out.bytes.extend(&names);
-        out.bytes.extend(TABLES);
+        out.bytes.extend(&names.bytes);
+        out.bytes.extend(&titles.bytes);
         out.bytes.resize((sections_at + row) as usize, 0);
-        let size = symbol * (program.symbols.len() as u64 + 1);
-        for (name, kind, offset, size, link, info, entry) in [
-            (1, 2, symbols_at, size, 2, 1, symbol),
-            (9, 3, names_at, names.len() as u64, 0, 0, 0),
-            (17, 3, tables_at, TABLES.len() as u64, 0, 0, 0),
-        ] {
-            out.word(name);
-            out.word(kind);
-            out.address(0);
-            out.address(0);
-            out.address(offset);
-            out.address(size);
-            out.word(link);
-            out.word(info);
-            out.address(if kind == 2 { 8 } else { 1 });
-            out.address(entry);
+        for (section, name) in self.sections.iter().zip(&titles.offsets) {
+            let place = program.segments.iter().zip(&offsets).find_map(|(segment, offset)| {
+                let inside = section.address.checked_sub(segment.address)?;
+                let has_bytes = inside + section.size <= segment.data.len() as u64;
+                (inside < segment.memory_size)
+                    .then_some((offset + inside.min(segment.data.len() as u64), has_bytes))
+            });
+            let (offset, has_bytes) = place.unwrap_or((sections_at, false));
+            let flags = 2 | u64::from(section.write) | if section.exec { 4 } else { 0 };
+            let (address, size) = (section.address, section.size);
+            out.section(SectionRow {
+                name: *name,
+                kind: if has_bytes { 1 } else { 8 },
+                flags,
+                address,
+                offset,
+                size,
+                align: section.align.max(1),
+                ..SectionRow::default()
+            });
         }
+        let tail = &titles.offsets[self.sections.len()..];
+        let plain = SectionRow { kind: 3, align: 1, ..SectionRow::default() };
+        out.section(SectionRow {
+            name: tail[0],
+            kind: 2,
+            offset: symbols_at,
+            size: symbols_size,
+            link: u32::from(count) + 2,
+            info: 1,
+            align: 8,
+            entry: symbol,
+            ..SectionRow::default()
+        });
+        out.section(SectionRow { name: tail[1], offset: names_at, size: names.bytes.len() as u64, ..plain });
+        out.section(SectionRow {
+            name: tail[2],
+            offset: titles_at,
+            size: titles.bytes.len() as u64,
+            ..plain
+        });
         out.bytes
     }
+
+    /// The section that an address is in, or at whose end it is.
+    fn section_of(&self, address: u64) -> Option<usize> {
+        let inside = |s: &OutputSection| address.wrapping_sub(s.address) < s.size;
+        let at_end = |s: &OutputSection| address.wrapping_sub(s.address) == s.size;
+        self.sections.iter().position(inside).or_else(|| self.sections.iter().position(at_end))
+    }
+}
+
+/// Names behind each other, and where each begins.
+struct Names {
+    bytes: Vec<u8>,
+    offsets: Vec<u32>,
+}
+
+impl Names {
+    fn new<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        let mut bytes = vec![0];
+        let offsets = names
+            .map(|name| {
+                let at = bytes.len() as u32;
+                bytes.extend(name.bytes());
+                bytes.push(0);
+                at
+            })
+            .collect();
+        Self { bytes, offsets }
+    }
+}
+
+/// A row of the table of sections.
+#[derive(Clone, Copy, Default)]
+struct SectionRow {
+    name: u32,
+    kind: u32,
+    flags: u64,
+    address: u64,
+    offset: u64,
+    size: u64,
+    link: u32,
+    info: u32,
+    align: u64,
+    entry: u64,
 }
 
 struct Writer {
@@ -150,6 +233,19 @@ impl Writer {
 
     fn word(&mut self, value: u32) {
         self.bytes.extend(value.to_le_bytes());
+    }
+
+    fn section(&mut self, row: SectionRow) {
+        self.word(row.name);
+        self.word(row.kind);
+        self.address(row.flags);
+        self.address(row.address);
+        self.address(row.offset);
+        self.address(row.size);
+        self.word(row.link);
+        self.word(row.info);
+        self.address(row.align);
+        self.address(row.entry);
     }
 
     /// As wide as the file's class.

@@ -48,17 +48,24 @@ impl Sources {
 
     /// The file that `name` in an include directive of `from` stands for: beside it, else by its name alone.
     pub(super) fn find(&self, from: &str, name: &str) -> Option<(&str, &str)> {
-        let folder = from.rfind('/').map_or("", |at| &from[..=at]);
-        let mut parts: Vec<&str> = Vec::new();
-        for part in folder.split('/').chain(name.split('/')).filter(|part| !matches!(*part, "" | ".")) {
-            match part == ".." && parts.last().is_some_and(|last| *last != "..") {
-                true => drop(parts.pop()),
-                false => parts.push(part),
-            }
-        }
-        let found = self.files.get_key_value(&parts.join("/"));
+        let found = self.files.get_key_value(&beside(from, name));
         found.or_else(|| self.files.get_key_value(name)).map(|(name, text)| (name.as_str(), text.as_str()))
     }
+}
+
+/// The name of a file that `name` in an include directive of the file `from` stands for, if it is beside it.
+pub fn beside(from: &str, name: &str) -> String {
+    let folder = from.rfind('/').map_or("", |at| &from[..=at]);
+    let folder = if name.starts_with('/') { "" } else { folder };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(name.split('/')).filter(|part| !matches!(*part, "" | ".")) {
+        match part == ".." && parts.last().is_some_and(|last| *last != "..") {
+            true => drop(parts.pop()),
+            false => parts.push(part),
+        }
+    }
+    let root = if folder.starts_with('/') || name.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
 }
 
 /// How to assemble and where to link.

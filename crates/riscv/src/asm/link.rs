@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::error::{AsmError, Fault, Pos, meant, quoted};
+use super::error::{AsmError, Fault, Pos, UNDEFINED, meant, quoted};
 use super::expr::{Expr, Place};
-use super::image::{Image, LineEntry};
+use super::image::{Image, LineEntry, OutputSection};
 use super::section::{Fixup, FixupKind, PointKind, Section, padding};
 use super::state::{Assembler, Value};
 use crate::compressed;
@@ -69,7 +69,8 @@ impl Assembler<'_> {
         let entry = start.or_else(|| segments.first().map(|s| s.address)).unwrap_or(self.options.text);
         let lines = self.lines();
         let files = self.preprocessor.files.iter().map(|f| (*f).to_owned()).collect();
-        Ok(Image { program: Elf { entry, xlen, segments, symbols }, files, lines, rvc: self.modes.rvc })
+        let program = Elf { entry, xlen, segments, symbols };
+        Ok(Image { program, files, lines, sections: self.outputs, rvc: self.modes.rvc })
     }
 
     /// Reports the names that nothing defines, for a program that has other errors as well.
@@ -78,6 +79,8 @@ impl Assembler<'_> {
             return;
         }
         self.join_globals();
+        // Whatever their values are.
+        self.provide(&Marks::default());
         let mut resolved = vec![Resolved::Unknown; self.symbols.len()];
         self.resolve_all(&mut resolved);
     }
@@ -158,9 +161,11 @@ impl Assembler<'_> {
         // The data begins on another page at the same offset in it, or where that saves a page, at the beginning.
         let page = code_end.next_multiple_of(PAGE);
         let start = page + (code_end & (PAGE - 1));
+        let placed = self.outputs.len();
         let (mut end, mut members) = self.place_outputs(start, &data, &mut marks);
         let (first, last) = (start.wrapping_neg() & (PAGE - 1), end.next_multiple_of(8) & (PAGE - 1));
         if first != 0 && last != 0 && start / PAGE != end.next_multiple_of(8) / PAGE && first + last <= PAGE {
+            self.outputs.truncate(placed);
             (end, members) = self.place_outputs(page, &data, &mut marks);
         }
         marks.end = end.next_multiple_of(8);
@@ -194,6 +199,7 @@ impl Assembler<'_> {
                 marks.begin[usize::from(next)] = address;
                 next += 1;
             }
+            let first = members.len();
             for index in indices {
                 let section = &mut self.sections[*index];
                 section.base = address.next_multiple_of(section.align);
@@ -206,6 +212,13 @@ impl Assembler<'_> {
                     let message = format!("the code before this alignment to {to} bytes has an odd size");
                     self.report_plain(at, Fault { token: String::new(), message });
                 }
+            }
+            if let Some(begin) = members.get(first) {
+                let Section { base, write, exec, .. } = self.sections[*begin];
+                let name = output_name(&self.sections[*begin]);
+                let align = indices.iter().map(|i| self.sections[*i].align).max().unwrap_or(1);
+                let size = address.wrapping_sub(base);
+                self.outputs.push(OutputSection { name, address: base, size, exec, write, align });
             }
         }
         marks.begin[usize::from(next)..].fill(address);
@@ -254,11 +267,9 @@ impl Assembler<'_> {
             }
             let message = match name.strip_suffix('f').filter(|n| n.parse::<u64>().is_ok()) {
                 Some(number) => format!("there is no label `{number}:` behind this line"),
-                None => format!(
-                    "{} is not defined{}",
-                    quoted(&name),
-                    meant(&name, names.iter().map(String::as_str))
-                ),
+                None => {
+                    format!("{} {UNDEFINED}{}", quoted(&name), meant(&name, names.iter().map(String::as_str)))
+                }
             };
             self.report_plain(at, Fault { token: name, message });
         }
@@ -460,23 +471,34 @@ const WRITABLE: u8 = 6;
 const SMALL: u8 = 8;
 const ZERO: u8 = 10;
 
-/// The position of a section in `ld`'s own script, and whether the script names it.
-fn rank(section: &Section) -> (u8, bool) {
+/// The sections that `ld`'s own script names, and their positions in it.
+const USUAL: [(&str, u8); 9] = [
+    (".init", 0),
+    (".text", 1),
+    (".fini", 2),
+    (".rodata", 4),
+    (".data", 6),
+    (".srodata", 8),
+    (".sdata", 9),
+    (".sbss", 10),
+    (".bss", 11),
+];
+
+fn usual(section: &Section) -> Option<&'static (&'static str, u8)> {
     let begins = |prefix: &str| {
         section.name.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let usual = [
-        (".init", 0),
-        (".text", 1),
-        (".fini", 2),
-        (".rodata", 4),
-        (".data", 6),
-        (".srodata", 8),
-        (".sdata", 9),
-        (".sbss", 10),
-        (".bss", 11),
-    ];
-    match usual.iter().find(|(prefix, _)| begins(prefix)) {
+    USUAL.iter().find(|(prefix, _)| begins(prefix))
+}
+
+/// The name of the section of the program that a source's section is put into.
+fn output_name(section: &Section) -> String {
+    usual(section).map_or(section.name.as_str(), |(name, _)| name).to_owned()
+}
+
+/// The position of a section in `ld`'s own script, and whether the script names it.
+fn rank(section: &Section) -> (u8, bool) {
+    match usual(section) {
         Some((_, rank)) => (*rank, true),
         None if section.exec => (3, false),
         None if !section.write => (5, false),

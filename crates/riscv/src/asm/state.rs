@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::error::{AsmError, Fault, Pos, fault, quoted};
 use super::expr::{self, Expr, Names, Operator, Place};
+use super::image::OutputSection;
 use super::input::{MAX_ERRORS, MAX_IMAGE, MAX_MEMORY, MAX_STATEMENTS, Options, Sources};
 use super::mnemonics::Mnemonics;
 use super::nesting::{Condition, Frame, Macro};
@@ -69,6 +70,8 @@ pub(super) struct Assembler<'a> {
     /// Where the statement in hand is.
     pub(super) at: Pos,
     pub(super) errors: Vec<(Pos, Fault, Uses)>,
+    /// What `link` placed.
+    pub(super) outputs: Vec<OutputSection>,
     stopped: bool,
 }
 
@@ -98,6 +101,7 @@ impl<'a> Assembler<'a> {
             image_bytes: 0,
             at: Pos::default(),
             errors: Vec::new(),
+            outputs: Vec::new(),
             stopped: false,
         }
     }

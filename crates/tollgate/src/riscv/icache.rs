@@ -1,12 +1,12 @@
 //! `tollgate riscv icache`: instruction caches under a program, in several builds side by side.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 use tollgate_lab::icache::{self, Build, Count, IcacheError, Settings};
+use tollgate_lab::source::{Language, SourceError};
 use tollgate_measure::host;
 use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
 use tollgate_riscv::{Elf, Isa, LoadError, Xlen};
@@ -29,7 +29,7 @@ const COUNTING: [(&str, Count, &str); 2] = [
                         tollgate riscv icache program.c --isa rv64im,rv64imc --sweep\n  \
                         tollgate riscv icache one.elf other.elf --icache 64:4:64 --policy plru")]
 pub(super) struct IcacheArgs {
-    /// A C source, or ELF programs: bare, or with --pk static ones for Linux
+    /// A source that ends in .s, .S or .c, or ELF programs: bare, or with --pk static ones for Linux
     #[arg(value_name = "PROG")]
     programs: Vec<PathBuf>,
 
@@ -173,16 +173,16 @@ fn builds(args: &IcacheArgs) -> Result<Vec<Build>, Usage> {
         [] => each(&|name, isa| icache::bundled(name, isa, &args.opt_level)),
         [program] if args.pk.is_none() => {
             let bytes = read(program)?;
-            let is_source =
-                ["c", "S", "s"].iter().any(|known| program.extension() == Some(OsStr::new(known)));
-            let is_source = is_source && !bytes.starts_with(b"\x7fELF");
-            if is_source && args.alignments {
-                return places(&|name, isa| icache::aligned(program, name, isa, &args.opt_level));
+            match Language::of(program, &bytes) {
+                Ok(Language::Elf) | Err(SourceError::Unknown) => {
+                    Ok(vec![built(program, bytes, args, &isas)?])
+                }
+                Ok(_) if args.alignments => {
+                    places(&|name, isa| icache::aligned(program, name, isa, &args.opt_level))
+                }
+                Ok(_) => each(&|name, isa| icache::compile(program, name, isa, &args.opt_level)),
+                Err(error) => Err(Usage::new(error)),
             }
-            if is_source {
-                return each(&|name, isa| icache::compile(program, name, isa, &args.opt_level));
-            }
-            Ok(vec![built(program, bytes, args, &isas)?])
         }
         programs => programs.iter().map(|program| built(program, read(program)?, args, &isas)).collect(),
     }
@@ -203,7 +203,7 @@ fn built(path: &Path, elf: Vec<u8>, args: &IcacheArgs, isas: &[(&str, Isa)]) -> 
                 LoadError::NotElf if args.programs.len() > 1 => {
                     format!("{error}; several programs must be built already, a source comes alone")
                 }
-                LoadError::NotElf => format!("{error}, and no C source (.c, .s, .S) either"),
+                LoadError::NotElf => format!("{error}, and not a source (.c, .s, .S) either"),
                 error => error.to_string(),
             };
             Usage::file(path, why)

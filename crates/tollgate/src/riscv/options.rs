@@ -6,8 +6,8 @@ use std::path::Path;
 
 use tollgate_cores::{Core, CoreError};
 use tollgate_lab::program::ProgramError;
+use tollgate_lab::source::{self, Executable, Language, Recipe, SourceError};
 use tollgate_record::file;
-use tollgate_record::text::quoted;
 use tollgate_riscv::{Isa, LoadError, Privilege, Xlen};
 
 use crate::args::{NOT_A_PROGRAM, NOT_FOUND, Usage};
@@ -52,36 +52,39 @@ pub(super) fn trusted(path: &Path) -> Result<Vec<u8>, Usage> {
     file::read_trusted(path, LONGEST).map_err(|error| Usage::file(path, error))
 }
 
-/// The bytes of a program that was built.
+/// The bytes of a kernel that is built already.
 ///
 /// # Errors
-/// As [`read`]; and for source code how to build it.
+/// As [`read`]; and for a source what it is.
 pub(super) fn program(path: &Path) -> Result<Vec<u8>, Usage> {
     let bytes = match read(path) {
         Ok(bytes) => bytes,
         Err(error) if path.exists() => return Err(Usage { of_guest: NOT_A_PROGRAM, ..error }),
         Err(error) => return Err(Usage { of_guest: NOT_FOUND, ..error }),
     };
-    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let (what, how) = match end {
-        _ if bytes.starts_with(b"\x7fELF") => return Ok(bytes),
-        "s" | "S" | "asm" => {
-            ("assembly source: assemble and link it first", "riscv64-linux-gnu-gcc -nostdlib -static")
+    match Language::of(path, &bytes) {
+        Ok(Language::Elf) | Err(SourceError::Unknown) => Ok(bytes),
+        Ok(_) => {
+            let why = "is a source, and a linked program is needed here";
+            Err(Usage::not_a_program(path, why))
         }
-        "c" => ("C source: compile and link it first", "riscv64-linux-gnu-gcc -O2 -static"),
-        "cc" | "cpp" | "cxx" | "C" => {
-            ("C++ source: compile and link it first", "riscv64-linux-gnu-g++ -O2 -static")
+        Err(error) => Err(Usage { of_guest: NOT_A_PROGRAM, ..Usage::new(error) }),
+    }
+}
+
+/// A program that is linked, or is built from a source for these instructions.
+///
+/// # Errors
+/// As [`read`]; all errors of a source, which compiler is missing, or what builds other languages.
+pub(super) fn executable(path: &Path, march: &str, isa: Isa) -> Result<Executable, Usage> {
+    source::load(path, &Recipe::new(march, isa)).map_err(|error| match error {
+        SourceError::Read(error) if path.exists() => Usage::not_a_program(path, error),
+        SourceError::Read(error) => Usage { of_guest: NOT_FOUND, ..Usage::file(path, error) },
+        SourceError::Unknown | SourceError::NotText { .. } | SourceError::Include { .. } => {
+            Usage::not_a_program(path, error)
         }
-        "rs" => (
-            "Rust source: compile and link it first",
-            "rustc --target riscv64gc-unknown-linux-gnu -C target-feature=+crt-static",
-        ),
-        _ => return Ok(bytes),
-    };
-    let word = |path: &Path| quoted(&path.to_string_lossy());
-    let (name, out) = (path.display(), word(&path.with_extension("")));
-    let why = format!("'{name}' is {what}: {how} -o {out} {}", word(path));
-    Err(Usage { of_guest: NOT_A_PROGRAM, ..Usage::new(why) })
+        error => Usage { of_guest: NOT_A_PROGRAM, ..Usage::new(error) },
+    })
 }
 
 /// The core that `--core` names: a preset, or a file. The suffix `+fault` adds a core's known fault.

@@ -52,7 +52,8 @@ const HAZARDS: [(&str, Around, &str); 3] = [
                   tollgate riscv pipeline program.elf --around branch --nth 100 --format kanata --out p.kanata"
 )]
 pub(super) struct PipelineArgs {
-    /// A bare ELF, or with --pk a static Linux program
+    /// A source that ends in .s, .S or .c, a bare ELF, or with --pk a static Linux program
+    #[arg(value_name = "PROGRAM")]
     elf: Option<PathBuf>,
 
     /// Draw the bundled program's call on this design of a kernel, or on your own in a file
@@ -155,7 +156,7 @@ impl PipelinePlan {
         let nth = args.nth.unwrap_or(nth);
         let is_asked = args.from.is_some() || args.around.is_some() || args.nth.is_some();
         let entry =
-            job.as_ref().filter(|_| !is_asked).and_then(|job| Some(Elf::parse(&job.program).ok()?.entry));
+            job.as_ref().filter(|_| !is_asked).and_then(|job| Some(Elf::parse(&job.program.elf).ok()?.entry));
         let from =
             |entry| Wanted { around: Around::Symbol(format!("{entry:#x}")), nth: 1, count: args.count };
         Ok(Self {
@@ -213,7 +214,7 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job, Usage> {
     check_budget(args.max_instructions)?;
     let mut isa = isa(&args.isa)?;
     let (program, name) = match &args.elf {
-        Some(path) => (options::program(path)?, path.to_string_lossy().into_owned()),
+        Some(path) => (options::executable(path, &args.isa, isa)?, path.to_string_lossy().into_owned()),
         None if args.kernel.is_none() && matches!(around, Around::Interrupt | Around::Branch) => {
             return Ok(latency::job(0));
         }
@@ -226,7 +227,7 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job, Usage> {
             let experiment = Experiment { design: &design, crossing, iterations };
             let image = prepare(&experiment).map_err(|error| Usage::file(Path::new(BUNDLED), error))?;
             isa = design.isa.parse().unwrap_or(isa);
-            (image, BUNDLED.to_owned())
+            (image.into(), BUNDLED.to_owned())
         }
     };
     let machine = args.machine.as_deref().map_or(Ok(MachineKind::default()), str::parse);

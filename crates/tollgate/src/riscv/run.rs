@@ -16,7 +16,7 @@ use tollgate_riscv::cache::Geometry;
 use tollgate_riscv::{ConfigError, Extension, LoadError, Privilege};
 use tollgate_supervise::Stop;
 
-use super::options::{MODES, check_budget, core, explained, isa, number, program, read};
+use super::options::{MODES, check_budget, core, executable, explained, isa, number, program, read};
 use crate::args::{Destination, Usage, one_of};
 use crate::output::{reader_gone, say};
 use crate::session::Session;
@@ -32,7 +32,8 @@ use crate::session::Session;
                         tollgate riscv run program.elf --trace commit 2> trace.txt")
 )]
 pub(super) struct RunArgs {
-    /// The program
+    /// The program: a source that ends in .s, .S or .c, or an ELF file
+    #[arg(value_name = "PROGRAM")]
     elf: PathBuf,
 
     /// Its arguments, with --pk; those that begin with a dash after --
@@ -253,15 +254,13 @@ impl RunArgs {
         };
         let files = self.allow.iter().map(allowed).collect::<Result<_, _>>()?;
         let name = self.elf.to_string_lossy().into_owned();
+        let isa = isa(&self.isa)?;
         Ok(Job {
-            isa: match isa(&self.isa)? {
-                isa if self.misaligned => isa.with(Extension::Zicclsm),
-                isa => isa,
-            },
+            isa: if self.misaligned { isa.with(Extension::Zicclsm) } else { isa },
             machine: self.machine.parse().map_err(|error| Usage::option("--machine", error))?,
             ram_bytes: self.memory.saturating_mul(1 << 20),
             bootargs: self.bootargs.clone(),
-            program: program(&self.elf)?,
+            program: executable(&self.elf, &self.isa, isa)?,
             proxy_kernel: self.pk.as_deref().map(program).transpose()?,
             arguments: std::iter::once(name).chain(self.args.iter().cloned()).collect(),
             files,

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use tollgate_cores::Core;
-use tollgate_lab::own::{self, Own};
+use tollgate_lab::own::{self, Own, OwnError};
+use tollgate_lab::source::SourceError;
 use tollgate_lab::{
     Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, USUAL, record, workload,
 };
 use tollgate_measure::host;
 use tollgate_record::{Measurement, Status, number};
-use tollgate_riscv::asm::Sources;
 use tollgate_supervise::Stop;
 
 use super::options::{self, within};
@@ -32,8 +32,8 @@ use crate::session::Session;
 pub(super) struct TrapArgs {
     /// The design of the kernel, or a file with your own; can be repeated
     ///
-    /// all compares the designs, list names them, template prints a file to start from. A file is assembly or an ELF file whose
-    /// traps come in at trap_entry; labels phase_save: and so on mark its phases.
+    /// all compares the designs, list names them, template prints a file to start from. A file is
+    /// assembly, C or an ELF file whose traps come in at trap_entry; labels phase_save: and so on mark its phases.
     #[arg(long, default_value = "full", value_name = "K", conflicts_with = "workload")]
     kernel: Vec<String>,
 
@@ -221,14 +221,11 @@ impl Kernel {
                 format!("no such design, and no such file; use all, one of {}, or a file", names.join(", "));
             return Err(Usage::value("--kernel", name, why));
         }
-        let bytes = options::read(path)?;
-        let short = path.file_name().unwrap_or_default().to_string_lossy();
-        let refused = |error| Usage::file(path, error);
-        let own = match String::from_utf8(bytes) {
-            Ok(text) => Own::assemble(&short, &Sources::new(name, &text)),
-            Err(error) => Own::from_elf(&short, error.as_bytes()),
+        let refused = |error| match error {
+            OwnError::Source(error @ (SourceError::Assembly(_) | SourceError::Compile { .. })) => Usage::new(error),
+            error => Usage::file(path, error),
         };
-        let mut own = own.map_err(refused)?;
+        let mut own = Own::load(path).map_err(refused)?;
         for &call in calls {
             own.check(call).map_err(refused)?;
         }

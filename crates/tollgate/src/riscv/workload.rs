@@ -17,9 +17,9 @@ const CORE: &str = "rocket";
 #[derive(clap::Args)]
 #[command(next_help_heading = "A program with a working set")]
 pub(super) struct WorkloadArgs {
-    /// Trap into this program: chase, walk, compute, or a C source
+    /// Trap into this program: chase, walk, compute, or a file that ends in .c, .s, .S or .elf
     ///
-    /// The source has a function 'void work(char *set, unsigned long bytes)', which is called again and again.
+    /// The file has a function 'void work(char *set, unsigned long bytes)', which is called again and again.
     #[arg(long, value_name = "PROG")]
     workload: Option<String>,
 
@@ -121,7 +121,10 @@ fn without_workload(args: &WorkloadArgs) -> Result<(), Usage> {
 
 /// A bundled workload, or one that is built from a source.
 fn find(name: &str) -> Result<Cow<'static, Workload>, Usage> {
-    if Path::new(name).extension().is_some_and(|extension| extension == "c") {
+    if Path::new(name)
+        .extension()
+        .is_some_and(|end| ["c", "s", "S", "asm", "elf"].iter().any(|it| end == *it))
+    {
         let own = Workload::own(Path::new(name)).map(Cow::Owned);
         return own.map_err(|error| Usage::value("--workload", name, error));
     }
@@ -129,7 +132,7 @@ fn find(name: &str) -> Result<Cow<'static, Workload>, Usage> {
         let names: Vec<&str> = WORKLOADS.iter().map(|workload| &*workload.name).collect();
         let nearest = text::suggestion(text::nearest(name, names.iter().copied()));
         let names = names.join(", ");
-        let why = format!("no such program{nearest} (there are {names}; a source ends in .c)");
+        let why = format!("no such program{nearest} (there are {names}; a file ends in .c, .s, .S or .elf)");
         Usage::value("--workload", name, why)
     })
 }

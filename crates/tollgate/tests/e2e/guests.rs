@@ -139,30 +139,6 @@ pub(crate) const CASES: &[Case] = &[
         },
         ..CASE
     },
-    Case {
-        name: "assembly in place of a program",
-        args: "riscv run {dir}/hello.s --core rocket",
-        exit: 126,
-        says: &[
-            "hello.s' is assembly source: assemble and link it first: riscv64-linux-gnu-gcc -nostdlib -static -o {dir}/hello {dir}/hello.s",
-        ],
-        scene: |scene| {
-            scene.file("hello.s", "_start: j _start\n");
-            Ok(())
-        },
-        ..CASE
-    },
-    Case {
-        name: "C in place of a program, for the diagram",
-        args: "riscv pipeline {dir}/sum.c",
-        exit: 2,
-        says: &["sum.c' is C source: compile and link it first: riscv64-linux-gnu-gcc -O2 -static -o"],
-        scene: |scene| {
-            scene.file("sum.c", "int main() { return 0; }\n");
-            Ok(())
-        },
-        ..CASE
-    },
     Case { name: "SIGINT of a program", args: "riscv run {dir}/a.elf", ..INTERRUPTED },
     Case {
         name: "SIGINT of a program that is profiled",

@@ -19,6 +19,7 @@ mod report;
 mod sandboxes;
 mod scene;
 mod signals;
+mod sources;
 mod stores;
 
 use case::Case;
@@ -37,6 +38,7 @@ fn tables() -> Vec<(&'static str, &'static [Case])> {
         ("refused", refused::CASES),
         ("report", report::CASES),
         ("signals", signals::CASES),
+        ("sources", sources::CASES),
         ("stores", stores::CASES),
     ]
 }

@@ -1,0 +1,216 @@
+//! C, built by a compiler that is installed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::{Object, ObjectSymbol};
+use tempfile::TempDir;
+use tollgate_record::trust;
+use tollgate_riscv::{Extension, Isa};
+
+use super::error::SourceError;
+use super::lines::Lines;
+use super::{Executable, Library, Recipe, library};
+use crate::sections::executable_sections;
+
+/// What compiles C, in the order in which they are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compiler {
+    /// Debian's compiler for bare machines.
+    Bare,
+    /// Debian's compiler for Linux, which builds bare programs as well.
+    Linux,
+    /// With its own linker.
+    Clang,
+}
+
+impl Compiler {
+    const ALL: [Self; 3] = [Self::Bare, Self::Linux, Self::Clang];
+
+    fn find() -> Option<Self> {
+        let runs =
+            |name: &str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
+        Self::ALL.into_iter().find(|it| runs(it.name()) && (*it != Self::Clang || runs("ld.lld")))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bare => "riscv64-unknown-elf-gcc",
+            Self::Linux => "riscv64-linux-gnu-gcc",
+            Self::Clang => "clang",
+        }
+    }
+
+    /// The instruction set. GCC does not assemble the counters and CSRs of a set that does not name them.
+    fn march(self, recipe: &Recipe<'_>) -> String {
+        let named = recipe.march.contains("zicsr")
+            || recipe.march.chars().nth(4).is_some_and(|c| c.eq_ignore_ascii_case(&'g'));
+        if named || self == Self::Clang { recipe.march.to_owned() } else { format!("{}_zicsr", recipe.march) }
+    }
+
+    /// The floating-point registers in which functions pass arguments.
+    fn float(isa: Isa) -> &'static str {
+        match () {
+            () if isa.has(Extension::D) => "d",
+            () if isa.has(Extension::F) => "f",
+            () => "",
+        }
+    }
+
+    /// The options of every call.
+    fn command(self, recipe: &Recipe<'_>) -> Command {
+        let mut command = Command::new(self.name());
+        if let Self::Clang = self {
+            let target = if recipe.isa.is_rv64() { "riscv64-unknown-elf" } else { "riscv32-unknown-elf" };
+            command.arg(format!("--target={target}")).arg("-fuse-ld=lld");
+        }
+        let abi = if recipe.isa.is_rv64() { "lp64" } else { "ilp32" };
+        command.arg(format!("-march={}", self.march(recipe)));
+        command.arg(format!("-mabi={abi}{}", Self::float(recipe.isa)));
+        // RV64 cannot name the start of RAM with two instructions from zero.
+        command.arg(if recipe.isa.is_rv64() { "-mcmodel=medany" } else { "-mcmodel=medlow" });
+        command.arg(format!("-O{}", recipe.opt));
+        command.args(["-g0", "-ffreestanding", "-fno-pic", "-fno-asynchronous-unwind-tables"]);
+        command
+    }
+
+    /// Whether it has a library with the operations that the instructions do not have, as division.
+    fn has_operations(self, isa: Isa) -> bool {
+        match self {
+            Self::Bare => true,
+            Self::Linux => isa.is_rv64() && isa.has(Extension::D),
+            Self::Clang => false,
+        }
+    }
+
+    /// Runs it; its words when it refuses.
+    fn run(self, march: &str, command: &mut Command) -> Result<(), SourceError> {
+        let output = command.output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+        Err(SourceError::Compile { compiler: self.name(), march: march.to_owned(), said })
+    }
+}
+
+/// Compiles and links a file.
+pub(super) fn compile(source: &Path, recipe: &Recipe<'_>) -> Result<Executable, SourceError> {
+    let compiler = Compiler::find().ok_or(SourceError::NoCompiler)?;
+    let folder = tempfile::tempdir_in(trust::temporary()?)?;
+    let headers = folder.path().join("include");
+    write_all(&headers, recipe.headers)?;
+    if recipe.library != Library::None {
+        write_all(&headers, library::HEADERS)?;
+    }
+    let object = folder.path().join("object.o");
+    let mut command = compiler.command(recipe);
+    command.arg("-isystem").arg(&headers);
+    command.args(recipe.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
+    // A source whose name begins with a dash must not become an option.
+    compiler.run(recipe.march, command.args(["-c", "-o"]).arg(&object).arg(std::path::absolute(source)?))?;
+    let object_bytes = fs::read(&object)?;
+    let object_text = executable_sections(&object_bytes).iter().map(|(_, data)| data.len() as u64).sum();
+    let symbols = Symbols::of(&object_bytes);
+    let mut units: Vec<(&str, &str)> = recipe.units.to_vec();
+    let started = symbols.need_start(recipe);
+    if started {
+        units.extend(library::UNITS);
+    }
+    let entry = match started {
+        true => library::ENTRY,
+        false => recipe.entries.iter().find(|name| symbols.defines(name)).copied().unwrap_or("main"),
+    };
+    let elf = link(compiler, recipe, &folder, &object, &units, entry)?;
+    Ok(Executable { elf, lines: Lines::default(), object_text: Some(object_text), needs_stack: !started })
+}
+
+/// Links an object with sources in memory.
+fn link(
+    compiler: Compiler,
+    recipe: &Recipe<'_>,
+    folder: &TempDir,
+    object: &Path,
+    units: &[(&str, &str)],
+    entry: &str,
+) -> Result<Vec<u8>, SourceError> {
+    let linked = folder.path().join("linked.elf");
+    let before = folder.path().join("before.o");
+    if recipe.skipped > 0 {
+        let empty = folder.path().join("before.s");
+        // The linker puts this section first, before that of `main`.
+        fs::write(&empty, format!(".section .text.unlikely,\"ax\"\n.skip {}\n", recipe.skipped))?;
+        let mut command = compiler.command(recipe);
+        compiler.run(recipe.march, command.args(["-c", "-o"]).arg(&before).arg(&empty))?;
+    }
+    let mut command = compiler.command(recipe);
+    command.args(["-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=none"]);
+    command.arg(format!("-Wl,-Ttext-segment={:#x}", recipe.base)).arg("-Wl,--no-warn-rwx-segments");
+    command.arg(format!("-Wl,-e,{entry}")).arg("-o").arg(&linked);
+    command.args((recipe.skipped > 0).then_some(&before)).arg(object);
+    if !units.is_empty() {
+        // A loop of the library must not become a call of itself.
+        command.args(["-fno-builtin", "-fno-tree-loop-distribute-patterns"]);
+        command.arg("-isystem").arg(folder.path().join("include"));
+        command.args(write_all(&folder.path().join("units"), units)?);
+    }
+    if compiler.has_operations(recipe.isa) {
+        command.arg("-lgcc");
+    }
+    compiler.run(recipe.march, &mut command)?;
+    Ok(fs::read(&linked)?)
+}
+
+/// Writes texts into a folder; their paths.
+fn write_all(folder: &Path, texts: &[(&str, &str)]) -> io::Result<Vec<PathBuf>> {
+    let write = |(name, text): &(&str, &str)| {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(&path, text)?;
+        Ok(path)
+    };
+    fs::create_dir_all(folder)?;
+    texts.iter().map(write).collect()
+}
+
+/// The names that an object defines and uses.
+struct Symbols {
+    defined: Vec<String>,
+    undefined: Vec<String>,
+}
+
+impl Symbols {
+    fn of(object: &[u8]) -> Self {
+        let (mut defined, mut undefined) = (Vec::new(), Vec::new());
+        if let Ok(file) = object::File::parse(object) {
+            for symbol in file.symbols() {
+                let name = symbol.name().unwrap_or_default().to_owned();
+                match symbol.is_undefined() {
+                    true if !name.is_empty() => undefined.push(name),
+                    false if symbol.is_global() => defined.push(name),
+                    _ => {}
+                }
+            }
+        }
+        Self { defined, undefined }
+    }
+
+    fn defines(&self, name: &str) -> bool {
+        self.defined.iter().any(|defined| defined == name)
+    }
+
+    /// Whether our start-up code and library belong to the program.
+    fn need_start(&self, recipe: &Recipe<'_>) -> bool {
+        if self.defines(library::ENTRY) || !self.defines("main") {
+            return false;
+        }
+        match recipe.library {
+            Library::None => false,
+            Library::Start => true,
+            // What begins with an underscore comes from the linker or from the compiler's own library.
+            Library::IfUsed => self.undefined.iter().any(|name| !name.starts_with('_')),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Programs from sources: what is included, where execution begins, what belongs to a line, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+use tollgate_lab::program::{Ending, Job, Watch, run};
+use tollgate_lab::source::{Executable, Library, Recipe, SourceError, load};
+use tollgate_riscv::{Elf, Isa};
+
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn recipe() -> Recipe<'static> {
+    Recipe::new("rv64gc", Isa::default())
+}
+
+fn built(files: &[(&str, &str)]) -> Result<Executable, SourceError> {
+    load(&folder(files).path().join(files[0].0), &recipe())
+}
+
+/// How it ends, and what it prints.
+fn ending(program: Executable, isa: Isa) -> (Ending, String) {
+    let job = Job { isa, ram_bytes: 8 << 20, program, max_instructions: 1_000_000, ..Job::default() };
+    let (mut console, mut trace) = (Vec::new(), Vec::new());
+    let outcome =
+        run(&job, Watch::Nothing, &mut std::io::empty(), &mut console, &mut trace, &|| false).unwrap();
+    (outcome.ending, String::from_utf8(console).unwrap())
+}
+
+#[test]
+fn files_are_included_from_beside_the_one_that_includes_them() {
+    let program = built(&[
+        ("main.S", "#include \"parts/a.h\"\n.include \"parts/b.s\"\n"),
+        ("parts/a.h", "# include <c.h>\n"),
+        ("parts/c.h", "#define STATUS 6\n"),
+        ("parts/b.s", "_start: li a0, STATUS\n li a7, 93\n ecall\n"),
+    ]);
+    // Macros are no part of what `.include` reads, as in GNU `as`.
+    let error = program.unwrap_err().to_string();
+    assert!(error.contains("parts/b.s:1:16: `STATUS` is not defined"), "{error}");
+    let program = built(&[
+        ("main.S", "#include \"parts/a.h\"\n#include \"parts/b.s\"\n"),
+        ("parts/a.h", "# include <c.h>\n"),
+        ("parts/c.h", "#define STATUS 6\n"),
+        ("parts/b.s", "_start: li a0, STATUS\n li a7, 93\n ecall\n"),
+    ]);
+    assert_eq!(ending(program.unwrap(), Isa::default()).0, Ending::Exited(6));
+}
+
+#[test]
+fn files_that_include_each_other_or_too_much_are_refused() {
+    let error = built(&[("a.S", "#include \"b.S\"\n"), ("b.S", "#include \"a.S\"\n")]).unwrap_err();
+    assert!(error.to_string().contains("more than 100 files include each other"), "{error}");
+    let files: Vec<(String, String)> =
+        (0..1002).map(|n| (format!("{n}.S"), format!("#include \"{}.S\"\n", n + 1))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let error = built(&files).unwrap_err().to_string();
+    assert!(error.contains("a program has at most 1000 files of 64 MiB together"), "{error}");
+    let error = built(&[("a.S", "#include \"/dev/zero\"\n")]).unwrap_err().to_string();
+    assert!(error.starts_with("cannot include '/dev/zero': is a device or a pipe"), "{error}");
+}
+
+#[test]
+fn execution_begins_at_start_then_at_main_then_with_the_first_instruction() {
+    let entry = |text: &str| Elf::parse(&built(&[("a.s", text)]).unwrap().elf).unwrap().entry;
+    assert_eq!(entry(".option norvc\n nop\nmain: nop\n_start: nop\n"), 0x8000_0008);
+    assert_eq!(entry(".option norvc\n nop\nmain: nop\n"), 0x8000_0004);
+    assert_eq!(entry(".option norvc\n nop\nother: nop\n"), 0x8000_0000);
+}
+
+#[test]
+fn an_instruction_has_a_line() {
+    let program = built(&[("a.s", "nop\n.option norvc\n  li a0, 5 # five\n")]).unwrap();
+    let place = program.lines.at(0x8000_0002).unwrap();
+    assert_eq!((place.line, place.text), (3, "li a0, 5 # five"));
+    assert!(place.file.ends_with("/a.s"));
+    assert_eq!(program.lines.at(0x9000_0000), None);
+    assert_eq!(Executable::from(program.elf).lines.at(0x8000_0000), None);
+}
+
+/// The same program on both widths, which calls our library.
+#[test]
+fn assembly_may_call_the_library() {
+    let text = ".data\nformat: .asciz \"%d %s\\n\"\nname: .asciz \"name\"\n.text\nmain:\n la a0, format\n li a1, -3\n la a2, name\n \
+                call printf\n li a0, 9\n call exit\n";
+    for isa in ["rv64gc", "rv64i", "rv32im", "rv32i"] {
+        let folder = folder(&[("a.s", text)]);
+        let parsed = isa.parse().unwrap();
+        let program = load(&folder.path().join("a.s"), &Recipe::new(isa, parsed)).unwrap();
+        assert_eq!(ending(program, parsed), (Ending::Exited(9), "-3 name\n".into()), "{isa}");
+    }
+    // What the library does not have is an error still, and a recipe may do without.
+    let error = built(&[("a.s", "main: call prinft\n")]).unwrap_err().to_string();
+    assert!(error.contains("`prinft` is not defined: did you mean `printf`?"), "{error}");
+    let recipe = Recipe { library: Library::None, ..recipe() };
+    let folder = folder(&[("a.s", text)]);
+    let error = load(&folder.path().join("a.s"), &recipe).unwrap_err().to_string();
+    assert!(error.contains("`printf` is not defined"), "{error}");
+}
+
+/// What prints in RARS and Ripes, and Linux's `write`, with its errors.
+#[test]
+fn calls_without_a_handler_print() {
+    let call = |number: u32, before: &str| {
+        let text = format!(".data\nt: .asciz \"text\"\n.text\n{before}\n li a7, {number}\n ecall\n mv s0, a0\n li a7, 93\n ecall\n");
+        ending(built(&[("a.s", &text)]).unwrap(), Isa::default())
+    };
+    let printed = |number, before| call(number, before).1;
+    assert_eq!(printed(1, "li a0, -12"), "-12");
+    assert_eq!(printed(36, "li a0, -1"), u64::MAX.to_string());
+    assert_eq!(printed(34, "li a0, 42"), "0x0000002a");
+    assert_eq!(printed(35, "li a0, 5"), format!("0b{:032b}", 5));
+    assert_eq!(printed(11, "li a0, 'x'"), "x");
+    assert_eq!(printed(4, "la a0, t"), "text");
+    assert_eq!(call(64, "li a0, 2\nla a1, t\nli a2, 3"), (Ending::Exited(3), "tex".into()));
+    assert_eq!(call(64, "li a0, 3\nla a1, t\nli a2, 3"), (Ending::Exited(-9), String::new()));
+    assert_eq!(call(64, "li a0, 1\nli a1, 8\nli a2, 3"), (Ending::Exited(-14), String::new()));
+    // A handler takes them all.
+    assert!(matches!(call(11, "la t0, t\n csrw mtvec, t0\nli a0, 'x'"), (Ending::Stuck(_), text) if text.is_empty()));
+}
+
+#[test]
+fn a_file_that_is_no_program_is_refused() {
+    let refused = |name: &str, text: &[u8]| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        load(&path, &recipe()).unwrap_err()
+    };
+    assert!(matches!(refused("a.txt", b"nop"), SourceError::Unknown));
+    assert!(matches!(refused("a.s", b"\xff"), SourceError::NotText { line: 1 }));
+    assert!(refused("a b.rs", b"").to_string().contains("a b.rs' is Rust source"));
+    assert!(matches!(load(Path::new("/nowhere.s"), &recipe()).unwrap_err(), SourceError::Read(_)));
+    // An editor's mark at the start, and lines of Windows.
+    assert!(built(&[("a.s", "\u{feff}main:\r\n nop\r\n")]).is_ok());
+}

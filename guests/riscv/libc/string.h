@@ -1,0 +1,1 @@
+#include <tollgate.h>
