@@ -15,7 +15,7 @@ pub(crate) fn instruction(machine: &Machine, pc: u64) -> Option<Insn> {
 }
 
 /// The integer registers that an instruction reads, with their values, each once; `x0` is none.
-pub(crate) fn registers(machine: &Machine, insn: &Insn) -> Vec<(&'static str, u64)> {
+fn registers(machine: &Machine, insn: &Insn) -> Vec<(&'static str, u64)> {
     let format = insn.row().format;
     let first = (format.rs1() == RegClass::X && format != Format::CsrImm).then_some(insn.rs1);
     let second = (format.rs2() == RegClass::X && insn.rs2 != insn.rs1).then_some(insn.rs2);
@@ -23,11 +23,15 @@ pub(crate) fn registers(machine: &Machine, insn: &Insn) -> Vec<(&'static str, u6
     read.map(|register| (X_NAMES[usize::from(register)], machine.x(register))).collect()
 }
 
-/// An instruction and the registers that it reads, as `` `lw a0, 4(t1)` (t1 0x10) ``.
+/// An instruction and the registers that it reads, as `` `lw a0,4(t1)` with t1 0x10 ``.
 pub(crate) fn quoted(machine: &Machine, pc: u64) -> Option<String> {
     let insn = instruction(machine, pc)?;
-    let values: Vec<_> =
-        registers(machine, &insn).iter().map(|(name, value)| format!("{name} {value:#x}")).collect();
-    let values = if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) };
-    Some(format!("`{}`{values}", text(&insn)))
+    Some(format!("`{}`{}", text(&insn), with(machine, &insn)))
+}
+
+/// The registers that an instruction reads, as ` with t1 0x10`.
+pub(crate) fn with(machine: &Machine, insn: &Insn) -> String {
+    let values = registers(machine, insn);
+    let values: Vec<_> = values.iter().map(|(name, value)| format!("{name} {value:#x}")).collect();
+    if values.is_empty() { String::new() } else { format!(" with {}", values.join(", ")) }
 }

@@ -186,17 +186,17 @@ impl Own {
         Design { name, image: file, isa: GC, crossing: None, dirty_fp: false, about, own: true }
     }
 
-    /// Makes a few calls and checks that the kernel returns from them as it must. Its description then has what it does not
-    /// preserve.
+    /// Makes a few calls and checks that the kernel returns from them as it must. Yields the registers that it does not
+    /// preserve, of those that a function need not preserve either.
     ///
     /// # Errors
     /// How it is broken.
-    pub fn check(&mut self, crossing: Crossing) -> Result<(), OwnError> {
+    pub fn check(&mut self, crossing: Crossing) -> Result<Vec<&'static str>, OwnError> {
         let lost = check::check(self, crossing)?;
         if !lost.is_empty() {
             self.about = format!("{}-mode, loses {}", &self.about[..1], lost.join(" "));
         }
-        Ok(())
+        Ok(lost)
     }
 
     /// An address as a person finds it: the line of a source, else the nearest label before it.
@@ -282,6 +282,3 @@ fn stub(mode: Mode, base: &Elf, own: &Elf, entry: u64, place: u64) -> Result<Ima
     let options = Options { text: place, ..Options::default() };
     assemble(&Sources::new("set-up", &text), &options).map_err(|errors| SourceError::Assembly(errors).into())
 }
-
-#[cfg(test)]
-mod tests;

@@ -139,6 +139,8 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// Where its cycles went, when a core was watched.
     pub ledger: Option<ProgramLedger>,
+    /// Where it was when its instructions were used up.
+    pub at: Option<String>,
     /// What somebody who watched stores and fetches should know.
     pub warning: Option<String>,
     /// The signature, of a program that ended by itself.
@@ -186,8 +188,9 @@ impl Outcome {
                     0 => String::new(),
                     n => format!(" and {} traps and waits", number::count(n)),
                 };
+                let at = self.at.as_ref().map_or_else(String::new, |at| format!("; it is at {at}"));
                 format!(
-                    "stopped: the program has not ended after {count} instructions{others}; --max-instructions gives it more"
+                    "stopped: the program has not ended after {count} instructions{others}; --max-instructions gives it more{at}"
                 )
             }
             Ending::Interrupted => format!("interrupted after {count} instructions"),
@@ -400,7 +403,9 @@ pub fn run(
     let instructions = machine.instret();
     let others = if ending == Ending::Budget { job.max_instructions.saturating_sub(instructions) } else { 0 };
     let writable = job.writable.clone();
-    Ok(Outcome { ending, instructions, others, refused, writable, profile, ledger, warning, signature })
+    let mut why = Diagnosis { machine: &machine, symbols, program: &program, job, replays: false };
+    let at = (ending == Ending::Budget).then(|| why.place(why.machine.pc()));
+    Ok(Outcome { at, ending, instructions, others, refused, writable, profile, ledger, warning, signature })
 }
 
 /// Who watches stores and fetches.

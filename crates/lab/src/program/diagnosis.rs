@@ -2,7 +2,7 @@
 
 use tollgate_record::number;
 use tollgate_riscv::{
-    Cause, Config, Elf, Machine, MachineKind, Repeat, Segment, Trap, absent, semihosting_name,
+    Cause, Config, Elf, Machine, MachineKind, Repeat, Segment, Trap, absent, semihosting_name, text,
 };
 
 use super::Job;
@@ -14,6 +14,9 @@ use crate::symbols::Symbols;
 /// The function of the C library that only programs for an operating system have.
 pub(crate) const STARTS_LINUX: &str = "__libc_start_main";
 pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
+
+/// What a return without a return address asks for.
+const SAVE_RA: &str = "; save ra before another call, and restore it before the return";
 
 /// Why a program can neither end nor continue.
 pub(super) struct Diagnosis<'a> {
@@ -43,18 +46,18 @@ impl Diagnosis<'_> {
             );
         }
         let trail = self.trail();
-        let fault = match trail.as_ref().and_then(|trail| trail.overflow.as_ref()) {
-            Some(overflow) => self.of_overflow(overflow),
-            None => self.of_fault(&trap, trail.as_ref()),
-        };
+        if let Some(overflow) = trail.as_ref().and_then(|trail| trail.overflow.as_ref()) {
+            return self.of_overflow(overflow) + &self.called(trail.as_ref());
+        }
+        let fault = self.of_fault(&trap, trail.as_ref());
         let handler = match handler {
             0 => {
-                let letter = trap.to.letter();
+                let letter = trap.to.letter().to_ascii_lowercase();
                 format!(", and no trap handler is set ({letter}tvec is 0)")
             }
             _ => format!(", and the handler at {} does nothing but trap again", self.place(handler)),
         };
-        let calls = trail.map_or_else(String::new, |trail| self.called(&trail.calls));
+        let calls = self.called(trail.as_ref());
         let is_for_linux = self.symbols.names().iter().any(|name| name == STARTS_LINUX);
         let hint = if is_for_linux { format!("; {FOR_LINUX}") } else { String::new() };
         format!("{fault}{handler}{calls}{hint}")
@@ -68,24 +71,26 @@ impl Diagnosis<'_> {
         if fetches || cause == Cause::IllegalInstruction && !is_code {
             return self.of_jump(cause, epc, trail);
         }
-        let insn = || fault::quoted(self.machine, epc).map_or_else(String::new, |insn| format!(": {insn}"));
+        let at = self.place(epc);
+        let insn = fault::instruction(self.machine, epc);
+        let with = insn.map_or_else(String::new, |insn| fault::with(self.machine, &insn));
         let why = match cause {
             Cause::IllegalInstruction => match absent(tval as u32, self.machine.config().isa) {
                 Some(what) => format!(" ({tval:#x}: {what})"),
                 None => format!(" (tval {tval:#x})"),
             },
             Cause::LoadMisaligned | Cause::StoreMisaligned => {
-                format!("{}, and {tval:#x} is misaligned; --misaligned executes it", insn())
+                format!("{with}: {tval:#x} is not aligned (--misaligned executes it)")
             }
             Cause::LoadAccessFault | Cause::StoreAccessFault if !self.is_ram(tval) => {
                 let Config { ram_base, ram_bytes, .. } = *self.machine.config();
                 let end = ram_base + ram_bytes;
-                format!("{}, and there is no memory at {tval:#x}: RAM is from {ram_base:#x} to {end:#x}", insn())
+                format!("{with}: there is no memory at {tval:#x} (RAM is from {ram_base:#x} to {end:#x})")
             }
             Cause::Breakpoint => format!(" (tval {tval:#x})"),
-            _ => format!("{} (tval {tval:#x})", insn()),
+            _ => format!("{with} (tval {tval:#x})"),
         };
-        format!("{cause} at {}{why}", self.place(epc))
+        format!("{cause} at {at}{why}")
     }
 
     /// An instruction fetched from where there is none.
@@ -105,27 +110,25 @@ impl Diagnosis<'_> {
         if last.next == last.pc.wrapping_add(last.insn.len.into()) {
             return format!("{cause} at {to:#x}: the code ends behind {at}, and there is {what}");
         }
-        let insn = fault::quoted(self.machine, last.pc).unwrap_or_default();
+        let (insn, with) = (text(&last.insn), fault::with(self.machine, &last.insn));
         let hint = match Leave::of(&last.insn, last.pc) {
-            Leave::Return => ", which is not where a call continues: save ra before another call, and restore it",
+            Leave::Return => SAVE_RA,
             _ => "",
         };
-        format!("{cause} at {to:#x}: {insn} at {at} jumps there, and there is {what}{hint}")
+        format!("{cause} at {to:#x}: `{insn}` at {at}{with} goes there, and there is {what}{hint}")
     }
 
     /// A stack that ran over.
     fn of_overflow(&mut self, overflow: &Overflow) -> String {
-        let Overflow { pc, sp, limit, below, depth } = overflow;
-        format!(
-            "the stack runs over: at {} sp becomes {sp:#x}, and {below} is at {limit:#x}; {} calls are open",
-            self.place(*pc),
-            number::count(*depth as u64)
-        )
+        let Overflow { pc, sp, limit, below, .. } = overflow;
+        let at = self.place(*pc);
+        format!("the stack runs over: sp becomes {sp:#x} at {at}, below {below} at {limit:#x}")
     }
 
     /// The last calls, the innermost first.
-    fn called(&mut self, calls: &[u64]) -> String {
+    fn called(&mut self, trail: Option<&Trail>) -> String {
         const SHOWN: usize = 4;
+        let calls = trail.map_or(&[][..], |trail| &trail.calls);
         let mut groups: Vec<(u64, usize)> = Vec::new();
         for &site in calls {
             match groups.last_mut() {
@@ -136,7 +139,7 @@ impl Diagnosis<'_> {
         let more = groups.len().saturating_sub(SHOWN);
         let mut names: Vec<String> = Vec::new();
         for &(site, times) in groups.iter().take(SHOWN) {
-            let place = self.place(site);
+            let place = self.short(site);
             let times = if times == 1 { String::new() } else { format!(" ({} times)", number::count(times as u64)) };
             names.push(place + &times);
         }
@@ -160,8 +163,18 @@ impl Diagnosis<'_> {
         address.wrapping_sub(ram_base) < ram_bytes
     }
 
+    /// The function and the line of an address.
+    fn short(&mut self, pc: u64) -> String {
+        let name = match self.symbols.at(pc) {
+            0 => format!("{pc:#x}"),
+            name => self.symbols.names()[name].clone(),
+        };
+        let line = self.job.program.lines.at(pc).map(|it| format!(" ({}:{})", it.file, it.line));
+        name + &line.unwrap_or_default()
+    }
+
     /// An address, the function that it is in, and its line.
-    fn place(&mut self, pc: u64) -> String {
+    pub(super) fn place(&mut self, pc: u64) -> String {
         let function = match self.symbols.at(pc) {
             0 => String::new(),
             name => format!(" in {}", self.symbols.names()[name]),
@@ -172,7 +185,21 @@ impl Diagnosis<'_> {
 
     /// An endless loop.
     pub(super) fn of_loop(&mut self, Repeat { pc, steps, traps }: Repeat, last: Option<Trap>) -> String {
-        let at = self.place(pc);
+        let trail = self.trail();
+        let trail = trail.as_ref();
+        if let Some(overflow) = trail.and_then(|trail| trail.overflow.as_ref()) {
+            return self.of_overflow(overflow) + &self.called(trail);
+        }
+        // Within the period.
+        let after = self.machine.instret().saturating_sub(steps);
+        let stray = trail.and_then(|trail| trail.stray).filter(|&(_, instret)| instret >= after);
+        if let Some((step, _)) = stray {
+            let (at, next) = (self.place(step.pc), self.short(step.next));
+            return format!("the return at {at} goes to {next} for ever, where no call continues{SAVE_RA}");
+        }
+        let insn = fault::instruction(self.machine, pc);
+        let with = insn.map_or_else(String::new, |insn| fault::with(self.machine, &insn));
+        let at = format!("{}{with}", self.place(pc));
         let what = match (last.filter(|_| traps), steps) {
             (Some(Trap { cause, epc, tval, handler, .. }), _) => {
                 let (at, handler) = (self.place(epc), self.place(handler));
@@ -185,7 +212,7 @@ impl Diagnosis<'_> {
                 "the program repeats the {steps} instructions from {at} for ever: they change nothing, and no interrupt can come"
             ),
         };
-        what + &self.ends()
+        what + &self.called(trail) + &self.ends()
     }
 
     /// How a program could end, if it has no way to do so.

@@ -17,7 +17,9 @@ pub(super) struct Trail {
     pub(super) calls: Vec<u64>,
     /// The last instruction that retired, and where it led.
     pub(super) last: Option<Step>,
-    /// Where the stack ran over.
+    /// The last return that went where no call continues, and the instructions that had retired before.
+    pub(super) stray: Option<(Step, u64)>,
+    /// Where the stack ran over; the calls are then those that were open.
     pub(super) overflow: Option<Overflow>,
 }
 
@@ -37,8 +39,7 @@ pub(super) struct Overflow {
     /// The address below which it is no stack, and what is there.
     pub(super) limit: u64,
     pub(super) below: String,
-    /// Calls that were open.
-    pub(super) depth: usize,
+    calls: Vec<u64>,
 }
 
 /// Runs a job again until so many instructions have retired. `None` if that takes long, or may differ.
@@ -48,7 +49,8 @@ pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
     }
     let Booted { mut machine, program, .. } = boot(job).ok()?;
     let sp = machine.x(SP);
-    let mut shadow = Shadow { calls: Calls(Vec::new()), last: None, stack: Stack::new(&program, sp), overflow: None };
+    let stack = Stack::new(&program, sp);
+    let mut shadow = Shadow { calls: Calls(Vec::new()), last: None, stack, stray: None, overflow: None };
     while machine.instret() < instructions {
         let left = instructions - machine.instret();
         if machine.run(left, &mut shadow) != Stop::Budget {
@@ -56,8 +58,9 @@ pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
         }
         machine.take_console();
     }
-    let calls = shadow.calls.0.iter().rev().map(|frame| frame.of).collect();
-    Some(Trail { calls, last: shadow.last, overflow: shadow.overflow })
+    let mut overflow = shadow.overflow.take();
+    let calls = overflow.as_mut().map_or_else(|| shadow.open(), |it| std::mem::take(&mut it.calls));
+    Some(Trail { calls, last: shadow.last, stray: shadow.stray, overflow })
 }
 
 /// Follows calls and the stack pointer.
@@ -65,10 +68,16 @@ struct Shadow<'a> {
     calls: Calls<u64>,
     last: Option<Step>,
     stack: Stack<'a>,
+    stray: Option<(Step, u64)>,
     overflow: Option<Overflow>,
 }
 
 impl Shadow<'_> {
+    /// The instructions whose calls are open, the innermost first.
+    fn open(&self) -> Vec<u64> {
+        self.calls.0.iter().rev().map(|frame| frame.of).collect()
+    }
+
     fn push(&mut self, back: u64, trap: bool, of: u64) {
         if self.calls.0.len() < DEEPEST {
             self.calls.0.push(Frame { back, trap, of });
@@ -82,14 +91,14 @@ impl Observer for Shadow<'_> {
 
     fn retire(&mut self, retired: &Retired) {
         let Retired { pc, insn, next_pc: next, .. } = *retired;
-        self.last = Some(Step { pc, insn, next });
+        let step = Step { pc, insn, next };
+        self.last = Some(step);
         match Leave::of(&insn, pc) {
             Leave::Call { back } => self.push(back, false, pc),
-            Leave::Return => {
-                if let Some(at) = self.calls.returned(next) {
-                    self.calls.0.truncate(at);
-                }
-            }
+            Leave::Return => match self.calls.returned(next) {
+                Some(at) => self.calls.0.truncate(at),
+                None => self.stray = Some((step, retired.instret)),
+            },
             Leave::TrapReturn => {
                 if let Some(at) = self.calls.handler() {
                     self.calls.0.truncate(at);
@@ -108,7 +117,7 @@ impl Observer for Shadow<'_> {
                     sp: retired.value,
                     limit: *limit,
                     below: (*below).to_owned(),
-                    depth: self.calls.0.len(),
+                    calls: self.open(),
                 });
             }
         }
@@ -146,7 +155,7 @@ impl<'a> Stack<'a> {
         let label = symbols[..symbols.partition_point(|symbol| symbol.address < sp)].last();
         (self.limit, self.below) = match (inside, label) {
             (Some(segment), Some(label)) if label.address >= segment.address => (label.address, label.name.as_str()),
-            (Some(segment), _) => (segment.address, "the start of its segment"),
+            (Some(segment), _) => (segment.address, "its segment"),
             (None, _) => {
                 let ends = segments.iter().map(|it| it.address + it.memory_size).filter(|&end| end <= sp);
                 (ends.max().unwrap_or(0), "the end of the program")

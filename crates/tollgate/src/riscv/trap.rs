@@ -19,7 +19,7 @@ use tollgate_supervise::Stop;
 use super::options::{self, within};
 use super::workload::{WorkloadArgs, WorkloadPlan};
 use crate::args::{Destination, Usage};
-use crate::output::Sink;
+use crate::output::{Sink, say};
 use crate::session::Session;
 
 /// Kernels, calls and what counts.
@@ -227,7 +227,10 @@ impl Kernel {
         };
         let mut own = Own::load(path).map_err(refused)?;
         for &call in calls {
-            own.check(call).map_err(refused)?;
+            let lost = own.check(call).map_err(refused)?;
+            if !lost.is_empty() {
+                say(format!("{name}: a call loses {}; in Linux it loses a0 only", lost.join(", ")));
+            }
         }
         Ok(Self::Own(Box::new(own)))
     }
