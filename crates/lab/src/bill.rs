@@ -123,9 +123,9 @@ impl Spread {
 
 /// What is to be measured.
 #[derive(Clone, Copy, Debug)]
-pub struct Experiment {
+pub struct Experiment<'d> {
     /// The kernel.
-    pub design: &'static Design,
+    pub design: &'d Design<'d>,
     /// What is crossed.
     pub crossing: Crossing,
     /// How often in the loop, after the single crossing.
@@ -134,9 +134,9 @@ pub struct Experiment {
 
 /// What a crossing cost.
 #[derive(Clone, Debug)]
-pub struct TrapBill {
+pub struct TrapBill<'d> {
     /// What was measured.
-    pub experiment: Experiment,
+    pub experiment: Experiment<'d>,
     /// Which engine counted.
     pub engine: &'static str,
     /// What the system call returned; `None` for interrupts and switches.
@@ -149,7 +149,7 @@ pub struct TrapBill {
     pub phases: Option<Box<[Phases; 2]>>,
 }
 
-impl TrapBill {
+impl TrapBill<'_> {
     /// The phases of one crossing of the loop, when all of them were alike.
     pub fn each(&self) -> Option<Phases> {
         let [_, all] = &**self.phases.as_ref()?;
@@ -174,7 +174,7 @@ pub trait Engine: Sync {
     fn name(&self) -> &'static str;
 
     /// Runs one experiment. [`LabError::EngineMissing`] and [`LabError::NotHere`] mean that it is to be skipped.
-    fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError>;
+    fn measure<'d>(&self, experiment: &Experiment<'d>) -> Result<TrapBill<'d>, LabError>;
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! The kernels whose traps can be billed: one row each. A kernel is a file in `guests/riscv/kernels` and a
-//! row here.
+//! The kernels whose traps can be billed. A bundled one is a file in `guests/riscv/kernels` and a row here; a user's
+//! is made of a file by [`own`](crate::own).
 
 use crate::call::Crossing;
 
 /// One way to build the kernel's side of a trap, and the crossing to measure.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Design {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Design<'a> {
     /// Its name, as `--kernel` takes it.
-    pub name: &'static str,
+    pub name: &'a str,
     /// The built image.
-    pub image: &'static [u8],
+    pub image: &'a [u8],
     /// The machine that it needs.
     pub isa: &'static str,
     /// The crossing of a design that has only one: an interrupt, a switch, a nested trap.
@@ -17,12 +17,14 @@ pub struct Design {
     /// Whether the program dirties the floating-point registers before each crossing.
     pub dirty_fp: bool,
     /// One line on what it does.
-    pub about: &'static str,
+    pub about: &'a str,
+    /// Whether it is a user's entry, which answers no calls but those that are measured.
+    pub own: bool,
 }
 
-impl Design {
-    /// The design of that name.
-    pub fn find(name: &str) -> Option<&'static Self> {
+impl Design<'_> {
+    /// The bundled design of that name.
+    pub fn find(name: &str) -> Option<&'static Design<'static>> {
         DESIGNS.iter().find(|design| design.name == name)
     }
 
@@ -32,7 +34,7 @@ impl Design {
     }
 }
 
-const GC: &str = "rv64gc";
+pub(crate) const GC: &str = "rv64gc";
 
 macro_rules! image {
     ($name:literal) => {
@@ -40,16 +42,21 @@ macro_rules! image {
     };
 }
 
-const fn row(name: &'static str, image: &'static [u8], about: &'static str) -> Design {
-    Design { name, image, isa: GC, crossing: None, dirty_fp: false, about }
+const fn row(name: &'static str, image: &'static [u8], about: &'static str) -> Design<'static> {
+    Design { name, image, isa: GC, crossing: None, dirty_fp: false, about, own: false }
 }
 
-const fn fixed(name: &'static str, image: &'static [u8], crossing: Crossing, about: &'static str) -> Design {
+const fn fixed(
+    name: &'static str,
+    image: &'static [u8],
+    crossing: Crossing,
+    about: &'static str,
+) -> Design<'static> {
     Design { crossing: Some(crossing), ..row(name, image, about) }
 }
 
 /// All designs, in the order in which a table of them reads best. The first is the default.
-pub static DESIGNS: &[Design] = &[
+pub static DESIGNS: &[Design<'static>] = &[
     row("full", image!("full"), "S-mode, Sv39, all registers saved"),
     row("full-m", image!("full-m"), "the same in M-mode, none delegated"),
     row("caller", image!("caller"), "only what C may overwrite is saved"),

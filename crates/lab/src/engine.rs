@@ -5,6 +5,7 @@ mod external;
 
 use crate::bill::Engine;
 
+pub(crate) use embedded::boot;
 pub use embedded::{CycleBill, Embedded};
 pub use external::{External, QEMU, SPIKE};
 

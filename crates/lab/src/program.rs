@@ -1,10 +1,12 @@
 //! Runs a user's program on the embedded machine: bare, or a static Linux program on the proxy kernel.
 
 mod caches;
+mod diagnosis;
 mod fence;
 mod files;
 mod input;
 mod signature;
+mod trail;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,11 +16,12 @@ use tollgate_record::number::{self, count};
 use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::tier::Counter;
 use tollgate_riscv::{
-    Access, Cause, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
-    Refused, Repeat, Retired, Stop, Trap, absent, aside, ram_below, semihosting_name,
+    Access, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Refused,
+    Retired, Stop, Trap, aside, ram_below,
 };
 
 pub use caches::Shapes;
+pub(crate) use diagnosis::{FOR_LINUX, STARTS_LINUX};
 pub use input::{Input, Source};
 
 use crate::ledger::ProgramLedger;
@@ -30,6 +33,7 @@ use crate::tier::{Tier, TierError};
 use crate::trace::{Filter, FirstTrap, Trace, Tracer};
 
 use caches::Caches;
+use diagnosis::{Diagnosis, semihosting};
 use fence::Fence;
 use files::{Directory, Files};
 
@@ -135,6 +139,8 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// Where its cycles went, when a core was watched.
     pub ledger: Option<ProgramLedger>,
+    /// Where it was when its instructions were used up.
+    pub at: Option<String>,
     /// What somebody who watched stores and fetches should know.
     pub warning: Option<String>,
     /// The signature, of a program that ended by itself.
@@ -182,8 +188,9 @@ impl Outcome {
                     0 => String::new(),
                     n => format!(" and {} traps and waits", number::count(n)),
                 };
+                let at = self.at.as_ref().map_or_else(String::new, |at| format!("; it is at {at}"));
                 format!(
-                    "stopped: the program has not ended after {count} instructions{others}; --max-instructions gives it more"
+                    "stopped: the program has not ended after {count} instructions{others}; --max-instructions gives it more{at}"
                 )
             }
             Ending::Interrupted => format!("interrupted after {count} instructions"),
@@ -336,7 +343,7 @@ pub fn run(
 ) -> Result<Outcome, ProgramError> {
     let Booted { mut machine, program, kernel } = boot(job)?;
     machine.open_input();
-    let mut terminal = Terminal { input, open: true, console, interrupted };
+    let mut terminal = Terminal { input, open: true, has_read: false, console, interrupted };
     let terminal = &mut terminal;
     let place =
         job.signature.map(|_| signature::place(&program).ok_or(ProgramError::NoSignature)).transpose()?;
@@ -350,15 +357,15 @@ pub fn run(
     let (mut profile, mut ledger, mut warning) = (None, None, None);
     let symbols = &mut Symbols::new(&program, kernel.as_ref());
     let ending = match watch {
-        Watch::Nothing => drive(&mut machine, symbols, job, &mut (), SLICE, terminal, &mut nothing)?,
+        Watch::Nothing => drive(&mut machine, (&mut *symbols, &program), job, &mut (), SLICE, terminal, &mut nothing)?,
         Watch::Trace(kind, filter) => {
             let mut tracer = Tracer::new(kind, job.isa).filtered(filter);
             let mut flush = |tracer: &mut Tracer| trace.write_all(tracer.take().as_bytes());
-            drive(&mut machine, symbols, job, &mut tracer, TRACED_SLICE, terminal, &mut flush)?
+            drive(&mut machine, (&mut *symbols, &program), job, &mut tracer, TRACED_SLICE, terminal, &mut flush)?
         }
         Watch::Profile => {
             let mut counts = Profile::new(&program, kernel.as_ref());
-            let ending = drive(&mut machine, symbols, job, &mut counts, SLICE, terminal, &mut nothing)?;
+            let ending = drive(&mut machine, (&mut *symbols, &program), job, &mut counts, SLICE, terminal, &mut nothing)?;
             profile = Some(counts);
             ending
         }
@@ -368,10 +375,10 @@ pub fn run(
             let ending = match time {
                 GuestTime::Model => {
                     watch = watch.with_guest_cycles();
-                    drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut nothing)
+                    drive(&mut machine, (&mut *symbols, &program), job, &mut watch, SLICE, terminal, &mut nothing)
                 }
                 GuestTime::Functional => aside(&mut watch, |watch| {
-                    drive(&mut machine, symbols, job, watch, SLICE, terminal, &mut nothing)
+                    drive(&mut machine, (&mut *symbols, &program), job, watch, SLICE, terminal, &mut nothing)
                 }),
             }?;
             watch.end();
@@ -380,7 +387,7 @@ pub fn run(
         }
         Watch::Beside { caches, fence } => {
             let mut watch = Beside { caches: Caches::new(&caches)?, fence: fence.then(Fence::default) };
-            let ending = drive(&mut machine, symbols, job, &mut watch, SLICE, terminal, &mut nothing)?;
+            let ending = drive(&mut machine, (&mut *symbols, &program), job, &mut watch, SLICE, terminal, &mut nothing)?;
             trace.write_all(watch.caches.tell().as_bytes())?;
             warning = watch.fence.and_then(|fence| fence.tell(symbols));
             ending
@@ -396,7 +403,9 @@ pub fn run(
     let instructions = machine.instret();
     let others = if ending == Ending::Budget { job.max_instructions.saturating_sub(instructions) } else { 0 };
     let writable = job.writable.clone();
-    Ok(Outcome { ending, instructions, others, refused, writable, profile, ledger, warning, signature })
+    let mut why = Diagnosis { machine: &machine, symbols, program: &program, job, replays: false };
+    let at = (ending == Ending::Budget).then(|| why.place(why.machine.pc()));
+    Ok(Outcome { at, ending, instructions, others, refused, writable, profile, ledger, warning, signature })
 }
 
 /// Who watches stores and fetches.
@@ -433,102 +442,13 @@ impl Observer for Beside {
     }
 }
 
-/// The function of the C library that only programs for an operating system have.
-pub(crate) const STARTS_LINUX: &str = "__libc_start_main";
-pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
-
-/// Why a program can neither end nor continue.
-struct Diagnosis<'a> {
-    machine: &'a Machine,
-    symbols: &'a mut Symbols,
-    program: &'a Executable,
-}
-
-impl Diagnosis<'_> {
-    /// An address, the function that it is in, and its line.
-    fn place(&mut self, pc: u64) -> String {
-        let function = match self.symbols.at(pc) {
-            0 => String::new(),
-            name => format!(" in {}", self.symbols.names()[name]),
-        };
-        let line = self.program.line(pc).map(|it| format!(" ({}:{}: {})", it.file, it.line, it.text));
-        format!("{pc:#x}{function}{}", line.unwrap_or_default())
-    }
-
-    /// Traps that repeat for ever, of which this one was the first.
-    fn of_trap(&mut self, trap: Trap) -> String {
-        let Trap { cause, tval, .. } = trap;
-        let (at, handler) = (self.place(trap.epc), self.place(trap.handler));
-        if let Some(call) = self.machine.semihosting_call(trap.epc).filter(|_| cause == Cause::Breakpoint) {
-            return format!(
-                "the breakpoint at {at} is a semihosting call, {}: --semihosting answers it",
-                semihosting(call)
-            );
-        }
-        if cause == Cause::MachineEcall && trap.handler == 0 {
-            return format!(
-                "{cause} at {at} with {} in a7, and no trap handler: 10 and 93 end a bare program, 64 writes, 1, 4, 11 and 34 to 36 print; {FOR_LINUX}",
-                trap.a7
-            );
-        }
-        let value = match absent(tval as u32, self.machine.config().isa)
-            .filter(|_| cause == Cause::IllegalInstruction)
-        {
-            Some(what) => format!("{tval:#x}: {what}"),
-            None => format!("tval {tval:#x}"),
-        };
-        let is_for_linux = self.symbols.names().iter().any(|name| name == STARTS_LINUX);
-        let hint = if is_for_linux { format!("; {FOR_LINUX}") } else { String::new() };
-        format!("{cause} at {at} ({value}), and the handler at {handler} does nothing but trap again{hint}")
-    }
-
-    /// An endless loop.
-    fn of_loop(&mut self, Repeat { pc, steps, traps }: Repeat, last: Option<Trap>) -> String {
-        let at = self.place(pc);
-        let what = match (last.filter(|_| traps), steps) {
-            (Some(Trap { cause, epc, tval, handler, .. }), _) => {
-                let (at, handler) = (self.place(epc), self.place(handler));
-                format!(
-                    "{cause} at {at} (tval {tval:#x}), and the handler at {handler} returns to the same trap for ever"
-                )
-            }
-            (None, 1) => format!("the instruction at {at} jumps to itself, and no interrupt can come"),
-            (None, _) => format!(
-                "the program repeats the {steps} instructions from {at} for ever: they change nothing, and no interrupt can come"
-            ),
-        };
-        what + &self.ends()
-    }
-
-    /// How a program could end, if it has no way to do so.
-    fn ends(&self) -> String {
-        match self.machine.config().machine {
-            MachineKind::Spike if !self.machine.has_htif() => "; the ELF has no symbol tohost in RAM, and a bare program ends by \
-                 writing (status << 1 | 1) there, by ecall with 93 in a7, or with --semihosting by SYS_EXIT"
-                .into(),
-            MachineKind::Virt => {
-                "; on the machine virt a program ends by writing 0x5555 to 0x100000 (status << 16 | 0x3333 for another status); \
-                 the symbol tohost is for --machine spike"
-                    .into()
-            }
-            MachineKind::Spike => String::new(),
-        }
-    }
-}
-
-/// A semihosting call by its name and number.
-fn semihosting(call: u64) -> String {
-    match semihosting_name(call) {
-        Some(name) => format!("{name} ({call:#04x})"),
-        None => format!("number {call:#x}"),
-    }
-}
-
 /// What a program reads and writes, and who stops it.
 struct Terminal<'a> {
     input: &'a mut dyn Source,
     /// Whether the input has not ended.
     open: bool,
+    /// Whether the program was given some of it.
+    has_read: bool,
     console: &'a mut dyn Write,
     interrupted: &'a dyn Fn() -> bool,
 }
@@ -552,7 +472,10 @@ impl Terminal<'_> {
                 self.open = false;
                 machine.end_input();
             }
-            Ok(n) => drop(machine.type_in(&bytes[..n])),
+            Ok(n) => {
+                self.has_read = true;
+                machine.type_in(&bytes[..n]);
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(ProgramError::Input(error)),
         }
@@ -572,7 +495,7 @@ const LOOKS: u64 = 64;
 /// Runs to the end, passing on what the program reads and writes in between.
 fn drive<O: Observer>(
     machine: &mut Machine,
-    symbols: &mut Symbols,
+    (symbols, program): (&mut Symbols, &Elf),
     job: &Job,
     watch: &mut O,
     slice: u64,
@@ -596,7 +519,8 @@ fn drive<O: Observer>(
         between(watch)?;
         terminal.show(machine)?;
         left -= if stop == Stop::Input { (machine.instret() - before).min(steps) } else { steps };
-        let mut why = Diagnosis { machine, symbols, program: &job.program };
+        let replays = !terminal.has_read;
+        let mut why = Diagnosis { machine, symbols, program, job, replays };
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
             Stop::Idle if !terminal.open || !why.machine.listens() => {

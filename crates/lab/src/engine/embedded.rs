@@ -28,19 +28,19 @@ impl Engine for Embedded {
         NAME
     }
 
-    fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
+    fn measure<'d>(&self, experiment: &Experiment<'d>) -> Result<TrapBill<'d>, LabError> {
         let (elf, machine) = boot(experiment, Config::default())?;
         let mut watch = Attribution::new(&elf, experiment.crossing, experiment.iterations);
-        let console = run(machine, experiment, &mut watch)?;
-        settle(watch, experiment, &console)
+        let said = run(machine, &elf, experiment, &mut watch, Attribution::closed)?;
+        settle(watch, experiment, &said)
     }
 }
 
 /// A bill with its cycles on a core.
 #[derive(Clone, Debug)]
-pub struct CycleBill {
+pub struct CycleBill<'d> {
     /// The instructions.
-    pub bill: TrapBill,
+    pub bill: TrapBill<'d>,
     /// What the core is called.
     pub core: String,
     /// The cycles.
@@ -51,19 +51,23 @@ pub struct CycleBill {
 
 impl Embedded {
     /// Runs an experiment on a core, and counts cycles besides.
-    pub fn measure_cycles(&self, experiment: &Experiment, core: &Core) -> Result<CycleBill, LabError> {
+    pub fn measure_cycles<'d>(
+        &self,
+        experiment: &Experiment<'d>,
+        core: &Core,
+    ) -> Result<CycleBill<'d>, LabError> {
         let (elf, machine) = boot(experiment, core.config())?;
         let bill = Attribution::new(&elf, experiment.crossing, experiment.iterations);
         let follows = !experiment.crossing.is_switch();
         let mut watch = CycleAttribution::new(bill, core, &machine.code(), experiment.iterations, follows)?;
-        let console = run(machine, experiment, &mut watch)?;
+        let said = run(machine, &elf, experiment, &mut watch, |watch| watch.bill.closed())?;
         let (bill, cycles) = watch.finish();
-        let bill = settle(bill, experiment, &console)?;
+        let bill = settle(bill, experiment, &said)?;
         Ok(CycleBill { bill, core: core.name.clone(), cycles, proof: proof(core) })
     }
 }
 
-fn boot(experiment: &Experiment, usual: Config) -> Result<(Elf, Machine), LabError> {
+pub(crate) fn boot(experiment: &Experiment, usual: Config) -> Result<(Elf, Machine), LabError> {
     let elf = Elf::parse(&image::prepare(experiment)?).map_err(refused)?;
     let isa = experiment.design.isa.parse().map_err(|e| LabError::Machine(format!("{e}")))?;
     let mut machine = Machine::new(Config { isa, ram_bytes: RAM, ..usual }).map_err(refused)?;
@@ -71,17 +75,31 @@ fn boot(experiment: &Experiment, usual: Config) -> Result<(Elf, Machine), LabErr
     Ok((elf, machine))
 }
 
-/// Runs the guest to its end and gives what it printed.
+/// What the guest reports of itself.
+#[derive(Default)]
+struct Said {
+    report: Option<Report>,
+    asid_bits: Option<u32>,
+}
+
+/// Runs the guest to its end; `closed` counts the crossings that were seen.
 fn run<O: Observer>(
     mut machine: Machine,
+    elf: &Elf,
     experiment: &Experiment,
     watch: &mut O,
-) -> Result<String, LabError> {
+    closed: fn(&O) -> u64,
+) -> Result<Said, LabError> {
+    if experiment.design.own {
+        return run_own(machine, elf, experiment, watch, closed);
+    }
     let budget = experiment.iterations.saturating_mul(BUDGET_EACH).saturating_add(BUDGET);
     let stop = machine.run(budget, watch);
     let console = String::from_utf8_lossy(&machine.take_console()).into_owned();
     match stop {
-        Stop::Exit { code: 0 } => Ok(console),
+        Stop::Exit { code: 0 } => {
+            Ok(Said { report: Report::find(&console), asid_bits: guest::asid_bits(&console) })
+        }
         Stop::Exit { code } => {
             let said = console.lines().last().unwrap_or_default();
             Err(LabError::Guest(format!("stopped with status {code}: {said}")))
@@ -90,15 +108,62 @@ fn run<O: Observer>(
     }
 }
 
+/// Steps of a user's kernel between two looks at how many crossings there were: fewer than the program has between the last
+/// one and its report, which sets its tally to zero.
+const LOOK: u64 = 64;
+/// Steps behind the last crossing, in which it costs something: the report of a kernel that prints is shorter.
+const BEHIND: u64 = 1 << 16;
+
+/// Runs a user's kernel. It need not answer the calls by which the program reports and ends, so the program's tally is read
+/// from its memory.
+fn run_own<O: Observer>(
+    mut machine: Machine,
+    elf: &Elf,
+    experiment: &Experiment,
+    watch: &mut O,
+    closed: fn(&O) -> u64,
+) -> Result<Said, LabError> {
+    let wanted = experiment.iterations.saturating_add(1);
+    let place = elf.symbol("tally").ok_or_else(|| LabError::Image("it has no symbol tally".into()))?;
+    let mut left = experiment.iterations.saturating_mul(BUDGET_EACH).saturating_add(BUDGET) / LOOK;
+    let [single, min, max, sum] = loop {
+        let [seen, single, min, max, sum] = words(&machine, place)?;
+        if seen == wanted && closed(watch) == wanted {
+            break [single, min, max, sum];
+        }
+        let stop = machine.run(LOOK, watch);
+        left = left.saturating_sub(1);
+        if stop != Stop::Budget || left == 0 {
+            let closed = closed(watch);
+            return Err(LabError::Guest(format!("stopped after {closed} of {wanted} crossings ({stop:?})")));
+        }
+    };
+    machine.run(BEHIND, watch);
+    let console = String::from_utf8_lossy(&machine.take_console()).into_owned();
+    let result = Report::find(&console).and_then(|report| report.result);
+    let spread = Spread { single, min, max, sum, count: experiment.iterations };
+    Ok(Said { report: Some(Report { result, spread }), asid_bits: None })
+}
+
+/// Words of the guest's memory.
+fn words<const N: usize>(machine: &Machine, place: u64) -> Result<[u64; N], LabError> {
+    let bytes = machine.read_memory(place, 8 * N as u64).map_err(refused)?;
+    let mut words = bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)));
+    Ok(std::array::from_fn(|_| words.next().unwrap_or_default()))
+}
+
 /// The bill, when the guest did what it was built for.
-fn settle(watch: Attribution, experiment: &Experiment, console: &str) -> Result<TrapBill, LabError> {
+fn settle<'d>(
+    watch: Attribution,
+    experiment: &Experiment<'d>,
+    said: &Said,
+) -> Result<TrapBill<'d>, LabError> {
     let (spread, phases) = watch.finish().map_err(|seen| {
         LabError::Guest(format!("crossed {seen} times, not once and {} times", experiment.iterations))
     })?;
-    let result = second_opinion(experiment, spread, console)?;
+    let result = second_opinion(experiment, spread, said.report)?;
     let phases = Some(Box::new(phases));
-    let asid_bits = guest::asid_bits(console);
-    Ok(TrapBill { experiment: *experiment, engine: NAME, result, asid_bits, spread, phases })
+    Ok(TrapBill { experiment: *experiment, engine: NAME, result, asid_bits: said.asid_bits, spread, phases })
 }
 
 fn refused(error: impl std::fmt::Display) -> LabError {
@@ -106,11 +171,15 @@ fn refused(error: impl std::fmt::Display) -> LabError {
 }
 
 /// The program's own report: its counter reads must agree with the bill; its result is passed on.
-fn second_opinion(experiment: &Experiment, outside: Spread, console: &str) -> Result<Option<i64>, LabError> {
+fn second_opinion(
+    experiment: &Experiment,
+    outside: Spread,
+    report: Option<Report>,
+) -> Result<Option<i64>, LabError> {
     if experiment.crossing == Crossing::Timer {
         return Ok(None);
     }
-    let report = Report::find(console).ok_or_else(|| LabError::Guest("printed no report".into()))?;
+    let report = report.ok_or_else(|| LabError::Guest("printed no report".into()))?;
     // Two reads of the counter with nothing between them differ by one.
     match report.spread.less(1) {
         Some(inside) if inside == outside => Ok(report.result),

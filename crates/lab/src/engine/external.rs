@@ -58,7 +58,7 @@ impl Engine for External {
         self.engine
     }
 
-    fn measure(&self, experiment: &Experiment) -> Result<TrapBill, LabError> {
+    fn measure<'d>(&self, experiment: &Experiment<'d>) -> Result<TrapBill<'d>, LabError> {
         if let Some(reason) = self.why_not(experiment) {
             return Err(LabError::NotHere { engine: self.engine, reason });
         }
@@ -84,6 +84,7 @@ impl External {
     fn why_not(&self, experiment: &Experiment) -> Option<&'static str> {
         match experiment.crossing {
             _ if experiment.design.is_custom() => Some("the kernel uses an extension that only tollgate has"),
+            _ if experiment.design.own => Some("a kernel of a file runs on the embedded machine"),
             Crossing::Timer => {
                 Some("no program can read a counter at the moment when the timer interrupts it")
             }

@@ -36,14 +36,16 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Sheet {
     }
     let mut text = Sheet::from(table);
     text.blank();
-    text.extend(prose(conclusion(bills), ""));
+    text.extend(prose(conclusion(bills, style), ""));
     text
 }
 
 /// How the overhead could be reduced, according to the table.
-fn conclusion(bills: &[&Measurement]) -> String {
+fn conclusion(bills: &[&Measurement], style: &Style) -> String {
     let of = |name: &str| bills.iter().find(|bill| kernel(bill) == name)?.counter(counter::INSTRUCTIONS_MIN);
     let Some(full) = of("full") else { return String::new() };
+    // No sign before a zero.
+    let change = |n: f64| ((n - full) / full * 100.0).round() + 0.0;
     let designs = [
         ("caller", "saving only what C may overwrite"),
         ("bank", "a second register bank"),
@@ -52,11 +54,17 @@ fn conclusion(bills: &[&Measurement]) -> String {
     ];
     let against = designs.into_iter().filter_map(|(name, words)| {
         let n = of(name)?;
-        // No sign before a zero.
-        let change = ((n - full) / full * 100.0).round() + 0.0;
-        Some(format!("{words} {} ({change:+.0} %)", mean(n)))
+        Some(format!("{words} {} ({:+.0} %)", mean(n), change(n)))
     });
-    let parts: Vec<String> = against.collect();
+    let own = bills.iter().filter(|bill| kernel(bill).contains('.')).filter_map(|bill| {
+        let n = bill.counter(counter::INSTRUCTIONS_MIN)?;
+        Some((kernel(bill), n))
+    });
+    let own = own.map(|(name, n)| format!("{} {} ({:+.0} %)", clean(name, style), mean(n), change(n)));
+    let parts: Vec<String> = own.chain(against).collect();
+    if parts.is_empty() {
+        return String::new();
+    }
     let mut text = format!("Against the {} instructions of a full save: {}.", mean(full), parts.join(", "));
     if let (Some(same), Some(space), Some(asid), Some(timer)) =
         (of("switch-same"), of("switch-space"), of("switch-asid"), of("timer-same"))

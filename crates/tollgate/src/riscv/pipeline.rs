@@ -8,13 +8,14 @@ use clap::Args;
 use tollgate_cores::Core;
 use tollgate_lab::pipeline::{self, Around, MOST, PipelineError, Wanted};
 use tollgate_lab::program::Job;
-use tollgate_lab::{Crossing, DESIGNS, Experiment, latency, prepare, record};
+use tollgate_lab::{DESIGNS, Experiment, USUAL, latency, prepare, record};
 use tollgate_measure::host;
 use tollgate_record::Measurement;
 use tollgate_report::export;
 use tollgate_riscv::{ConfigError, Elf, MachineKind};
 
 use super::options::{self, check_budget, isa, within};
+use super::trap::Kernel;
 use crate::args::{Destination, Usage, one_of};
 use crate::session::Session;
 
@@ -55,8 +56,12 @@ pub(super) struct PipelineArgs {
     #[arg(value_name = "PROGRAM")]
     elf: Option<PathBuf>,
 
+    /// Draw the bundled program's call on this design of a kernel, or on your own in a file
+    #[arg(long, value_name = "K", conflicts_with = "elf")]
+    kernel: Option<String>,
+
     /// Draw from the arrival at this symbol, or at an address like 0x80000120
-    #[arg(long, value_name = "SYMBOL", conflicts_with = "around")]
+    #[arg(long, visible_alias = "at", value_name = "SYMBOL", conflicts_with = "around")]
     from: Option<String>,
 
     /// Draw around a hazard [default: trap; from the entry of a program that has none]
@@ -141,7 +146,7 @@ impl PipelinePlan {
         }
         let core = options::core(&args.core)?;
         let around = args.place();
-        let every_cycle = args.elf.is_none() && around == Around::Interrupt && args.nth.is_none();
+        let every_cycle = args.elf.is_none() && args.kernel.is_none() && around == Around::Interrupt && args.nth.is_none();
         let job = if every_cycle { None } else { Some(job(args, &around)?) };
         let nth = match (&args.elf, &around) {
             (Some(_), _) => 1,
@@ -208,14 +213,21 @@ impl PipelinePlan {
 
 fn job(args: &PipelineArgs, around: &Around) -> Result<Job, Usage> {
     check_budget(args.max_instructions)?;
-    let isa = isa(&args.isa)?;
+    let mut isa = isa(&args.isa)?;
     let (program, name) = match &args.elf {
         Some(path) => (options::executable(path, &args.isa, isa)?, path.to_string_lossy().into_owned()),
-        None if matches!(around, Around::Interrupt | Around::Branch) => return Ok(latency::job(0)),
+        None if args.kernel.is_none() && matches!(around, Around::Interrupt | Around::Branch) => {
+            return Ok(latency::job(0));
+        }
         None => {
+            let name = args.kernel.as_deref().unwrap_or(DESIGNS[0].name);
+            let kernel = Kernel::new(name, &USUAL[..1])?;
+            let design = kernel.design();
             let iterations = args.nth.unwrap_or(WARM).saturating_add(10).min(100_000);
-            let experiment = Experiment { design: &DESIGNS[0], crossing: Crossing::Call(172), iterations };
+            let crossing = design.crossing.unwrap_or(USUAL[0]);
+            let experiment = Experiment { design: &design, crossing, iterations };
             let image = prepare(&experiment).map_err(|error| Usage::file(Path::new(BUNDLED), error))?;
+            isa = design.isa.parse().unwrap_or(isa);
             (image.into(), BUNDLED.to_owned())
         }
     };

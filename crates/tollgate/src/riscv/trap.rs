@@ -1,10 +1,14 @@
 //! `tollgate riscv trap`: the bill of a trap, and with `--workload` what traps cost a program with a working set.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
 use tollgate_cores::Core;
+use tollgate_lab::own::{self, Own, OwnError};
+use tollgate_lab::source::SourceError;
 use tollgate_lab::{
     Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, USUAL, record, workload,
 };
@@ -15,7 +19,7 @@ use tollgate_supervise::Stop;
 use super::options::{self, within};
 use super::workload::{WorkloadArgs, WorkloadPlan};
 use crate::args::{Destination, Usage};
-use crate::output::Sink;
+use crate::output::{Sink, say};
 use crate::session::Session;
 
 /// Kernels, calls and what counts.
@@ -26,9 +30,12 @@ use crate::session::Session;
                   --kernel-touch 0,16,64 --core cva6"
 )]
 pub(super) struct TrapArgs {
-    /// The design of the kernel; all compares them, list names them
+    /// The design of the kernel, or a file with your own; can be repeated
+    ///
+    /// all compares the designs, list names them, template prints a file to start from. A file is
+    /// assembly, C or an ELF file whose traps come in at trap_entry; labels phase_save: and so on mark its phases.
     #[arg(long, default_value = "full", value_name = "K", conflicts_with = "workload")]
-    kernel: String,
+    kernel: Vec<String>,
 
     /// Calls to measure, by name or number, as getpid,64
     #[arg(long, value_name = "CALLS", value_delimiter = ',', conflicts_with = "workload")]
@@ -55,14 +62,23 @@ pub(super) struct TrapArgs {
 
 /// Measures what the command line asks for.
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
-    if args.kernel == "list" {
-        let list: String = DESIGNS.iter().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect();
-        return Sink::open(&args.destination.output)?.deliver(&list);
+    let text = match &args.kernel[..] {
+        [word] if word == "list" => {
+            DESIGNS.iter().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect()
+        }
+        [word] if word == "template" => own::TEMPLATE.to_owned(),
+        _ => String::new(),
+    };
+    if !text.is_empty() {
+        return Sink::open(&args.destination.output)?.deliver(&text);
     }
     if let Some(plan) = WorkloadPlan::new(&args.workload, args.core.as_deref())? {
         return sweep(&plan, &args.destination);
     }
-    let plan = TrapPlan::new(args)?;
+    let calls = calls(args)?;
+    let kernels = kernels(args, calls.as_deref())?;
+    let designs: Vec<Design> = kernels.iter().map(Kernel::design).collect();
+    let plan = TrapPlan::new(args, &designs, calls)?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     let stop = Stop::on_signal()?;
     let results = plan.measure(|share, design| {
@@ -95,8 +111,8 @@ fn sweep(plan: &WorkloadPlan, destination: &Destination) -> Result<ExitCode> {
 }
 
 /// Experiments, and what counts in each of them.
-struct TrapPlan {
-    experiments: Vec<Experiment>,
+struct TrapPlan<'d> {
+    experiments: Vec<Experiment<'d>>,
     counters: Vec<Counter>,
 }
 
@@ -107,11 +123,15 @@ enum Counter {
     Core(Box<Core>),
 }
 
-impl TrapPlan {
-    fn new(args: &TrapArgs) -> Result<Self, Usage> {
+impl<'d> TrapPlan<'d> {
+    fn new(
+        args: &TrapArgs,
+        designs: &'d [Design<'d>],
+        calls: Option<Vec<Crossing>>,
+    ) -> Result<Self, Usage> {
         within("--iterations", args.iterations, "a number", 1..=10_000_000)?;
         let engines = engines(&args.engine)?;
-        let experiments = experiments(args)?;
+        let experiments = experiments(args, designs, calls)?;
         let counters = match &args.core {
             None => engines.into_iter().map(Counter::Engine).collect(),
             Some(name) => {
@@ -176,40 +196,99 @@ fn engines(name: &str) -> Result<Vec<&'static dyn Engine>, Usage> {
     })
 }
 
-fn experiments(args: &TrapArgs) -> Result<Vec<Experiment>, Usage> {
+/// The calls that are named.
+fn calls(args: &TrapArgs) -> Result<Option<Vec<Crossing>>, Usage> {
     let parse = |call: &String| Crossing::parse(call).map_err(|error| Usage::option("--calls", error));
-    let calls: Option<Vec<_>> =
-        args.calls.as_ref().map(|calls| calls.iter().map(parse).collect::<Result<_, _>>()).transpose()?;
-    let experiment = |design, crossing| Experiment { design, crossing, iterations: args.iterations };
-    if args.kernel == "all" {
-        let call = match calls.as_deref() {
-            None => USUAL[0],
-            Some([call]) => *call,
-            Some(_) => {
-                let why = "--kernel all compares one call: give --calls one name";
-                return Err(Usage::new(why));
-            }
+    args.calls.as_ref().map(|calls| calls.iter().map(parse).collect()).transpose()
+}
+
+/// A bundled kernel, or one in a file.
+pub(super) enum Kernel {
+    Bundled(&'static Design<'static>),
+    Own(Box<Own>),
+}
+
+impl Kernel {
+    /// The kernel of that name, or that in the file of that name after it was checked with these calls.
+    pub(super) fn new(name: &str, calls: &[Crossing]) -> Result<Self, Usage> {
+        if let Some(design) = Design::find(name) {
+            return Ok(Self::Bundled(design));
+        }
+        let path = Path::new(name);
+        if !path.exists() && path.extension().is_none() {
+            let names: Vec<_> = DESIGNS.iter().map(|design| design.name).collect();
+            let why =
+                format!("no such design, and no such file; use all, one of {}, or a file", names.join(", "));
+            return Err(Usage::value("--kernel", name, why));
+        }
+        let refused = |error| match error {
+            OwnError::Source(error @ (SourceError::Assembly(_) | SourceError::Compile { .. })) => Usage::new(error),
+            error => Usage::file(path, error),
         };
-        return Ok(DESIGNS.iter().map(|it| experiment(it, it.crossing.unwrap_or(call))).collect());
+        let mut own = Own::load(path).map_err(refused)?;
+        for &call in calls {
+            let lost = own.check(call).map_err(refused)?;
+            if !lost.is_empty() {
+                say(format!("{name}: a call loses {}; in Linux it loses a0 only", lost.join(", ")));
+            }
+        }
+        Ok(Self::Own(Box::new(own)))
     }
-    let design = Design::find(&args.kernel).ok_or_else(|| {
-        let names: Vec<_> = DESIGNS.iter().map(|design| design.name).collect();
-        let why = format!("no such design; use all or one of {}", names.join(", "));
-        Usage::value("--kernel", &args.kernel, why)
-    })?;
-    match (design.crossing, calls) {
-        (Some(_), Some(_)) => Err(Usage::new(format!(
-            "--kernel {} is measured by its own crossing: leave --calls out",
-            design.name
-        ))),
-        (Some(crossing), None) => Ok(vec![experiment(design, crossing)]),
-        (None, calls) => {
-            // A bill in cycles fills a page for each call.
-            let usual = if args.core.is_some() { &USUAL[..1] } else { USUAL };
-            let calls = calls.unwrap_or_else(|| usual.to_vec());
-            Ok(calls.into_iter().map(|call| experiment(design, call)).collect())
+
+    pub(super) fn design(&self) -> Design<'_> {
+        match self {
+            Self::Bundled(design) => **design,
+            Self::Own(own) => own.design(),
         }
     }
+}
+
+/// The kernels that are named, each once.
+fn kernels(args: &TrapArgs, calls: Option<&[Crossing]>) -> Result<Vec<Kernel>, Usage> {
+    let mut kernels = Vec::new();
+    let mut names = BTreeSet::new();
+    for name in &args.kernel {
+        let bundled: &[_] = if name == "all" { DESIGNS } else { &[] };
+        let new = bundled.iter().filter(|design| names.insert(design.name.to_owned()));
+        kernels.extend(new.map(Kernel::Bundled));
+        if name != "all" && names.insert(name.clone()) {
+            kernels.push(Kernel::new(name, calls.unwrap_or(&USUAL[..1]))?);
+        }
+    }
+    Ok(kernels)
+}
+
+/// What is measured of which kernel. Several are compared by one call.
+fn experiments<'d>(
+    args: &TrapArgs,
+    designs: &'d [Design<'d>],
+    calls: Option<Vec<Crossing>>,
+) -> Result<Vec<Experiment<'d>>, Usage> {
+    let experiment = |design, crossing| Experiment { design, crossing, iterations: args.iterations };
+    if let [design] = designs {
+        return match (design.crossing, calls) {
+            (Some(_), Some(_)) => Err(Usage::new(format!(
+                "--kernel {} is measured by its own crossing: leave --calls out",
+                design.name
+            ))),
+            (Some(crossing), None) => Ok(vec![experiment(design, crossing)]),
+            (None, calls) => {
+                // A bill in cycles fills a page for each call, and a user's kernel need not tell calls apart.
+                let usual = if args.core.is_some() || design.own { &USUAL[..1] } else { USUAL };
+                let calls = calls.unwrap_or_else(|| usual.to_vec());
+                Ok(calls.into_iter().map(|call| experiment(design, call)).collect())
+            }
+        };
+    }
+    let call = match calls.as_deref() {
+        None => USUAL[0],
+        Some([call]) => *call,
+        Some(_) => {
+            let why = "several kernels are compared by one call: give --calls one name";
+            return Err(Usage::new(why));
+        }
+    };
+    Ok(designs.iter().map(|it| experiment(it, it.crossing.unwrap_or(call))).collect())
 }
 
 #[cfg(test)]
@@ -218,11 +297,19 @@ mod tests {
     use crate::riscv::options::parsed;
 
     fn crossings(words: &[&str]) -> Vec<Crossing> {
-        TrapPlan::new(&parsed(words)).unwrap().experiments.iter().map(|it| it.crossing).collect()
+        plan(words, |plan| plan.experiments.iter().map(|it| it.crossing).collect()).unwrap()
+    }
+
+    fn plan<T>(words: &[&str], of: impl Fn(TrapPlan<'_>) -> T) -> Result<T, Usage> {
+        let args = parsed(words);
+        let calls = calls(&args)?;
+        let kernels = kernels(&args, calls.as_deref())?;
+        let designs: Vec<Design> = kernels.iter().map(Kernel::design).collect();
+        TrapPlan::new(&args, &designs, calls).map(of)
     }
 
     fn error(words: &[&str]) -> String {
-        TrapPlan::new(&parsed(words)).map(|_| ()).unwrap_err().to_string()
+        plan(words, |_| ()).unwrap_err().to_string()
     }
 
     #[test]
@@ -233,12 +320,12 @@ mod tests {
 
     #[test]
     fn all_cores_are_the_presets() {
-        let plan = TrapPlan::new(&parsed(&["--core", "all"])).unwrap();
         let name = |counter: &Counter| match counter {
             Counter::Core(core) => core.name.clone(),
             Counter::Engine(engine) => panic!("{}", engine.name()),
         };
-        assert_eq!(plan.counters.iter().map(name).collect::<Vec<_>>(), Core::PRESETS);
+        let names = plan(&["--core", "all"], |plan| plan.counters.iter().map(name).collect::<Vec<_>>());
+        assert_eq!(names.unwrap(), Core::PRESETS);
         let error = WorkloadPlan::new(&parsed(&["--workload", "chase"]), Some("all")).unwrap_err();
         assert_eq!(error.to_string(), "--core all: a workload runs on one core: give its name");
     }
@@ -258,7 +345,7 @@ mod tests {
             (&["--engine", "gem5"], "--engine gem5: no such engine; use embedded, spike, qemu or all"),
             (
                 &["--kernel", "all", "--calls", "172,174"],
-                "--kernel all compares one call: give --calls one name",
+                "several kernels are compared by one call: give --calls one name",
             ),
             (
                 &["--kernel", "direct", "--calls", "172,174"],
