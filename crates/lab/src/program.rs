@@ -538,7 +538,8 @@ fn drive<O: Observer>(
             }
             _ => {}
         }
-        if let Some(trap) = first.endless(why.machine.instret()) {
+        let own = first.in_a_row().filter(|trap| why.is_of_handler(trap));
+        if let Some(trap) = first.endless(why.machine.instret()).or(own) {
             return Ok(Ending::Stuck(why.of_trap(trap)));
         }
         if let Some(repeat) = repeat {

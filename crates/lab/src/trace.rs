@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tollgate_riscv::csr::name;
-use tollgate_riscv::{Access, Extension, Isa, Observer, Op, Privilege, RegClass, Retired, Trap, text};
+use tollgate_riscv::{Access, Extension, Isa, Observer, Op, Privilege, RegClass, Retired, Trap, TrapReturn, text};
 
 /// What a trace contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,13 +189,23 @@ pub(crate) struct FirstTrap {
     pub(crate) first: Option<Trap>,
     pub(crate) last: Option<Trap>,
     repeats: bool,
+    /// How often the last trap came in a row, without a return from it.
+    in_a_row: u64,
 }
+
+/// The same trap this often in a row, from within its own handler, is one that repeats for ever.
+const MANY: u64 = 10_000;
 
 impl FirstTrap {
     /// The first of traps that repeat for ever: the last trap led to the same again, and nothing retired in between. (The
     /// machine's time does not advance then, so that no interrupt ends it.)
     pub(crate) fn endless(&self, instret: u64) -> Option<Trap> {
         self.first.filter(|first| self.repeats && first.instret == instret)
+    }
+
+    /// A trap that came so often in a row that it repeats for ever, if its handler is what raises it.
+    pub(crate) fn in_a_row(&self) -> Option<Trap> {
+        self.last.filter(|_| self.in_a_row >= MANY)
     }
 }
 
@@ -208,6 +218,12 @@ impl Observer for FirstTrap {
         } else {
             self.repeats |= self.last == Some(*trap);
         }
+        let is_same = |last: &Trap| (last.cause, last.epc, last.handler) == (trap.cause, trap.epc, trap.handler);
+        self.in_a_row = if self.last.as_ref().is_some_and(is_same) { self.in_a_row + 1 } else { 0 };
         self.last = Some(*trap);
+    }
+
+    fn trap_return(&mut self, _: &TrapReturn) {
+        self.in_a_row = 0;
     }
 }

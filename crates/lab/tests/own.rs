@@ -137,7 +137,8 @@ fn a_kernel_says_which_registers_it_loses() {
     let mut own = own("mine.s", &text);
     assert_eq!(own.check(GETPID).unwrap(), ["t0", "a3"]);
     assert_eq!(own.design().about, "M-mode, loses t0 a3");
-    let missing = QEMU.measure(&Experiment { design: &own.design(), crossing: GETPID, iterations: 1 });
+    let design = own.design();
+    let missing = QEMU.measure(&Experiment { design: &design, crossing: GETPID, iterations: 1 });
     assert!(matches!(missing, Err(LabError::NotHere { .. })));
 }
 

@@ -1,7 +1,9 @@
 //! The phases of a user's kernel: by labels `phase_NAME`, or without any by what the instructions do.
 
+use std::collections::BTreeMap;
+
 use tollgate_record::text::nearest;
-use tollgate_riscv::{Class, Decoder, Elf, Insn, Op, csr};
+use tollgate_riscv::{Class, Decoder, Elf, Insn, Isa, Op, csr};
 
 use super::OwnError;
 use crate::calls::Leave;
@@ -16,7 +18,7 @@ pub(super) fn label(name: &str) -> Option<&str> {
     name.split(['_', '.']).next()
 }
 
-/// The addresses at which phases begin, in order; of two marks at one address the later one holds.
+/// The addresses at which phases begin, in order.
 pub(super) fn marks(elf: &Elf, entry: u64) -> Result<Vec<(u64, Phase)>, OwnError> {
     let mut named = Vec::new();
     for symbol in &elf.symbols {
@@ -27,25 +29,26 @@ pub(super) fn marks(elf: &Elf, entry: u64) -> Result<Vec<(u64, Phase)>, OwnError
         })?;
         named.push((symbol.address, phase));
     }
-    let code = code(elf);
+    let code = code(elf, entry);
     // What follows the end of an entry is a function that it calls, unless a label says something else.
     let starts = elf.segments.iter().filter(|it| it.executable).map(|it| (it.address, Phase::Handler));
     let behind = code.windows(2).filter(|pair| matches!(pair[0].1.op, Op::Mret | Op::Sret));
     let mut marks: Vec<_> = starts.chain(behind.map(|pair| (pair[1].0, Phase::Handler))).collect();
     match named.is_empty() {
         false => marks.extend(named),
-        true => marks.extend(inferred(&code, entry)),
+        true => marks.extend(inferred(&code)),
     }
-    marks.sort_by_key(|mark| mark.0);
-    Ok(marks)
+    // Symbols at one address have no order.
+    let marks: BTreeMap<u64, Phase> = marks.into_iter().collect();
+    Ok(marks.into_iter().collect())
 }
 
-/// The instructions of a program. What is not one, is passed over.
-fn code(elf: &Elf) -> Vec<(u64, Insn)> {
-    let decoder = Decoder::new(tollgate_riscv::Isa::default());
+/// The instructions from an entry to the end of its segment. What is not one, is passed over.
+fn code(elf: &Elf, entry: u64) -> Vec<(u64, Insn)> {
+    let decoder = Decoder::new(Isa::default());
     let mut code = Vec::new();
-    for segment in elf.segments.iter().filter(|segment| segment.executable) {
-        let mut at = 0;
+    for segment in elf.segments.iter().filter(|it| entry.wrapping_sub(it.address) < it.memory_size) {
+        let mut at = (entry - segment.address) as usize;
         while let Some(&[low, high]) = segment.data.get(at..at + 2) {
             let rest = segment.data.get(at + 2..at + 4).map_or(0, |it| u32::from(it[0]) | u32::from(it[1]) << 8);
             let word = u32::from(low) | u32::from(high) << 8 | rest << 16;
@@ -61,12 +64,13 @@ fn code(elf: &Elf) -> Vec<(u64, Insn)> {
 
 /// The phases of an entry without labels. Registers are saved from the first store on until the cause is read or something is
 /// called; they are restored by the loads behind which nothing else follows but the return.
-fn inferred(code: &[(u64, Insn)], entry: u64) -> Vec<(u64, Phase)> {
-    let entry: Vec<_> = code.iter().skip_while(|it| it.0 != entry).collect();
+fn inferred(entry: &[(u64, Insn)]) -> Vec<(u64, Phase)> {
     let Some(end) = entry.iter().position(|it| matches!(it.1.op, Op::Mret | Op::Sret)) else { return Vec::new() };
     let body = &entry[..end];
     let first_store = body.iter().position(|it| is_store(&it.1)).unwrap_or(end);
-    let saved = body.iter().skip(first_store).position(|it| decides(&it.1, it.0)).map_or(end, |at| first_store + at);
+    let decided = (first_store..end).find(|&at| decides(&body[at].1, body[at].0));
+    let stored = || body.iter().rposition(|it| is_store(&it.1)).map_or(first_store, |at| at + 1);
+    let saved = decided.unwrap_or_else(stored);
     // Backwards from the return: what only brings registers back.
     let work = body.iter().rposition(|it| !brings_back(&it.1)).map_or(0, |at| at + 1);
     let restore = (work..end).find(|&at| is_load(&body[at].1) || writes_csr(&body[at].1)).unwrap_or(end);

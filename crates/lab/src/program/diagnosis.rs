@@ -29,6 +29,12 @@ pub(super) struct Diagnosis<'a> {
 }
 
 impl Diagnosis<'_> {
+    /// Whether the handler of a trap raises it itself.
+    pub(super) fn is_of_handler(&mut self, trap: &Trap) -> bool {
+        let function = self.symbols.at(trap.epc);
+        function != 0 && function == self.symbols.at(trap.handler)
+    }
+
     /// Traps that repeat for ever, of which this one was the first.
     pub(super) fn of_trap(&mut self, trap: Trap) -> String {
         let Trap { cause, epc, handler, .. } = trap;

@@ -1,6 +1,6 @@
 //! How a program came to where it failed: it runs again to the same instruction, watched. A machine repeats its run exactly.
 
-use tollgate_riscv::{Class, Elf, Insn, Observer, Op, Retired, Stop, Trap};
+use tollgate_riscv::{Elf, Insn, Observer, Op, RegClass, Retired, Stop, Trap};
 
 use super::{Booted, Job, boot};
 use crate::calls::{Calls, Frame, Leave};
@@ -50,7 +50,8 @@ pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
     let Booted { mut machine, program, .. } = boot(job).ok()?;
     let sp = machine.x(SP);
     let stack = Stack::new(&program, sp);
-    let mut shadow = Shadow { calls: Calls(Vec::new()), last: None, stack, stray: None, overflow: None };
+    let calls = Calls(Vec::new());
+    let mut shadow = Shadow { calls, last: None, stack, builds: false, stray: None, overflow: None };
     while machine.instret() < instructions {
         let left = instructions - machine.instret();
         if machine.run(left, &mut shadow) != Stop::Budget {
@@ -68,6 +69,8 @@ struct Shadow<'a> {
     calls: Calls<u64>,
     last: Option<Step>,
     stack: Stack<'a>,
+    /// Whether the last instruction set the stack pointer to another place.
+    builds: bool,
     stray: Option<(Step, u64)>,
     overflow: Option<Overflow>,
 }
@@ -75,7 +78,7 @@ struct Shadow<'a> {
 impl Shadow<'_> {
     /// The instructions whose calls are open, the innermost first.
     fn open(&self) -> Vec<u64> {
-        self.calls.0.iter().rev().map(|frame| frame.of).collect()
+        self.calls.0.iter().rev().filter(|frame| !frame.trap).map(|frame| frame.of).collect()
     }
 
     fn push(&mut self, back: u64, trap: bool, of: u64) {
@@ -106,8 +109,11 @@ impl Observer for Shadow<'_> {
             }
             Leave::Next | Leave::Trap { .. } => {}
         }
-        if insn.rd == SP && writes_rd(&insn) && self.overflow.is_none() {
-            let moves = insn.row().class == Class::AluImm && insn.rs1 == SP;
+        let writes = insn.rd == SP && insn.row().format.rd() == RegClass::X;
+        // `la` and `li` build an address in several instructions.
+        let moves = matches!(insn.op, Op::Addi | Op::Add | Op::Sub) && insn.rs1 == SP && !self.builds;
+        self.builds = writes && !moves;
+        if writes && self.overflow.is_none() {
             if !moves {
                 self.stack.begin(retired.value);
             } else if retired.value < self.stack.limit {
@@ -126,10 +132,6 @@ impl Observer for Shadow<'_> {
     fn trap(&mut self, trap: &Trap) {
         self.push(trap.epc, true, trap.epc);
     }
-}
-
-fn writes_rd(insn: &Insn) -> bool {
-    insn.row().format.rd() == tollgate_riscv::RegClass::X && insn.op != Op::Ecall
 }
 
 /// The stack that the pointer is in: from what is below it in memory.
