@@ -47,6 +47,7 @@ commands! {
     Dist => machines::dist,
     Fuzz => fuzz,
     Guests => guests,
+    Installs => machines::installs,
     Pictures => pictures,
     Python => python,
     Rtl => rtl,

@@ -56,11 +56,20 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
     if profile == Profile::Dev {
         return Ok(program);
     }
-    let blanked = program.with_extension("blanked");
+    prepared(target, &program, program.parent().unwrap_or(root))
+}
+
+/// A program as users get it, with its debug symbols beside it ([`debug_symbols`]).
+///
+/// # Errors
+/// When a tool fails, or a file cannot be written.
+pub(crate) fn prepared(target: &Target, program: &Path, folder: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let blanked = folder.join("tollgate.blanked");
     let symbols = debug_symbols(&blanked);
-    printed(target.objcopy().arg("--only-keep-debug").args([&program, &symbols]))?;
+    printed(target.objcopy().arg("--only-keep-debug").args([program, &symbols]))?;
     let link = format!("--add-gnu-debuglink={}", symbols.display());
-    printed(target.objcopy().args(["--strip-all", &link]).args([&program, &blanked]))?;
+    printed(target.objcopy().args(["--strip-all", &link]).args([program, &blanked]))?;
     fs::write(&blanked, without_unwind_tables(fs::read(&blanked)?)?)?;
     Ok(blanked)
 }

@@ -9,7 +9,7 @@ mod package;
 mod tree;
 
 use crate::build::target::{Profile, Target};
-use crate::build::{debug_symbols, tollgate};
+use crate::build::{debug_symbols, prepared, tollgate};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,9 @@ pub struct Args {
     /// How to build
     #[arg(long, value_enum, default_value = "dist")]
     profile: Profile,
+    /// Pack this program in place of one that is built here; needs one --arch
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// Only this kind of file; may be repeated
     #[arg(long, value_enum, value_name = "KIND")]
     only: Vec<Kind>,
@@ -59,9 +62,17 @@ impl Args {
         let mut missing = Vec::new();
         // This machine's own program comes first and writes the completions and manual pages for all.
         let mut own = None;
-        for target in Target::chosen(&self.arch)? {
-            println!("{}: building", target.arch);
-            match tollgate(&root, target, self.profile) {
+        let targets = Target::chosen(&self.arch)?;
+        ensure!(self.program.is_none() || targets.len() == 1, "--program is of one architecture: give --arch");
+        for target in targets {
+            let program = match &self.program {
+                Some(program) => prepared(target, program, &folder.join(".program")),
+                None => {
+                    println!("{}: building", target.arch);
+                    tollgate(&root, target, self.profile)
+                }
+            };
+            match program {
                 Ok(program) => {
                     if target.is_native() {
                         own = Some(program.clone());

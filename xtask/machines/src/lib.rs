@@ -5,5 +5,6 @@
 mod build;
 pub mod cross;
 pub mod dist;
+pub mod installs;
 mod rows;
 pub mod vm;

@@ -12,6 +12,8 @@ mod cycles;
 mod engines;
 mod kernel;
 mod lockstep;
+mod mistakes;
 mod official;
+mod own;
 mod programs;
 mod source;

@@ -48,7 +48,20 @@ fn help_texts() {
 }
 
 #[test]
-fn the_version_is_told() {
+fn the_version_is_printed() {
     let version = call("--version", 0).stdout;
     assert_eq!(version, format!("tollgate {}\n", env!("CARGO_PKG_VERSION")));
+    let verbose = call("--version --verbose", 0).stdout;
+    let rest = verbose.strip_prefix(&version).expect("the version is the first line");
+    let names: Vec<&str> = rest.lines().map(|line| line.split("  ").next().unwrap().trim_end()).collect();
+    for name in ["commit", "target", "features", "record", "guests"] {
+        assert!(names.contains(&name), "{verbose}");
+    }
+    assert!(rest.contains("tollgate/2") && rest.contains(std::env::consts::ARCH), "{verbose}");
+}
+
+#[test]
+fn a_topic_is_printed_and_a_command_keeps_its_help() {
+    assert!(call("help quote", 0).stdout.starts_with("# Which figure do I quote"));
+    assert!(call("help run", 0).stdout.starts_with("Measure some of the probes"));
 }

@@ -86,3 +86,25 @@ fn a_run_whose_only_row_failed_is_shown_as_it_was_printed() {
     let shown = tollgate("show latest --store {dir}/store", dir.path());
     assert_eq!(printed.stdout, shown.stdout);
 }
+
+/// Records that published versions wrote, one of each kind (docs/reference/versions.md): they are read as long as their schema is.
+#[test]
+fn records_of_published_versions_are_read_without_loss() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
+    let dir = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    for version in std::fs::read_dir(kept).unwrap() {
+        for file in std::fs::read_dir(version.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let call = |options: &str| tollgate(&format!("show {} {options}", path.display()), dir.path());
+            let document = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
+            let same = document(&call("--json").stdout) == document(&std::fs::read(&path).unwrap());
+            let text = call("");
+            if !same || !text.status.success() || text.stdout.is_empty() {
+                eprintln!("{}: same {same}: {}", path.display(), String::from_utf8_lossy(&text.stderr));
+                wrong.push(path);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
