@@ -45,7 +45,7 @@ impl Decoder {
             if !self.isa.has(Extension::C) {
                 return None;
             }
-            let full = compressed::expand(word as u16, self.isa.xlen())?;
+            let full = compressed::expand(word as u16, &self.isa)?;
             return self.decode_full(full).map(|i| Insn { len: 2, ..i });
         }
         self.decode_full(word)
@@ -77,7 +77,7 @@ pub(crate) fn with_operands(row: &Row, word: u32) -> Insn {
 pub(crate) fn decode_once(word: u32, isa: &Isa) -> Option<Insn> {
     let (full, len) = match word & 3 {
         3 => (word, 4),
-        _ if isa.has(Extension::C) => (compressed::expand(word as u16, isa.xlen())?, 2),
+        _ if isa.has(Extension::C) => (compressed::expand(word as u16, isa)?, 2),
         _ => return None,
     };
     let row = INSTRUCTIONS.iter().find(|r| r.in_isa(isa) && r.matches(full))?;
@@ -91,6 +91,9 @@ mod tests {
     use crate::isa::Xlen;
     use proptest::prelude::*;
 
+    /// `zext.h` is the special case of these with `x0` that has a name of its own: it stands before them.
+    const SPECIAL: [(&str, &str); 2] = [("zext.h", "pack"), ("zext.h", "packw")];
+
     #[test]
     fn no_two_instructions_overlap() {
         for xlen in [Xlen::Rv32, Xlen::Rv64] {
@@ -101,7 +104,9 @@ mod tests {
                 assert_eq!(a.bits & 3, 3, "{} is not a 32-bit encoding", a.mnemonic);
                 for b in &rows[i + 1..] {
                     let common = a.format.mask() & b.format.mask();
-                    assert_ne!(a.bits & common, b.bits & common, "{} and {} overlap", a.mnemonic, b.mnemonic);
+                    let names = (a.mnemonic, b.mnemonic);
+                    let differs = a.bits & common != b.bits & common;
+                    assert!(differs || SPECIAL.contains(&names), "{names:?} overlap");
                 }
             }
         }

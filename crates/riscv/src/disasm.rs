@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::compressed;
 use crate::decode::decode_once;
 use crate::format::{Format, RegClass, Slot};
+use crate::fp::CONSTANTS;
 use crate::insn::Insn;
 use crate::isa::Isa;
 
@@ -46,7 +47,7 @@ pub fn compressed_mnemonic(word: u32, isa: Isa) -> Option<&'static str> {
     if word & 3 == 3 {
         return None;
     }
-    compressed::row(word as u16, isa.xlen()).map(|r| r.mnemonic)
+    compressed::row(word as u16, &isa).map(|r| r.mnemonic)
 }
 
 /// The text of a 16-bit instruction by its own name, such as `c.addi a0,-1`; the assembler gives the same bits for it.
@@ -58,7 +59,7 @@ pub fn compressed_mnemonic(word: u32, isa: Isa) -> Option<&'static str> {
 /// ```
 pub fn disassemble_compressed(half: u16, isa: Isa) -> Option<String> {
     let insn = decode_once(half.into(), &isa).filter(|insn| insn.len == 2)?;
-    let shape = compressed::shape(half, isa.xlen())?;
+    let shape = compressed::shape(half, &isa)?;
     Some(written(shape.row.mnemonic, &shape.slots, &insn))
 }
 
@@ -109,6 +110,7 @@ fn written(mnemonic: &str, slots: &[Slot], insn: &Insn) -> String {
             Slot::Succ => write!(out, "{}", fence_set(imm)),
             Slot::Csr => write!(out, "{}", csr_text(imm)),
             Slot::Zimm => write!(out, "{}", insn.rs1),
+            Slot::Constant => write!(out, "{}", CONSTANTS[usize::from(insn.rs1 & 31)]),
             Slot::Rounding => write!(out, "{}", ROUNDING[usize::from(insn.rm & 7)]),
         };
     }

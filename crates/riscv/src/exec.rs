@@ -1,11 +1,16 @@
 //! The reference interpreter: what one instruction does, straight from the table.
 
-use crate::alu::{div, div32, divu32, or_combine, rem, rem32, remu32, sext32};
+use crate::alu::{
+    carryless, deinterleave, div, div32, divu32, interleave, look_up, or_combine, rem, rem32, remu32,
+    reverse_bytes_bits, sext32, sign_extend,
+};
 use crate::bus::CACHE_BLOCK;
 use crate::config::MachineKind;
 use crate::csr::{self, Effect};
 use crate::exception::{AccessType, Cause, Exception};
-use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
+use crate::fp::{
+    Compare, F16, F32, F64, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding, classify, constant, sign_inject,
+};
 use crate::hart::{environment, interrupt, status};
 use crate::insn::{Insn, Op};
 use crate::isa::Extension;
@@ -360,13 +365,16 @@ impl Machine {
                 let va = self.hart.x[rs1];
                 self.atomic_address(va, $size, AccessType::Store)?;
                 let value = self.read_data(va, $size, AccessType::Store, AccessKind::Atomic, obs)?;
-                let old = if $size == 4 { sext32(value) } else { value };
+                let old = sign_extend(value, $size);
                 let new = {
                     let ($old, $b) = (old, self.hart.x[rs2]);
                     $new
                 };
                 self.write_data(va, $size, new, AccessKind::Atomic, obs)?;
                 self.hart.set_x(rd, old);
+            }};
+            (Amo $function:ident) => {{
+                self.$function(insn, obs)?;
             }};
             (LoadReserved $size:literal) => {{
                 let va = self.hart.x[rs1];
@@ -539,6 +547,87 @@ impl Machine {
         for offset in (0..CACHE_BLOCK).step_by(8) {
             self.write_data(va + offset, 8, 0, AccessKind::Data, obs)?;
         }
+        Ok(next)
+    }
+
+    /// Zawrs: a hart may end such a wait at any time, as all here do at once. With TW, one that can wait for ever traps below M-mode.
+    fn system_wait_for_reservation(
+        &mut self,
+        insn: &Insn,
+        next: u64,
+        _: &mut AnyObserver<'_>,
+    ) -> Outcome<u64> {
+        let below = self.hart.privilege != Privilege::Machine;
+        if insn.op == Op::WrsNto && below && self.hart.mstatus & status::TW != 0 {
+            return Err(self.illegal_now());
+        }
+        Ok(next)
+    }
+
+    /// Zacas: memory is replaced by `rs2` if it is equal to `rd`, which becomes what memory was. It needs permission to store
+    /// in any case.
+    fn compare_and_swap(&mut self, insn: &Insn, obs: &mut AnyObserver<'_>) -> Outcome<()> {
+        let size = 1 << (insn.row().bits >> 12 & 3);
+        let va = self.hart.x[usize::from(insn.rs1)];
+        self.atomic_address(va, size, AccessType::Store)?;
+        let value = self.read_data(va, size, AccessType::Store, AccessKind::Atomic, obs)?;
+        let old = sign_extend(value, size);
+        if old == sign_extend(self.hart.x[usize::from(insn.rd)], size) {
+            self.write_data(va, size, self.hart.x[usize::from(insn.rs2)], AccessKind::Atomic, obs)?;
+        }
+        self.hart.set_x(insn.rd, old);
+        Ok(())
+    }
+
+    /// The same for a pair of registers, of which the first is even and has the lower half; `x0` stands for a pair of zeros.
+    fn compare_and_swap_pair(&mut self, insn: &Insn, obs: &mut AnyObserver<'_>) -> Outcome<()> {
+        if (insn.rd | insn.rs2) & 1 != 0 {
+            return Err(self.illegal_now());
+        }
+        let half = if self.hart.isa.is_rv64() { 8 } else { 4 };
+        let va = self.hart.x[usize::from(insn.rs1)];
+        self.atomic_address(va, 2 * half, AccessType::Store)?;
+        let upper = va.wrapping_add(half);
+        let x = &self.hart.x;
+        let pair = |r: u8| if r == 0 { [0; 2] } else { [x[usize::from(r)], x[usize::from(r) + 1]] };
+        let (expected, new) = (pair(insn.rd), pair(insn.rs2));
+        let mut old = [0; 2];
+        for (value, at) in old.iter_mut().zip([va, upper]) {
+            let read = self.read_data(at, half, AccessType::Store, AccessKind::Atomic, obs)?;
+            *value = sign_extend(read, half);
+        }
+        if old == expected {
+            self.write_data(va, half, new[0], AccessKind::Atomic, obs)?;
+            self.write_data(upper, half, new[1], AccessKind::Atomic, obs)?;
+        }
+        if insn.rd != 0 {
+            self.hart.set_x(insn.rd, old[0]);
+            self.hart.set_x(insn.rd + 1, old[1]);
+        }
+        Ok(())
+    }
+
+    fn system_load_constant(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
+        let number = usize::from(insn.rs1);
+        let value = match insn.op {
+            Op::FliS => constant::<F32>(number),
+            Op::FliD => constant::<F64>(number),
+            _ => constant::<F16>(number),
+        };
+        self.write_float(insn.rd, value, next, obs)
+    }
+
+    fn system_move_pair(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
+        let [low, high] = [insn.rs1, insn.rs2].map(|r| self.hart.x[usize::from(r)]);
+        self.write_float(insn.rd, u64::from(low as u32) | high << 32, next, obs)
+    }
+
+    fn write_float(&mut self, rd: u8, value: u64, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
+        if !self.hart.fp_enabled() {
+            return Err(self.illegal_now());
+        }
+        self.hart.f[usize::from(rd)] = value;
+        self.make_fp_dirty(obs);
         Ok(next)
     }
 

@@ -62,6 +62,12 @@ pub enum Format {
     X2f,
     /// `op fd, xs1`
     X2fn,
+    /// `op xd, fs1, rtz`
+    F2xz,
+    /// `op fd, constant`
+    Fli,
+    /// `op fd, xs1, xs2`
+    X2p,
     /// `op rd, rs1`
     R1,
     /// `op (rs1)`, a cache block
@@ -101,6 +107,8 @@ pub(crate) enum Slot {
     Zimm,
     /// The rounding mode, which may be left out.
     Rounding,
+    /// A floating-point constant, by the number in the place of `rs1`.
+    Constant,
 }
 
 /// What register file a field names.
@@ -136,7 +144,7 @@ impl Format {
     pub const fn mask(self) -> u32 {
         use Format::*;
         match self {
-            R | FRn | FCmp => 0xfe00_707f,
+            R | FRn | FCmp | X2p => 0xfe00_707f,
             I | Jalr | Load | Store | FLoad | FStore | B | Fence | FenceI | Csr | CsrImm => 0x0000_707f,
             Shift64 => 0xfc00_707f,
             Shift32 => 0xfe00_707f,
@@ -148,7 +156,7 @@ impl Format {
             FR4 => 0x0600_007f,
             FR => 0xfe00_007f,
             F1 | F2x | X2f => 0xfff0_007f,
-            F2xn | X2fn | R1 | BankFrom | BankTo => 0xfff0_707f,
+            F2xn | F2xz | Fli | X2fn | R1 | BankFrom | BankTo => 0xfff0_707f,
             Cbo => 0xfff0_7fff,
         }
     }
@@ -157,10 +165,11 @@ impl Format {
     pub(crate) const fn syntax(self) -> &'static [Slot] {
         use Format::*;
         use Slot::{
-            Address, Imm, Memory, Pred, Rd, Rounding, Rs1, Rs2, Rs3, Shamt, Succ, Target, Upper, Zimm,
+            Address, Constant, Imm, Memory, Pred, Rd, Rounding, Rs1, Rs2, Rs3, Shamt, Succ, Target, Upper,
+            Zimm,
         };
         match self {
-            R | FRn | FCmp => &[Rd, Rs1, Rs2],
+            R | FRn | FCmp | X2p => &[Rd, Rs1, Rs2],
             I => &[Rd, Rs1, Imm],
             Shift64 | Shift32 => &[Rd, Rs1, Shamt],
             U => &[Rd, Upper],
@@ -177,7 +186,8 @@ impl Format {
             Lr => &[Rd, Address],
             FR4 => &[Rd, Rs1, Rs2, Rs3, Rounding],
             FR => &[Rd, Rs1, Rs2, Rounding],
-            F1 | F2x | X2f => &[Rd, Rs1, Rounding],
+            F1 | F2x | F2xz | X2f => &[Rd, Rs1, Rounding],
+            Fli => &[Rd, Constant],
             F2xn | X2fn | R1 | BankFrom | BankTo => &[Rd, Rs1],
             Cbo => &[Address],
         }
@@ -188,7 +198,7 @@ impl Format {
         use Format::*;
         match self {
             Store | FStore | B | Fence | FenceI | Plain | Sfence | Cbo | BankTo => RegClass::None,
-            FLoad | FR4 | FR | FRn | F1 | X2f | X2fn => RegClass::F,
+            FLoad | FR4 | FR | FRn | F1 | X2f | X2fn | X2p | Fli => RegClass::F,
             _ => RegClass::X,
         }
     }
@@ -197,8 +207,8 @@ impl Format {
     pub const fn rs1(self) -> RegClass {
         use Format::*;
         match self {
-            U | J | Fence | FenceI | Plain | CsrImm | BankFrom => RegClass::None,
-            FR4 | FR | FRn | F1 | FCmp | F2x | F2xn => RegClass::F,
+            U | J | Fence | FenceI | Plain | CsrImm | BankFrom | Fli => RegClass::None,
+            FR4 | FR | FRn | F1 | FCmp | F2x | F2xn | F2xz => RegClass::F,
             _ => RegClass::X,
         }
     }
@@ -207,7 +217,7 @@ impl Format {
     pub const fn rs2(self) -> RegClass {
         use Format::*;
         match self {
-            R | Store | B | Sfence | Amo => RegClass::X,
+            R | Store | B | Sfence | Amo | X2p => RegClass::X,
             FStore | FR4 | FR | FRn | FCmp => RegClass::F,
             _ => RegClass::None,
         }
@@ -270,7 +280,7 @@ impl Format {
         let rs2 = (o.rs2 as u32 & 31) << 20;
         let rm = (o.rm as u32 & 7) << 12;
         match self {
-            R | FRn | FCmp => rd | rs1 | rs2,
+            R | FRn | FCmp | X2p => rd | rs1 | rs2,
             Amo => rd | rs1 | rs2 | (i & 3) << 25,
             I | Jalr | Load | FLoad | Csr | CsrImm | Fence => rd | rs1 | i << 20,
             Shift64 => rd | rs1 | (i & 0x3f) << 20,
@@ -283,7 +293,7 @@ impl Format {
             Sfence => rs1 | rs2,
             Cbo => rs1,
             Lr => rd | rs1 | (i & 3) << 25,
-            F2xn | X2fn | R1 | BankFrom | BankTo => rd | rs1,
+            F2xn | F2xz | Fli | X2fn | R1 | BankFrom | BankTo => rd | rs1,
             FR4 => rd | rs1 | rs2 | rm | (o.rs3 as u32) << 27,
             FR => rd | rs1 | rs2 | rm,
             F1 | F2x | X2f => rd | rs1 | rm,

@@ -98,7 +98,7 @@ impl Row {
 
     /// The rounding mode that is not written: the dynamic one, but none where the conversion is exact.
     pub(crate) fn usual_rounding(&self) -> u8 {
-        if matches!(self.op, Op::FcvtDS | Op::FcvtDW | Op::FcvtDWu) { 0 } else { 7 }
+        if matches!(self.op, Op::FcvtDS | Op::FcvtDW | Op::FcvtDWu | Op::FcvtSH | Op::FcvtDH) { 0 } else { 7 }
     }
 
     /// Whether `word` is this instruction (on a machine that has it).

@@ -22,7 +22,7 @@ impl fmt::Display for Xlen {
 
 /// What an instruction belongs to. `Priv` is the privileged architecture, which every machine here has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
+#[repr(u64)]
 pub enum Extension {
     /// Base integer instructions.
     I = 1 << 0,
@@ -69,6 +69,44 @@ pub enum Extension {
     Svinval = 1 << 20,
     /// Page table entries name a memory type.
     Svpbmt = 1 << 21,
+    /// A register, or zero where another one is zero, or is not.
+    Zicond = 1 << 22,
+    /// Carry-less multiplication.
+    Zbc = 1 << 23,
+    /// Bit manipulation for cryptography: registers are packed, bits reversed.
+    Zbkb = 1 << 24,
+    /// Bit manipulation for cryptography: nibbles and bytes are looked up in a register.
+    Zbkx = 1 << 25,
+    /// Half precision: loads, stores, moves and conversions.
+    Zfhmin = 1 << 26,
+    /// Half precision: arithmetic.
+    Zfh = 1 << 27,
+    /// Further floating point: constants, rounding to integers, comparisons that are quiet.
+    Zfa = 1 << 28,
+    /// Further 16-bit encodings.
+    Zcb = 1 << 29,
+    /// Operations that write zero until an extension redefines them.
+    Zimop = 1 << 30,
+    /// The same in 16 bits, which do nothing.
+    Zcmop = 1 << 31,
+    /// Waits for the end of a reservation.
+    Zawrs = 1 << 32,
+    /// Atomic compare and swap.
+    Zacas = 1 << 33,
+    /// Atomics of bytes and halfwords.
+    Zabha = 1 << 34,
+    /// Page table entries of 64 KiB.
+    Svnapot = 1 << 35,
+    /// Conversions between half and double precision: both are there.
+    ZfhminD = 1 << 26 | 1 << 4,
+    /// Zfa in double precision.
+    ZfaD = 1 << 28 | 1 << 4,
+    /// Zfa in half precision.
+    ZfaZfh = 1 << 28 | 1 << 27,
+    /// Zfa's constants in half precision, for which loads and stores of it are enough (Zfa, 1).
+    ZfaZfhmin = 1 << 28 | 1 << 26,
+    /// Compare and swap of bytes and halfwords.
+    ZabhaZacas = 1 << 34 | 1 << 33,
 }
 
 /// A parsed ISA string: register width and extensions.
@@ -85,7 +123,7 @@ pub enum Extension {
 #[serde(into = "String", try_from = "String")]
 pub struct Isa {
     xlen: Xlen,
-    extensions: u32,
+    extensions: u64,
 }
 
 /// Why an ISA string was refused.
@@ -112,7 +150,7 @@ pub enum IsaError {
 }
 
 /// What an ISA string calls each extension, in the order of the string.
-const NAMES: [(Extension, &str); 21] = [
+const NAMES: [(Extension, &str); 35] = [
     (Extension::I, "i"),
     (Extension::M, "m"),
     (Extension::A, "a"),
@@ -124,20 +162,34 @@ const NAMES: [(Extension, &str); 21] = [
     (Extension::Zicbom, "_zicbom"),
     (Extension::Zicboz, "_zicboz"),
     (Extension::Zicclsm, "_zicclsm"),
+    (Extension::Zicond, "_zicond"),
+    (Extension::Zimop, "_zimop"),
+    (Extension::Zabha, "_zabha"),
+    (Extension::Zacas, "_zacas"),
+    (Extension::Zawrs, "_zawrs"),
+    (Extension::Zfa, "_zfa"),
+    (Extension::Zfh, "_zfh"),
+    (Extension::Zfhmin, "_zfhmin"),
+    (Extension::Zcb, "_zcb"),
+    (Extension::Zcmop, "_zcmop"),
     (Extension::Zba, "_zba"),
     (Extension::Zbb, "_zbb"),
+    (Extension::Zbc, "_zbc"),
+    (Extension::Zbkb, "_zbkb"),
+    (Extension::Zbkx, "_zbkx"),
     (Extension::Zbs, "_zbs"),
     (Extension::Sstc, "_sstc"),
     (Extension::Svade, "_svade"),
     (Extension::Svadu, "_svadu"),
     (Extension::Svinval, "_svinval"),
+    (Extension::Svnapot, "_svnapot"),
     (Extension::Svpbmt, "_svpbmt"),
     (Extension::XTollBank, "_xtollbank"),
     (Extension::XTollStack, "_xtollstack"),
 ];
 
 /// Names for what each machine here has anyway, or has with the extension that is named beside them.
-const OTHER_NAMES: [(&str, u32); 23] = [
+const OTHER_NAMES: [(&str, u64); 24] = [
     // Counters are always there; those of events count where a core is timed.
     ("zicntr", 0),
     ("zihpm", 0),
@@ -161,13 +213,56 @@ const OTHER_NAMES: [(&str, u32); 23] = [
     ("sstvala", 0),
     ("sscounterenw", 0),
     ("svbare", 0),
-    ("zmmul", Extension::M as u32),
-    ("zaamo", Extension::A as u32),
-    ("zalrsc", Extension::A as u32),
-    ("zca", Extension::C as u32),
-    ("zcd", Extension::C as u32),
-    ("zcf", Extension::C as u32),
+    // Carry-less multiplication takes one cycle, too, and `zbkc` is two of its three instructions.
+    ("zbkc", Extension::Zbc as u64),
+    ("zmmul", Extension::M as u64),
+    ("zaamo", Extension::A as u64),
+    ("zalrsc", Extension::A as u64),
+    ("zca", Extension::C as u64),
+    ("zcd", Extension::C as u64),
+    ("zcf", Extension::C as u64),
 ];
+
+/// What an extension cannot be without.
+const NEEDS: [(Extension, Extension); 8] = [
+    (Extension::D, Extension::F),
+    (Extension::Zfhmin, Extension::F),
+    (Extension::Zfa, Extension::F),
+    (Extension::Zcb, Extension::C),
+    (Extension::Zcmop, Extension::C),
+    (Extension::Zcmop, Extension::Zimop),
+    (Extension::Zacas, Extension::A),
+    (Extension::Zabha, Extension::A),
+];
+
+/// Profiles, with what each requires (RISC-V Profiles 1.0 and RVA23 1.0).
+const PROFILES: [(&str, &str); 6] = [
+    ("rva20u64", "rv64gc_zicntr_ziccif_ziccrse_ziccamoa_za128rs_zicclsm"),
+    (
+        "rva20s64",
+        "rv64gc_zicntr_ziccif_ziccrse_ziccamoa_za128rs_zicclsm_svbare_svade_ssccptr_sstvecd_sstvala",
+    ),
+    (
+        "rva22u64",
+        "rv64gcb_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop_zicboz_zfhmin_zkt",
+    ),
+    (
+        "rva22s64",
+        "rv64gcb_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop_zicboz_zfhmin_zkt\
+         _svbare_svade_ssccptr_sstvecd_sstvala_sscounterenw_svpbmt_svinval",
+    ),
+    ("rva23u64", "rv64gcbv"),
+    ("rva23s64", "rv64gcbv"),
+];
+
+/// An ISA string with the name of a profile replaced by what the profile requires.
+fn with_profile(isa: String) -> String {
+    let (name, more) = isa.split_at(isa.find('_').unwrap_or(isa.len()));
+    match PROFILES.iter().find(|(profile, _)| *profile == name) {
+        Some((_, all)) => format!("{all}{more}"),
+        None => isa,
+    }
+}
 
 /// The letters of an ISA string, for messages.
 fn letters() -> String {
@@ -186,6 +281,12 @@ impl Extension {
         let row = NAMES.iter().find(|(extension, _)| *extension == self);
         row.map_or("i", |(_, name)| name.trim_start_matches('_'))
     }
+
+    /// The name of what a machine would have to have for it; `None` if it has all.
+    pub(crate) fn missing_from(self, isa: &Isa) -> Option<&'static str> {
+        let is_part = |part: Extension| self as u64 & part as u64 == part as u64;
+        NAMES.iter().find(|(part, _)| is_part(*part) && !isa.has(*part)).map(|(part, _)| part.name())
+    }
 }
 
 impl Isa {
@@ -201,13 +302,13 @@ impl Isa {
 
     /// Whether the machine has this extension.
     pub fn has(&self, extension: Extension) -> bool {
-        self.extensions & extension as u32 != 0
+        self.extensions & extension as u64 == extension as u64
     }
 
     /// The same ISA with one more extension.
     #[must_use]
     pub fn with(mut self, extension: Extension) -> Self {
-        self.extensions |= extension as u32;
+        self.extensions |= extension as u64;
         self
     }
 
@@ -218,7 +319,7 @@ impl Isa {
     /// assert!(Isa::everything(Xlen::Rv32).has(Extension::XTollStack));
     /// ```
     pub fn everything(xlen: Xlen) -> Self {
-        Isa { xlen, extensions: (1 << 22) - 1 }
+        Isa { xlen, extensions: (1 << 36) - 1 }
     }
 
     /// The `misa` register (privileged specification, 3.1.1).
@@ -258,7 +359,7 @@ impl FromStr for Isa {
     type Err = IsaError;
 
     fn from_str(s: &str) -> Result<Self, IsaError> {
-        let lower = s.to_ascii_lowercase();
+        let lower = with_profile(s.to_ascii_lowercase());
         let (xlen, rest) = match lower.split_at_checked(4) {
             Some(("rv32", rest)) => (Xlen::Rv32, rest),
             Some(("rv64", rest)) => (Xlen::Rv64, rest),
@@ -267,10 +368,10 @@ impl FromStr for Isa {
         let mut parts = rest.split('_');
         let letters = parts.next().unwrap_or("");
         // Control and status registers and fence.i are always there: no trap could be handled without them.
-        let mut extensions = Extension::I as u32
-            | Extension::Priv as u32
-            | Extension::Zicsr as u32
-            | Extension::Zifencei as u32;
+        let mut extensions = Extension::I as u64
+            | Extension::Priv as u64
+            | Extension::Zicsr as u64
+            | Extension::Zifencei as u64;
         let mut named = Vec::new();
         let mut base = true;
         let mut letters_of = |part: &str, named: &mut Vec<String>| -> Result<(), IsaError> {
@@ -287,14 +388,14 @@ impl FromStr for Isa {
                 base = false;
                 extensions |= match letter {
                     'i' | 's' | 'u' => 0,
-                    'm' => Extension::M as u32,
-                    'a' => Extension::A as u32,
-                    'f' => Extension::F as u32,
-                    'd' => Extension::D as u32,
-                    'c' => Extension::C as u32,
-                    'b' => Extension::Zba as u32 | Extension::Zbb as u32 | Extension::Zbs as u32,
+                    'm' => Extension::M as u64,
+                    'a' => Extension::A as u64,
+                    'f' => Extension::F as u64,
+                    'd' => Extension::D as u64,
+                    'c' => Extension::C as u64,
+                    'b' => Extension::Zba as u64 | Extension::Zbb as u64 | Extension::Zbs as u64,
                     'g' => {
-                        Extension::M as u32 | Extension::A as u32 | Extension::F as u32 | Extension::D as u32
+                        Extension::M as u64 | Extension::A as u64 | Extension::F as u64 | Extension::D as u64
                     }
                     letter => return Err(IsaError::Letter { isa: s.to_string(), letter }),
                 };
@@ -310,15 +411,21 @@ impl FromStr for Isa {
         }
         for name in named {
             let bare = strip_version(&name);
-            let named = NAMES.iter().filter_map(|(it, name)| Some((name.strip_prefix('_')?, *it as u32)));
+            let named = NAMES.iter().filter_map(|(it, name)| Some((name.strip_prefix('_')?, *it as u64)));
             match named.chain(OTHER_NAMES).find(|(name, _)| *name == bare) {
                 Some((_, bits)) => extensions |= bits,
                 None => return Err(IsaError::Name { isa: s.to_string(), name: bare.to_string() }),
             }
         }
+        if extensions & Extension::Zfh as u64 != 0 {
+            extensions |= Extension::Zfhmin as u64;
+        }
         let isa = Isa { xlen, extensions };
-        if isa.has(Extension::D) && !isa.has(Extension::F) {
-            return Err(IsaError::Needs { isa: s.to_string(), extension: "d", needs: "f" });
+        for (extension, needs) in NEEDS {
+            if isa.has(extension) && !isa.has(needs) {
+                let (extension, needs) = (extension.name(), needs.name());
+                return Err(IsaError::Needs { isa: s.to_string(), extension, needs });
+            }
         }
         if isa.has(Extension::XTollBank) && isa.has(Extension::XTollStack) {
             return Err(IsaError::Needs {
@@ -426,7 +533,7 @@ mod tests {
                        _zicboz_zkt_svbare_svade_ssccptr_sstvecd_sstvala_sscounterenw_svpbmt_svinval_zihintntl1p0";
         let plain = parse("rv64gcb_zicclsm_zicbom_zicboz_svade_svpbmt_svinval").unwrap();
         assert_eq!(parse(profile), Ok(plain));
-        let listed = parse("rv64gc_zbc").unwrap_err().to_string();
+        let listed = parse("rv64gc_zknh").unwrap_err().to_string();
         for (name, _) in OTHER_NAMES {
             assert!(listed.contains(name), "{name}");
             assert!(
@@ -437,6 +544,15 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_is_what_it_requires() {
+        let rva22 = parse("rva22u64").unwrap();
+        assert_eq!(Ok(rva22), parse("rv64gc_zba_zbb_zbs_zicclsm_zicbom_zicboz_zfhmin"));
+        assert!(parse("RVA22S64_zicond").unwrap().has(Extension::Zicond));
+        assert!(matches!(parse("rva23u64"), Err(IsaError::Letter { letter: 'v', .. })));
+        assert!(matches!(parse("rva24u64"), Err(IsaError::Width(_))));
+    }
+
+    #[test]
     fn errors_name_the_letter() {
         assert!(matches!(parse("rv64gcv"), Err(IsaError::Letter { letter: 'v', .. })));
         assert!(matches!(parse("rv64m"), Err(IsaError::Base { letter: 'm', .. })));
@@ -444,9 +560,17 @@ mod tests {
         assert!(matches!(parse(""), Err(IsaError::Width(_))));
         assert!(matches!(parse("rv64"), Err(IsaError::Base { .. })));
         assert!(matches!(parse("rv64imd"), Err(IsaError::Needs { extension: "d", .. })));
-        assert!(matches!(parse("rv64gc_zbc"), Err(IsaError::Name { name, .. }) if name == "zbc"));
-        assert!(matches!(parse("rv64gc_svnapot"), Err(IsaError::Name { name, .. }) if name == "svnapot"));
-        assert!(parse("rv64gc_zbc").unwrap_err().to_string().contains("zba, zbb, zbs, sstc"));
+        assert!(matches!(parse("rv64gc_zknh"), Err(IsaError::Name { name, .. }) if name == "zknh"));
+        assert!(matches!(parse("rv64gc_svvptc"), Err(IsaError::Name { name, .. }) if name == "svvptc"));
+        assert!(
+            parse("rv64gc_zknh").unwrap_err().to_string().contains("zba, zbb, zbc, zbkb, zbkx, zbs, sstc")
+        );
+        for (isa, extension, needs) in
+            [("rv64imac_zfh", "zfhmin", "f"), ("rv64g_zcb", "zcb", "c"), ("rv64imfc_zacas", "zacas", "a")]
+        {
+            let error = IsaError::Needs { isa: isa.to_owned(), extension, needs };
+            assert_eq!(parse(isa), Err(error));
+        }
         assert!(parse("rv64gcv").unwrap_err().to_string().contains("has i m a f d c, b, and g"));
         assert!(matches!(parse("rv64gc\u{e9}"), Err(IsaError::Letter { letter: '\u{e9}', .. })));
         assert!(matches!(parse("rv64gc_xtollbank_xtollstack"), Err(IsaError::Needs { .. })));

@@ -6,6 +6,7 @@
 use crate::bus::Bus;
 use crate::exception::{AccessType, Exception};
 use crate::hart::{Hart, environment, status};
+use crate::isa::Extension;
 use crate::observer::Walk;
 use crate::pmp::Verdict;
 use crate::privilege::Privilege;
@@ -19,6 +20,8 @@ const X: u64 = 1 << 3;
 const U: u64 = 1 << 4;
 const A: u64 = 1 << 6;
 const D: u64 = 1 << 7;
+/// Svnapot's mark of a page of 64 KiB.
+const N: u64 = 1 << 63;
 /// Svpbmt's memory types.
 const PBMT: u64 = 3 << 61;
 const PPN: u64 = (1 << 44) - 1;
@@ -167,14 +170,15 @@ fn walk(
             return Err(access.access_fault(va));
         }
         let pte = bus.ram_read(at, s.pte_size).ok_or_else(|| access.access_fault(va))?;
-        // Reserved bits, Svnapot's among them, must be zero; Svpbmt's have one value that is reserved.
+        // Reserved bits must be zero, Svnapot's as well without it; Svpbmt's have one value that is reserved.
+        let napot = if hart.isa.has(Extension::Svnapot) { pte & N } else { 0 };
         let types = if hart.menvcfg & environment::PBMTE != 0 && pte & PBMT != PBMT { PBMT } else { 0 };
-        if pte & V == 0 || pte & (R | W) == W || s.pte_size == 8 && (pte & !types) >> 54 != 0 {
+        if pte & V == 0 || pte & (R | W) == W || s.pte_size == 8 && (pte & !types & !napot) >> 54 != 0 {
             return Err(fault());
         }
         let ppn = pte >> 10 & PPN;
         if pte & (R | X) == 0 {
-            if pte & (A | D | U | PBMT) != 0 {
+            if pte & (A | D | U | PBMT) != 0 || napot != 0 {
                 return Err(fault());
             }
             table = ppn * PAGE;
@@ -185,6 +189,12 @@ fn walk(
         if !permitted(hart, pte, access, privilege) || marked != pte && !by_hardware {
             return Err(fault());
         }
+        // Svnapot (5.1): 16 entries of the last level, which are all alike, map 64 KiB; other sizes are reserved.
+        let (ppn, shift) = match napot {
+            0 => (ppn, shift),
+            _ if level == 0 && ppn & 0xf == 8 => (ppn & !0xf, 16),
+            _ => return Err(fault()),
+        };
         let offset_mask = (1u64 << shift) - 1;
         let base = ppn * PAGE;
         if base & offset_mask != 0 {

@@ -220,6 +220,42 @@ AluImm {
     Bexti32 "bexti" Rv32 Zbs Shift32 0x4800_5013 |a, b| a >> (b & 31) & 1;
     Binvi32 "binvi" Rv32 Zbs Shift32 0x6800_1013 |a, b| sext32(a ^ 1 << (b & 31));
     Bseti32 "bseti" Rv32 Zbs Shift32 0x2800_1013 |a, b| sext32(a | 1 << (b & 31));
+    Brev8 "brev8" Rv64 Zbkb R1 0x6870_5013 |a, _b| reverse_bytes_bits(a);
+    Brev832 "brev8" Rv32 Zbkb R1 0x6870_5013 |a, _b| sext32(reverse_bytes_bits(a));
+    Zip "zip" Rv32 Zbkb R1 0x08f0_1013 |a, _b| sext32(interleave(a as u32).into());
+    Unzip "unzip" Rv32 Zbkb R1 0x08f0_5013 |a, _b| sext32(deinterleave(a as u32).into());
+    MopR0 "mop.r.0" Any Zimop R1 0x81c0_4073 |_a, _b| 0;
+    MopR1 "mop.r.1" Any Zimop R1 0x81d0_4073 |_a, _b| 0;
+    MopR2 "mop.r.2" Any Zimop R1 0x81e0_4073 |_a, _b| 0;
+    MopR3 "mop.r.3" Any Zimop R1 0x81f0_4073 |_a, _b| 0;
+    MopR4 "mop.r.4" Any Zimop R1 0x85c0_4073 |_a, _b| 0;
+    MopR5 "mop.r.5" Any Zimop R1 0x85d0_4073 |_a, _b| 0;
+    MopR6 "mop.r.6" Any Zimop R1 0x85e0_4073 |_a, _b| 0;
+    MopR7 "mop.r.7" Any Zimop R1 0x85f0_4073 |_a, _b| 0;
+    MopR8 "mop.r.8" Any Zimop R1 0x89c0_4073 |_a, _b| 0;
+    MopR9 "mop.r.9" Any Zimop R1 0x89d0_4073 |_a, _b| 0;
+    MopR10 "mop.r.10" Any Zimop R1 0x89e0_4073 |_a, _b| 0;
+    MopR11 "mop.r.11" Any Zimop R1 0x89f0_4073 |_a, _b| 0;
+    MopR12 "mop.r.12" Any Zimop R1 0x8dc0_4073 |_a, _b| 0;
+    MopR13 "mop.r.13" Any Zimop R1 0x8dd0_4073 |_a, _b| 0;
+    MopR14 "mop.r.14" Any Zimop R1 0x8de0_4073 |_a, _b| 0;
+    MopR15 "mop.r.15" Any Zimop R1 0x8df0_4073 |_a, _b| 0;
+    MopR16 "mop.r.16" Any Zimop R1 0xc1c0_4073 |_a, _b| 0;
+    MopR17 "mop.r.17" Any Zimop R1 0xc1d0_4073 |_a, _b| 0;
+    MopR18 "mop.r.18" Any Zimop R1 0xc1e0_4073 |_a, _b| 0;
+    MopR19 "mop.r.19" Any Zimop R1 0xc1f0_4073 |_a, _b| 0;
+    MopR20 "mop.r.20" Any Zimop R1 0xc5c0_4073 |_a, _b| 0;
+    MopR21 "mop.r.21" Any Zimop R1 0xc5d0_4073 |_a, _b| 0;
+    MopR22 "mop.r.22" Any Zimop R1 0xc5e0_4073 |_a, _b| 0;
+    MopR23 "mop.r.23" Any Zimop R1 0xc5f0_4073 |_a, _b| 0;
+    MopR24 "mop.r.24" Any Zimop R1 0xc9c0_4073 |_a, _b| 0;
+    MopR25 "mop.r.25" Any Zimop R1 0xc9d0_4073 |_a, _b| 0;
+    MopR26 "mop.r.26" Any Zimop R1 0xc9e0_4073 |_a, _b| 0;
+    MopR27 "mop.r.27" Any Zimop R1 0xc9f0_4073 |_a, _b| 0;
+    MopR28 "mop.r.28" Any Zimop R1 0xcdc0_4073 |_a, _b| 0;
+    MopR29 "mop.r.29" Any Zimop R1 0xcdd0_4073 |_a, _b| 0;
+    MopR30 "mop.r.30" Any Zimop R1 0xcde0_4073 |_a, _b| 0;
+    MopR31 "mop.r.31" Any Zimop R1 0xcdf0_4073 |_a, _b| 0;
 }
 AluReg {
     AddUw "add.uw" Rv64 Zba R 0x0800_003b |a, b| u64::from(a as u32).wrapping_add(b);
@@ -253,9 +289,97 @@ AluReg {
     Bext32 "bext" Rv32 Zbs R 0x4800_5033 |a, b| a >> (b & 31) & 1;
     Binv32 "binv" Rv32 Zbs R 0x6800_1033 |a, b| sext32(a ^ 1 << (b & 31));
     Bset32 "bset" Rv32 Zbs R 0x2800_1033 |a, b| sext32(a | 1 << (b & 31));
+    CzeroEqz "czero.eqz" Any Zicond R 0x0e00_5033 |a, b| if b == 0 { 0 } else { a };
+    CzeroNez "czero.nez" Any Zicond R 0x0e00_7033 |a, b| if b == 0 { a } else { 0 };
+    Clmul "clmul" Rv64 Zbc R 0x0a00_1033 |a, b| carryless(a, b) as u64;
+    Clmulr "clmulr" Rv64 Zbc R 0x0a00_2033 |a, b| (carryless(a, b) >> 63) as u64;
+    Clmulh "clmulh" Rv64 Zbc R 0x0a00_3033 |a, b| (carryless(a, b) >> 64) as u64;
+    Clmul32 "clmul" Rv32 Zbc R 0x0a00_1033 |a, b| sext32(carryless(a as u32, b as u32) as u64);
+    Clmulr32 "clmulr" Rv32 Zbc R 0x0a00_2033 |a, b| sext32((carryless(a as u32, b as u32) >> 31) as u64);
+    Clmulh32 "clmulh" Rv32 Zbc R 0x0a00_3033 |a, b| sext32((carryless(a as u32, b as u32) >> 32) as u64);
+    Pack "pack" Rv64 Zbkb R 0x0800_4033 |a, b| u64::from(a as u32) | b << 32;
+    Pack32 "pack" Rv32 Zbkb R 0x0800_4033 |a, b| sext32(a & 0xffff | b << 16);
+    Packh "packh" Any Zbkb R 0x0800_7033 |a, b| a & 0xff | (b & 0xff) << 8;
+    Packw "packw" Rv64 Zbkb R 0x0800_403b |a, b| sext32(a & 0xffff | b << 16);
+    Xperm4 "xperm4" Rv64 Zbkx R 0x2800_2033 |a, b| look_up::<4>(a, b);
+    Xperm8 "xperm8" Rv64 Zbkx R 0x2800_4033 |a, b| look_up::<8>(a, b);
+    Xperm432 "xperm4" Rv32 Zbkx R 0x2800_2033 |a, b| sext32(look_up::<4>(a as u32 as u64, b));
+    Xperm832 "xperm8" Rv32 Zbkx R 0x2800_4033 |a, b| sext32(look_up::<8>(a as u32 as u64, b));
+    MopRr0 "mop.rr.0" Any Zimop R 0x8200_4073 |_a, _b| 0;
+    MopRr1 "mop.rr.1" Any Zimop R 0x8600_4073 |_a, _b| 0;
+    MopRr2 "mop.rr.2" Any Zimop R 0x8a00_4073 |_a, _b| 0;
+    MopRr3 "mop.rr.3" Any Zimop R 0x8e00_4073 |_a, _b| 0;
+    MopRr4 "mop.rr.4" Any Zimop R 0xc200_4073 |_a, _b| 0;
+    MopRr5 "mop.rr.5" Any Zimop R 0xc600_4073 |_a, _b| 0;
+    MopRr6 "mop.rr.6" Any Zimop R 0xca00_4073 |_a, _b| 0;
+    MopRr7 "mop.rr.7" Any Zimop R 0xce00_4073 |_a, _b| 0;
 }
 }
 stepped {
+FpLoad {
+    Flh "flh" Any Zfhmin FLoad 0x0000_1007 2 |v| v | NAN_BOX_HALF;
+}
+FpStore {
+    Fsh "fsh" Any Zfhmin FStore 0x0000_1027 2;
+}
+FpFp {
+    FmaddH "fmadd.h" Any Zfh FR4 0x0400_0043 |e, a, b, c| e.fma::<F16>(a, b, c, false, false);
+    FmsubH "fmsub.h" Any Zfh FR4 0x0400_0047 |e, a, b, c| e.fma::<F16>(a, b, c, false, true);
+    FnmsubH "fnmsub.h" Any Zfh FR4 0x0400_004b |e, a, b, c| e.fma::<F16>(a, b, c, true, false);
+    FnmaddH "fnmadd.h" Any Zfh FR4 0x0400_004f |e, a, b, c| e.fma::<F16>(a, b, c, true, true);
+    FaddH "fadd.h" Any Zfh FR 0x0400_0053 |e, a, b, _c| e.add::<F16>(a, b);
+    FsubH "fsub.h" Any Zfh FR 0x0c00_0053 |e, a, b, _c| e.sub::<F16>(a, b);
+    FmulH "fmul.h" Any Zfh FR 0x1400_0053 |e, a, b, _c| e.mul::<F16>(a, b);
+    FdivH "fdiv.h" Any Zfh FR 0x1c00_0053 |e, a, b, _c| e.div::<F16>(a, b);
+    FsqrtH "fsqrt.h" Any Zfh F1 0x5c00_0053 |e, a, _b, _c| e.sqrt::<F16>(a);
+    FsgnjH "fsgnj.h" Any Zfh FRn 0x2400_0053 |_e, a, b, _c| sign_inject::<F16>(a, b, |_s, t| t);
+    FsgnjnH "fsgnjn.h" Any Zfh FRn 0x2400_1053 |_e, a, b, _c| sign_inject::<F16>(a, b, |_s, t| !t);
+    FsgnjxH "fsgnjx.h" Any Zfh FRn 0x2400_2053 |_e, a, b, _c| sign_inject::<F16>(a, b, |s, t| s ^ t);
+    FminH "fmin.h" Any Zfh FRn 0x2c00_0053 |e, a, b, _c| e.min_max::<F16>(a, b, false);
+    FmaxH "fmax.h" Any Zfh FRn 0x2c00_1053 |e, a, b, _c| e.min_max::<F16>(a, b, true);
+    FcvtSH "fcvt.s.h" Any Zfhmin F1 0x4020_0053 |e, a, _b, _c| e.convert::<F16, F32>(a);
+    FcvtHS "fcvt.h.s" Any Zfhmin F1 0x4400_0053 |e, a, _b, _c| e.convert::<F32, F16>(a);
+    FcvtDH "fcvt.d.h" Any ZfhminD F1 0x4220_0053 |e, a, _b, _c| e.convert::<F16, F64>(a);
+    FcvtHD "fcvt.h.d" Any ZfhminD F1 0x4410_0053 |e, a, _b, _c| e.convert::<F64, F16>(a);
+    FminmS "fminm.s" Any Zfa FRn 0x2800_2053 |e, a, b, _c| e.min_max_nan::<F32>(a, b, false);
+    FmaxmS "fmaxm.s" Any Zfa FRn 0x2800_3053 |e, a, b, _c| e.min_max_nan::<F32>(a, b, true);
+    FroundS "fround.s" Any Zfa F1 0x4040_0053 |e, a, _b, _c| e.to_integral::<F32>(a, false);
+    FroundnxS "froundnx.s" Any Zfa F1 0x4050_0053 |e, a, _b, _c| e.to_integral::<F32>(a, true);
+    FminmD "fminm.d" Any ZfaD FRn 0x2a00_2053 |e, a, b, _c| e.min_max_nan::<F64>(a, b, false);
+    FmaxmD "fmaxm.d" Any ZfaD FRn 0x2a00_3053 |e, a, b, _c| e.min_max_nan::<F64>(a, b, true);
+    FroundD "fround.d" Any ZfaD F1 0x4240_0053 |e, a, _b, _c| e.to_integral::<F64>(a, false);
+    FroundnxD "froundnx.d" Any ZfaD F1 0x4250_0053 |e, a, _b, _c| e.to_integral::<F64>(a, true);
+    FminmH "fminm.h" Any ZfaZfh FRn 0x2c00_2053 |e, a, b, _c| e.min_max_nan::<F16>(a, b, false);
+    FmaxmH "fmaxm.h" Any ZfaZfh FRn 0x2c00_3053 |e, a, b, _c| e.min_max_nan::<F16>(a, b, true);
+    FroundH "fround.h" Any ZfaZfh F1 0x4440_0053 |e, a, _b, _c| e.to_integral::<F16>(a, false);
+    FroundnxH "froundnx.h" Any ZfaZfh F1 0x4450_0053 |e, a, _b, _c| e.to_integral::<F16>(a, true);
+}
+FpInt {
+    FcvtWH "fcvt.w.h" Any Zfh F2x 0xc400_0053 |e, a, _b| e.float_to_int::<F16>(a, 32, true);
+    FcvtWuH "fcvt.wu.h" Any Zfh F2x 0xc410_0053 |e, a, _b| e.float_to_int::<F16>(a, 32, false);
+    FcvtLH "fcvt.l.h" Rv64 Zfh F2x 0xc420_0053 |e, a, _b| e.float_to_int::<F16>(a, 64, true);
+    FcvtLuH "fcvt.lu.h" Rv64 Zfh F2x 0xc430_0053 |e, a, _b| e.float_to_int::<F16>(a, 64, false);
+    FmvXH "fmv.x.h" Any Zfhmin F2xn 0xe400_0053 |_e, a, _b| a as i16 as u64;
+    FclassH "fclass.h" Any Zfh F2xn 0xe400_1053 |_e, a, _b| classify::<F16>(a);
+    FleH "fle.h" Any Zfh FCmp 0xa400_0053 |e, a, b| e.compare::<F16>(a, b, Compare::Le);
+    FltH "flt.h" Any Zfh FCmp 0xa400_1053 |e, a, b| e.compare::<F16>(a, b, Compare::Lt);
+    FeqH "feq.h" Any Zfh FCmp 0xa400_2053 |e, a, b| e.compare::<F16>(a, b, Compare::Eq);
+    FleqS "fleq.s" Any Zfa FCmp 0xa000_4053 |e, a, b| e.compare_quietly::<F32>(a, b, Compare::Le);
+    FltqS "fltq.s" Any Zfa FCmp 0xa000_5053 |e, a, b| e.compare_quietly::<F32>(a, b, Compare::Lt);
+    FleqD "fleq.d" Any ZfaD FCmp 0xa200_4053 |e, a, b| e.compare_quietly::<F64>(a, b, Compare::Le);
+    FltqD "fltq.d" Any ZfaD FCmp 0xa200_5053 |e, a, b| e.compare_quietly::<F64>(a, b, Compare::Lt);
+    FleqH "fleq.h" Any ZfaZfh FCmp 0xa400_4053 |e, a, b| e.compare_quietly::<F16>(a, b, Compare::Le);
+    FltqH "fltq.h" Any ZfaZfh FCmp 0xa400_5053 |e, a, b| e.compare_quietly::<F16>(a, b, Compare::Lt);
+    FcvtmodWD "fcvtmod.w.d" Any ZfaD F2xz 0xc280_1053 |e, a, _b| e.to_int_modulo(a);
+    FmvhXD "fmvh.x.d" Rv32 ZfaD F2xn 0xe210_0053 |_e, a, _b| sext32(a >> 32);
+}
+IntFp {
+    FcvtHW "fcvt.h.w" Any Zfh X2f 0xd400_0053 |e, a| e.int_to_float::<F16>(sext32(a), true);
+    FcvtHWu "fcvt.h.wu" Any Zfh X2f 0xd410_0053 |e, a| e.int_to_float::<F16>(u64::from(a as u32), false);
+    FcvtHL "fcvt.h.l" Rv64 Zfh X2f 0xd420_0053 |e, a| e.int_to_float::<F16>(a, true);
+    FcvtHLu "fcvt.h.lu" Rv64 Zfh X2f 0xd430_0053 |e, a| e.int_to_float::<F16>(a, false);
+    FmvHX "fmv.h.x" Any Zfhmin X2fn 0xf400_0053 |_e, a| a | NAN_BOX_HALF;
+}
 Amo {
     AmoswapW "amoswap.w" Any A Amo 0x0800_202f 4 |_old, b| b;
     AmoaddW "amoadd.w" Any A Amo 0x0000_202f 4 |old, b| old.wrapping_add(b);
@@ -275,6 +399,30 @@ Amo {
     AmomaxD "amomax.d" Rv64 A Amo 0xa000_302f 8 |old, b| (old as i64).max(b as i64) as u64;
     AmominuD "amominu.d" Rv64 A Amo 0xc000_302f 8 |old, b| old.min(b);
     AmomaxuD "amomaxu.d" Rv64 A Amo 0xe000_302f 8 |old, b| old.max(b);
+    AmoswapB "amoswap.b" Any Zabha Amo 0x0800_002f 1 |_old, b| b;
+    AmoaddB "amoadd.b" Any Zabha Amo 0x0000_002f 1 |old, b| old.wrapping_add(b);
+    AmoxorB "amoxor.b" Any Zabha Amo 0x2000_002f 1 |old, b| old ^ b;
+    AmoandB "amoand.b" Any Zabha Amo 0x6000_002f 1 |old, b| old & b;
+    AmoorB "amoor.b" Any Zabha Amo 0x4000_002f 1 |old, b| old | b;
+    AmominB "amomin.b" Any Zabha Amo 0x8000_002f 1 |old, b| (old as i8).min(b as i8) as u64;
+    AmomaxB "amomax.b" Any Zabha Amo 0xa000_002f 1 |old, b| (old as i8).max(b as i8) as u64;
+    AmominuB "amominu.b" Any Zabha Amo 0xc000_002f 1 |old, b| u64::from((old as u8).min(b as u8));
+    AmomaxuB "amomaxu.b" Any Zabha Amo 0xe000_002f 1 |old, b| u64::from((old as u8).max(b as u8));
+    AmoswapH "amoswap.h" Any Zabha Amo 0x0800_102f 2 |_old, b| b;
+    AmoaddH "amoadd.h" Any Zabha Amo 0x0000_102f 2 |old, b| old.wrapping_add(b);
+    AmoxorH "amoxor.h" Any Zabha Amo 0x2000_102f 2 |old, b| old ^ b;
+    AmoandH "amoand.h" Any Zabha Amo 0x6000_102f 2 |old, b| old & b;
+    AmoorH "amoor.h" Any Zabha Amo 0x4000_102f 2 |old, b| old | b;
+    AmominH "amomin.h" Any Zabha Amo 0x8000_102f 2 |old, b| (old as i16).min(b as i16) as u64;
+    AmomaxH "amomax.h" Any Zabha Amo 0xa000_102f 2 |old, b| (old as i16).max(b as i16) as u64;
+    AmominuH "amominu.h" Any Zabha Amo 0xc000_102f 2 |old, b| u64::from((old as u16).min(b as u16));
+    AmomaxuH "amomaxu.h" Any Zabha Amo 0xe000_102f 2 |old, b| u64::from((old as u16).max(b as u16));
+    AmocasW "amocas.w" Any Zacas Amo 0x2800_202f compare_and_swap;
+    AmocasD "amocas.d" Rv64 Zacas Amo 0x2800_302f compare_and_swap;
+    AmocasD32 "amocas.d" Rv32 Zacas Amo 0x2800_302f compare_and_swap_pair;
+    AmocasQ "amocas.q" Rv64 Zacas Amo 0x2800_402f compare_and_swap_pair;
+    AmocasB "amocas.b" Any ZabhaZacas Amo 0x2800_002f compare_and_swap;
+    AmocasH "amocas.h" Any ZabhaZacas Amo 0x2800_102f compare_and_swap;
 }
 LoadReserved {
     LrW "lr.w" Any A Lr 0x1000_202f 4;
@@ -306,6 +454,12 @@ System {
     CboInval "cbo.inval" Any Zicbom Cbo 0x0000_200f system_cbo_inval;
     CboClean "cbo.clean" Any Zicbom Cbo 0x0010_200f system_cbo_clean;
     CboFlush "cbo.flush" Any Zicbom Cbo 0x0020_200f system_cbo_clean;
+    FliS "fli.s" Any Zfa Fli 0xf010_0053 system_load_constant;
+    FliD "fli.d" Any ZfaD Fli 0xf210_0053 system_load_constant;
+    FliH "fli.h" Any ZfaZfhmin Fli 0xf410_0053 system_load_constant;
+    FmvpDX "fmvp.d.x" Rv32 ZfaD X2p 0xb200_0053 system_move_pair;
+    WrsNto "wrs.nto" Any Zawrs Plain 0x00d0_0073 system_wait_for_reservation;
+    WrsSto "wrs.sto" Any Zawrs Plain 0x01d0_0073 system_wait_for_reservation;
     CboZero "cbo.zero" Any Zicboz Cbo 0x0040_200f system_cbo_zero;
     TollMvfrom "toll.mvfrom" Any XTollBank BankFrom 0x0000_000b system_bank_from;
     TollMvto "toll.mvto" Any XTollBank BankTo 0x0000_100b system_bank_to;

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use crate::alu::sext32;
 use crate::bus::Bus;
 use crate::fold::Map;
-use crate::fp::{Compare, F32, F64, Fpu, NAN_BOX, Rounding, classify, sign_inject};
+use crate::fp::{Compare, F16, F32, F64, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding, classify, sign_inject};
 use crate::insn::{Insn, Op};
 use crate::jump::boxed;
 use crate::log::LONGEST_BLOCK;

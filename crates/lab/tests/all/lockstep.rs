@@ -15,7 +15,7 @@ use tollgate_riscv::{Config, Isa, Machine, MachineKind};
 const STEPS: u64 = 4_900;
 const TURN: usize = 5_000;
 
-const ISAS: [&str; 10] = [
+const ISAS: [&str; 14] = [
     "rv64gc",
     "rv32gc",
     "rv64gc_zicclsm_zba_zbb_zbs",
@@ -26,6 +26,10 @@ const ISAS: [&str; 10] = [
     "rv32imafc_svadu_svinval",
     "rv64gc_sstc_svpbmt",
     "rv32gc_sstc",
+    "rv64gc_zicond_zba_zbb_zbc_zbkb_zbkx_zbs_zfh_zfa_zcb",
+    "rv32gc_zicond_zba_zbb_zbc_zbkb_zbkx_zbs_zfh_zfa_zcb",
+    "rv64gc_zimop_zcmop_zabha_zacas_svnapot_zfhmin",
+    "rv32gc_zimop_zcmop_zabha_zacas_zfhmin_zcb",
 ];
 
 fn machine(isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {

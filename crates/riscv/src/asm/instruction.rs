@@ -9,8 +9,9 @@ use super::statement::{name_length, operands};
 use crate::compressed::{self, Shape};
 use crate::disasm::{F_NAMES, ORDERS, ROUNDING, X_NAMES};
 use crate::format::{Format, Operands, RegClass, Slot};
+use crate::fp::CONSTANTS;
 use crate::insn::{Class, Insn, Op, Row};
-use crate::isa::{Extension, Xlen};
+use crate::isa::Extension;
 
 const RA: u8 = 1;
 const T1: u8 = 6;
@@ -23,10 +24,6 @@ enum Pending {
 }
 
 impl Assembler<'_> {
-    fn xlen(&self) -> Xlen {
-        self.options.isa.xlen()
-    }
-
     pub(super) fn instruction(&mut self, name: &str, rest: &str) -> Result<(), Fault> {
         let section = &mut self.sections[self.section as usize];
         if section.exec {
@@ -263,7 +260,7 @@ impl Assembler<'_> {
         if !self.modes.rvc {
             return None;
         }
-        compressed::compress(word, self.xlen())
+        compressed::compress(word, &self.options.isa)
     }
 
     fn word(&mut self, word: u32) -> Result<(), Fault> {
@@ -365,7 +362,7 @@ impl Assembler<'_> {
         match pending {
             Pending::Nothing => {
                 if let Some(shape) = shape {
-                    return match shape.invert(word, self.xlen()) {
+                    return match shape.invert(word, &self.options.isa) {
                         Some(half) => self.emit(&half.to_le_bytes()),
                         None => {
                             let name = shape.row.mnemonic;
@@ -390,7 +387,7 @@ impl Assembler<'_> {
                 let jump = row.class == Class::Jump;
                 // GNU `as` never makes c.jal of jal.
                 let short = match shape {
-                    Some(shape) => shape.invert(word, self.xlen()).is_some(),
+                    Some(shape) => shape.invert(word, &self.options.isa).is_some(),
                     None => (!jump || jumps && operands.rd == 0) && self.compressed(word).is_some(),
                 };
                 let at = self.at;
@@ -466,6 +463,7 @@ impl Assembler<'_> {
                 Slot::Succ => o.imm |= self.accesses(op)?,
                 Slot::Csr => o.imm = self.csr(op)?,
                 Slot::Zimm => o.rs1 = self.within(op, 0, 31, "this operand")? as u8,
+                Slot::Constant => o.rs1 = constant(op)?,
                 Slot::Rounding => match ROUNDING.iter().position(|r| r == op) {
                     Some(rm) => o.rm = rm as u8,
                     None => {
@@ -579,7 +577,21 @@ fn slot_name(slot: Slot) -> &'static str {
         Slot::Pred => "predecessors",
         Slot::Succ => "successors",
         Slot::Csr => "csr",
+        Slot::Constant => "constant",
         Slot::Rounding => "[rounding mode]",
+    }
+}
+
+/// The number of a constant that `fli` loads, by its name or value.
+fn constant(op: &str) -> Result<u8, Fault> {
+    let value = |text: &str| text.parse::<f64>().ok();
+    let is_meant = |name: &&str| *name == op || value(name).is_some_and(|known| value(op) == Some(known));
+    match CONSTANTS.iter().position(|name| is_meant(name)) {
+        Some(number) => Ok(number as u8),
+        None => {
+            let message = format!("{} is not one of the constants {}", quoted(op), CONSTANTS.join(", "));
+            fault(op, message)
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::state::{Assembler, Value};
 use crate::compressed;
 use crate::elf::{Elf, Segment, Symbol};
 use crate::format::Format;
-use crate::isa::Xlen;
+use crate::isa::{Isa, Xlen};
 
 const PAGE: u64 = 4096;
 /// Names that stand for other names.
@@ -536,7 +536,7 @@ fn branch(word: u32, size: u64, distance: i64, xlen: Xlen, out: &mut Vec<u8>) ->
         out.resize(out.len() + size as usize, 0);
         return Err(format!("the target is {distance} bytes away, this jump reaches {} bytes", range / 2));
     }
-    let short = |word: u32| compressed::compress(word, xlen).unwrap_or(0).to_le_bytes();
+    let short = |word: u32| compressed::compress(word, &Isa::everything(xlen)).unwrap_or(0).to_le_bytes();
     match size {
         2 => out.extend(short(plain(word, distance))),
         4 => out.extend(plain(word, distance).to_le_bytes()),

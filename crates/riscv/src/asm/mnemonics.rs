@@ -7,7 +7,7 @@ use crate::compressed::{self, Shape};
 use crate::disasm::{F_NAMES, X_NAMES};
 use crate::format::RegClass;
 use crate::insn::{INSTRUCTIONS, Row};
-use crate::isa::Isa;
+use crate::isa::{Extension, Isa};
 
 /// The names of instructions and registers.
 pub(super) struct Mnemonics {
@@ -40,7 +40,11 @@ impl Mnemonics {
         Self {
             isa,
             rows,
-            short: compressed::shapes(isa.xlen()).iter().map(|s| (s.row.mnemonic, s)).collect(),
+            short: compressed::shapes(isa.xlen())
+                .iter()
+                .filter(|shape| shape.row.extension == Extension::C || shape.row.in_isa(&isa))
+                .map(|shape| (shape.row.mnemonic, shape))
+                .collect(),
             pseudo,
             registers,
             csrs: (0..4096).filter_map(|n| Some((crate::csr::name(n)?, n))).collect(),

@@ -1,10 +1,11 @@
 //! Accesses that the inner loop leaves to [`Machine::run_blocks`]: misaligned ones and atomics. The reference interpreter does them
 //! where an observer sees them, where they trap, and outside of RAM.
 
-use crate::alu::sext32;
+use crate::alu::{sext32, sign_extend};
 use crate::engine::tlb_index;
-use crate::fp::NAN_BOX;
+use crate::fp::{NAN_BOX, NAN_BOX_HALF};
 use crate::insn::{Class, Insn, Op};
+use crate::isa::Extension;
 use crate::machine::Machine;
 use crate::map::{from_le, put_le};
 use crate::mmu::PAGE;
@@ -31,10 +32,11 @@ impl Machine {
         let value = from_le(bytes);
         match insn.op {
             Op::Sh | Op::Sw | Op::Sd => put_le(bytes, self.hart.x[usize::from(insn.rs2)]),
-            Op::Fsw | Op::Fsd => put_le(bytes, self.hart.f[usize::from(insn.rs2)]),
+            Op::Fsh | Op::Fsw | Op::Fsd => put_le(bytes, self.hart.f[usize::from(insn.rs2)]),
             Op::Lh => self.hart.set_x(insn.rd, value as i16 as u64),
             Op::Lw => self.hart.set_x(insn.rd, sext32(value)),
             Op::Lhu | Op::Lwu | Op::Ld => self.hart.set_x(insn.rd, value),
+            Op::Flh => self.hart.f[usize::from(insn.rd)] = NAN_BOX_HALF | value,
             Op::Flw => self.hart.f[usize::from(insn.rd)] = NAN_BOX | value,
             Op::Fld => self.hart.f[usize::from(insn.rd)] = value,
             _ => return false,
@@ -50,6 +52,10 @@ impl Machine {
         if !matches!(row.class, Class::Amo | Class::LoadReserved | Class::StoreConditional) {
             return None;
         }
+        // A compare and swap is the reference interpreter's.
+        if matches!(row.extension, Extension::Zacas | Extension::ZabhaZacas) {
+            return None;
+        }
         let (va, size) = (self.hart.x[usize::from(insn.rs1)], 1_usize << (row.bits >> 12 & 3));
         if va & (size as u64 - 1) != 0 {
             return None;
@@ -59,7 +65,7 @@ impl Machine {
         let operand = self.hart.x[usize::from(insn.rs2)];
         let bytes = self.bus.ram.get_mut(index..index.checked_add(size)?)?;
         let value = from_le(bytes);
-        let old = if size == 4 { sext32(value) } else { value };
+        let old = sign_extend(value, size as u64);
         let result = match row.class {
             Class::Amo => {
                 put_le(bytes, amo(insn.op, old, operand));

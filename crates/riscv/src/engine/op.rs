@@ -1,6 +1,6 @@
 //! The ops of decoded blocks.
 
-use crate::alu::{or_combine, sext32};
+use crate::alu::{carryless, deinterleave, interleave, look_up, or_combine, reverse_bytes_bits, sext32};
 use crate::fp::Rounding;
 use crate::insn::Op;
 use crate::table::instruction_table;

@@ -14,6 +14,9 @@ pub(crate) const NV: u8 = 16;
 /// The upper half of a register that holds a single-precision value.
 pub(crate) const NAN_BOX: u64 = 0xffff_ffff_0000_0000;
 
+/// The upper part of a register that holds a half-precision value.
+pub(crate) const NAN_BOX_HALF: u64 = 0xffff_ffff_ffff_0000;
+
 /// How results are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
@@ -68,10 +71,44 @@ pub(crate) trait Float: Host {
     fn boxed(value: u64) -> u64;
 }
 
+/// Half precision.
+pub(crate) enum F16 {}
 /// Single precision.
 pub(crate) enum F32 {}
 /// Double precision.
 pub(crate) enum F64 {}
+
+/// Hosts have no arithmetic of this format that Rust would reach.
+impl Host for F16 {
+    fn add(_: &Fpu, _: u64, _: u64) -> Option<u64> {
+        None
+    }
+    fn mul(_: &Fpu, _: u64, _: u64) -> Option<u64> {
+        None
+    }
+    fn div(_: &Fpu, _: u64, _: u64) -> Option<u64> {
+        None
+    }
+    fn sqrt(_: &Fpu, _: u64) -> Option<u64> {
+        None
+    }
+    fn fma(_: &Fpu, _: u64, _: u64, _: u64) -> Option<u64> {
+        None
+    }
+}
+
+impl Float for F16 {
+    const SIG_BITS: u32 = 10;
+    const EXP_BITS: u32 = 5;
+
+    fn unbox(register: u64) -> u64 {
+        if register >= NAN_BOX_HALF { register & 0xffff } else { Self::NAN }
+    }
+
+    fn boxed(value: u64) -> u64 {
+        value | NAN_BOX_HALF
+    }
+}
 
 impl Float for F32 {
     const SIG_BITS: u32 = 23;

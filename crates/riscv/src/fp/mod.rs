@@ -5,9 +5,11 @@
 
 mod fast;
 mod format;
+mod further;
 mod soft;
 
-pub(crate) use format::{F32, F64, Fpu, NAN_BOX, Rounding};
+pub(crate) use format::{F16, F32, F64, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding};
+pub(crate) use further::{CONSTANTS, constant};
 
 use format::{Float, NV};
 use soft::{Value, unpack};

@@ -1,4 +1,4 @@
-//! Zba, Zbb and Zbs against the specification's words, written down bit by bit, on random values and both engines.
+//! Zba, Zbb, Zbc, Zbs, Zbkb, Zbkx and Zicond against the specification's words, written down bit by bit, on random values and both engines.
 
 use crate::common::Rng;
 use tollgate_riscv::{Class, Config, Extension, INSTRUCTIONS, Insn, Isa, Machine, Op, Operands, Row, Xlen};
@@ -41,6 +41,19 @@ fn expected(mnemonic: &str, a: u64, b: u64, width: usize) -> u64 {
         value(&x.iter().zip(bits(b, width)).map(|(&p, q)| to(p, q)).collect::<Vec<_>>())
     };
     let bytes = || x.chunks(8).map(<[bool]>::to_vec);
+    let y = bits(b, width);
+    // Polynomials over bits: the coefficients from this one on.
+    let product = |from: usize| {
+        let terms = |k: usize| (0..width).filter(move |&i| i <= k && k - i < width);
+        (from..from + width)
+            .map(|k| terms(k).filter(|&i| x[i] && y[k - i]).count() % 2 == 1)
+            .collect::<Vec<_>>()
+    };
+    let crossbar = |size: usize| {
+        let fields: Vec<_> = x.chunks(size).collect();
+        let found = y.chunks(size).map(|index| fields.get(value(index) as usize).copied());
+        found.flat_map(|field| field.map_or(vec![false; size], <[bool]>::to_vec)).collect::<Vec<_>>()
+    };
     let shifted = |by: u32, a: u64| (u128::from(a) << by).wrapping_add(u128::from(b)) as u64;
     let result = match mnemonic {
         "add.uw" => shifted(0, a & 0xffff_ffff),
@@ -96,13 +109,27 @@ fn expected(mnemonic: &str, a: u64, b: u64, width: usize) -> u64 {
         "bset" | "bseti" => changed(&|_| true),
         "binv" | "binvi" => changed(&|bit| !bit),
         "bext" | "bexti" => u64::from(x[at]),
+        "czero.eqz" if b == 0 => 0,
+        "czero.nez" if b != 0 => 0,
+        "czero.eqz" | "czero.nez" => a,
+        "clmul" => value(&product(0)),
+        "clmulr" => value(&product(width - 1)),
+        "clmulh" => value(&product(width)),
+        "pack" => value(&[&x[..width / 2], &y[..width / 2]].concat()),
+        "packh" => value(&[&x[..8], &y[..8]].concat()),
+        "brev8" => value(&bytes().flat_map(|byte| byte.into_iter().rev()).collect::<Vec<_>>()),
+        "zip" => value(&(0..width).map(|i| x[i / 2 + i % 2 * width / 2]).collect::<Vec<_>>()),
+        "unzip" => value(&(0..width).map(|i| x[i * 2 % width + i * 2 / width]).collect::<Vec<_>>()),
+        "xperm4" => value(&crossbar(4)),
+        "xperm8" => value(&crossbar(8)),
         other => panic!("{other} has no expectation"),
     };
     if width == 32 { result & 0xffff_ffff } else { result }
 }
 
 fn rows(isa: Isa) -> impl Iterator<Item = &'static Row> {
-    let wanted = [Extension::Zba, Extension::Zbb, Extension::Zbs];
+    use Extension::{Zba, Zbb, Zbc, Zbkb, Zbkx, Zbs, Zicond};
+    let wanted = [Zba, Zbb, Zbc, Zbs, Zbkb, Zbkx, Zicond];
     INSTRUCTIONS.iter().filter(move |row| row.in_isa(&isa) && wanted.contains(&row.extension))
 }
 
@@ -123,7 +150,10 @@ fn run(machine: &mut Machine, code: &[u32], reference: bool) -> u64 {
 fn bit_manipulation_is_the_specifications() {
     let mut rng = Rng(1);
     // So many instructions are in the specification's list for each width.
-    for (text, width, count) in [("rv64ib", 64, 40), ("rv32ib", 32, 29)] {
+    for (text, width, count) in [
+        ("rv64ib_zicond_zbc_zbkb_zbkx", 64, 40 + 2 + 3 + 4 + 2),
+        ("rv32ib_zicond_zbc_zbkb_zbkx", 32, 29 + 2 + 3 + 5 + 2),
+    ] {
         let isa: Isa = text.parse().unwrap();
         let mut machine = Machine::new(Config { isa, ram_bytes: 4096, ..Config::default() }).unwrap();
         let mut rows_seen = 0;

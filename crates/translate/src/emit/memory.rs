@@ -133,6 +133,10 @@ impl Emitter<'_> {
             Op::Lbu => ins.uload8(I64, memory, host, offset),
             Op::Lhu => ins.uload16(I64, memory, host, offset),
             Op::Lwu => ins.uload32(memory, host, offset),
+            Op::Flh => {
+                let value = ins.uload16(I64, memory, host, offset);
+                self.builder.ins().bor_imm_s(value, !0xffff)
+            }
             Op::Flw => {
                 let value = ins.uload32(memory, host, offset);
                 self.boxed(value)
