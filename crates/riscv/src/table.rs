@@ -343,16 +343,16 @@ FpFp {
     FcvtHD "fcvt.h.d" Any ZfhminD F1 0x4410_0053 |e, a, _b, _c| e.convert::<F64, F16>(a);
     FminmS "fminm.s" Any Zfa FRn 0x2800_2053 |e, a, b, _c| e.min_max_nan::<F32>(a, b, false);
     FmaxmS "fmaxm.s" Any Zfa FRn 0x2800_3053 |e, a, b, _c| e.min_max_nan::<F32>(a, b, true);
-    FroundS "fround.s" Any Zfa F1 0x4040_0053 |e, a, _b, _c| e.to_integral::<F32>(a, false);
-    FroundnxS "froundnx.s" Any Zfa F1 0x4050_0053 |e, a, _b, _c| e.to_integral::<F32>(a, true);
+    FroundS "fround.s" Any Zfa F1 0x4040_0053 |e, a, _b, _c| e.round_to_integral::<F32>(a, false);
+    FroundnxS "froundnx.s" Any Zfa F1 0x4050_0053 |e, a, _b, _c| e.round_to_integral::<F32>(a, true);
     FminmD "fminm.d" Any ZfaD FRn 0x2a00_2053 |e, a, b, _c| e.min_max_nan::<F64>(a, b, false);
     FmaxmD "fmaxm.d" Any ZfaD FRn 0x2a00_3053 |e, a, b, _c| e.min_max_nan::<F64>(a, b, true);
-    FroundD "fround.d" Any ZfaD F1 0x4240_0053 |e, a, _b, _c| e.to_integral::<F64>(a, false);
-    FroundnxD "froundnx.d" Any ZfaD F1 0x4250_0053 |e, a, _b, _c| e.to_integral::<F64>(a, true);
+    FroundD "fround.d" Any ZfaD F1 0x4240_0053 |e, a, _b, _c| e.round_to_integral::<F64>(a, false);
+    FroundnxD "froundnx.d" Any ZfaD F1 0x4250_0053 |e, a, _b, _c| e.round_to_integral::<F64>(a, true);
     FminmH "fminm.h" Any ZfaZfh FRn 0x2c00_2053 |e, a, b, _c| e.min_max_nan::<F16>(a, b, false);
     FmaxmH "fmaxm.h" Any ZfaZfh FRn 0x2c00_3053 |e, a, b, _c| e.min_max_nan::<F16>(a, b, true);
-    FroundH "fround.h" Any ZfaZfh F1 0x4440_0053 |e, a, _b, _c| e.to_integral::<F16>(a, false);
-    FroundnxH "froundnx.h" Any ZfaZfh F1 0x4450_0053 |e, a, _b, _c| e.to_integral::<F16>(a, true);
+    FroundH "fround.h" Any ZfaZfh F1 0x4440_0053 |e, a, _b, _c| e.round_to_integral::<F16>(a, false);
+    FroundnxH "froundnx.h" Any ZfaZfh F1 0x4450_0053 |e, a, _b, _c| e.round_to_integral::<F16>(a, true);
 }
 FpInt {
     FcvtWH "fcvt.w.h" Any Zfh F2x 0xc400_0053 |e, a, _b| e.float_to_int::<F16>(a, 32, true);
@@ -370,7 +370,7 @@ FpInt {
     FltqD "fltq.d" Any ZfaD FCmp 0xa200_5053 |e, a, b| e.compare_quietly::<F64>(a, b, Compare::Lt);
     FleqH "fleq.h" Any ZfaZfh FCmp 0xa400_4053 |e, a, b| e.compare_quietly::<F16>(a, b, Compare::Le);
     FltqH "fltq.h" Any ZfaZfh FCmp 0xa400_5053 |e, a, b| e.compare_quietly::<F16>(a, b, Compare::Lt);
-    FcvtmodWD "fcvtmod.w.d" Any ZfaD F2xz 0xc280_1053 |e, a, _b| e.to_int_modulo(a);
+    FcvtmodWD "fcvtmod.w.d" Any ZfaD F2xz 0xc280_1053 |e, a, _b| e.float_to_int_modulo(a);
     FmvhXD "fmvh.x.d" Rv32 ZfaD F2xn 0xe210_0053 |_e, a, _b| sext32(a >> 32);
 }
 IntFp {

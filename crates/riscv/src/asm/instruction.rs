@@ -586,7 +586,7 @@ fn slot_name(slot: Slot) -> &'static str {
 fn constant(op: &str) -> Result<u8, Fault> {
     let value = |text: &str| text.parse::<f64>().ok();
     let is_meant = |name: &&str| *name == op || value(name).is_some_and(|known| value(op) == Some(known));
-    match CONSTANTS.iter().position(|name| is_meant(name)) {
+    match CONSTANTS.iter().position(is_meant) {
         Some(number) => Ok(number as u8),
         None => {
             let message = format!("{} is not one of the constants {}", quoted(op), CONSTANTS.join(", "));

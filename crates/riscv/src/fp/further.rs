@@ -74,7 +74,7 @@ impl Fpu {
     }
 
     /// `fround` and `froundnx`: the nearest integer in the same format; the latter says whether that was another number.
-    pub(crate) fn to_integral<T: Float>(&mut self, a: u64, says_inexact: bool) -> u64 {
+    pub(crate) fn round_to_integral<T: Float>(&mut self, a: u64, says_inexact: bool) -> u64 {
         let bits = T::unbox(a);
         let (sign, exp) = (bits & T::SIGN, (bits >> T::SIG_BITS) as i32 & T::EXP_MAX);
         if exp == T::EXP_MAX {
@@ -99,7 +99,7 @@ impl Fpu {
     }
 
     /// `fcvtmod.w.d`: towards zero, then the lower 32 bits, as JavaScript converts; flags as those of `fcvt.w.d`.
-    pub(crate) fn to_int_modulo(&mut self, a: u64) -> u64 {
+    pub(crate) fn float_to_int_modulo(&mut self, a: u64) -> u64 {
         let mut towards_zero = Fpu { rounding: Rounding::TowardZero, flags: 0 };
         soft::to_int::<F64>(&mut towards_zero, a, 32, true);
         self.flags |= towards_zero.flags;
@@ -145,7 +145,7 @@ mod tests {
             [0.0, -0.0, 0.4, -0.5, 0.5, 1.5, 2.5, -2.5, 3.7, 1e15, -1e300, f64::INFINITY, 4503599627370495.5]
         {
             let mut fpu = fpu();
-            let rounded = fpu.to_integral::<F64>(f64::to_bits(value), true);
+            let rounded = fpu.round_to_integral::<F64>(f64::to_bits(value), true);
             assert_eq!(rounded, value.round_ties_even().to_bits(), "{value}");
             assert_eq!(fpu.flags & NX != 0, value.is_finite() && value.fract() != 0.0, "{value}");
         }
@@ -166,7 +166,7 @@ mod tests {
             (f64::INFINITY, 0),
             (1e300, 0),
         ] {
-            assert_eq!(fpu().to_int_modulo(f64::to_bits(value)) as i32, expected, "{value}");
+            assert_eq!(fpu().float_to_int_modulo(f64::to_bits(value)) as i32, expected, "{value}");
         }
     }
 

@@ -11,6 +11,9 @@ use tollgate_riscv::{Config, Elf, Isa, Machine, MachineKind, Op, Stop};
 /// Switches off what QEMU's processor supports and ours does not.
 const RV64: (&str, &str) = ("qemu-system-riscv64", "rv64,zbc=off,h=off");
 const RV32: (&str, &str) = ("qemu-system-riscv32", "rv32,zbc=off,h=off");
+/// The same with the extensions that both can have.
+const MORE64: (&str, &str) = ("qemu-system-riscv64", "rv64,zbkb=on,zbkx=on,Zfh=on,h=off");
+const MORE32: (&str, &str) = ("qemu-system-riscv32", "rv32,zbkb=on,zbkx=on,Zfh=on,h=off");
 
 fn present(program: &str) -> bool {
     let status = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -166,6 +169,8 @@ fn random_programs_end_as_in_qemu() {
     }
     let rv64: Isa = "rv64gcb".parse().unwrap();
     let rv32: Isa = "rv32gcb".parse().unwrap();
+    let [more64, more32] =
+        ["rv64", "rv32"].map(|width| format!("{width}gcb_zbc_zbkb_zbkx_zfh").parse().unwrap());
     // The number of rounds is fixed unless a time is given: how many fit into a time is not a test result.
     let deadline = common::fuzz_seconds().map(|s| Instant::now() + Duration::from_secs(s));
     let mut seed = if deadline.is_some() { u64::from(std::process::id()) << 32 } else { 0x1000 };
@@ -177,6 +182,8 @@ fn random_programs_end_as_in_qemu() {
             (rv64, RV64, Mode::Sv48),
             (rv32, RV32, Mode::Machine),
             (rv32, RV32, Mode::Sv32),
+            (more64, MORE64, Mode::Sv39),
+            (more32, MORE32, Mode::Sv32),
         ] {
             compare(isa, qemu, mode, seed, 4000);
             programs += 1;
