@@ -210,7 +210,10 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job, Usage> {
     check_budget(args.max_instructions)?;
     let isa = isa(&args.isa)?;
     let (program, name) = match &args.elf {
-        Some(path) => (options::executable(path, &args.isa, isa)?, path.to_string_lossy().into_owned()),
+        Some(path) => (
+            options::executable(path, &args.isa, isa, args.pk.is_some())?,
+            path.to_string_lossy().into_owned(),
+        ),
         None if matches!(around, Around::Interrupt | Around::Branch) => return Ok(latency::job(0)),
         None => {
             let iterations = args.nth.unwrap_or(WARM).saturating_add(10).min(100_000);
