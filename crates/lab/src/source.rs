@@ -38,7 +38,7 @@ impl Language {
     /// The language of a file, by its contents and the end of its name.
     ///
     /// # Errors
-    /// Other languages, with what builds them; [`SourceError::Unknown`] for what is no source.
+    /// Other languages, with what builds them; what is no source.
     pub fn of(path: &Path, bytes: &[u8]) -> Result<Self, SourceError> {
         if bytes.starts_with(b"\x7fELF") {
             return Ok(Self::Elf);
@@ -50,6 +50,7 @@ impl Language {
             "c" => Ok(Self::C),
             "cc" | "cpp" | "cxx" | "C" => other("C++", "riscv64-linux-gnu-g++ -O2 -static"),
             "rs" => other("Rust", "rustc --target riscv64gc-unknown-linux-gnu -C target-feature=+crt-static"),
+            _ if bytes.is_empty() => Err(SourceError::Empty),
             _ => Err(SourceError::Unknown),
         }
     }
@@ -118,6 +119,8 @@ pub enum Library {
     IfUsed,
     /// Always.
     Start,
+    /// Never: the program is a static one for Linux, with the C library of the cross compiler.
+    Linux,
 }
 
 impl<'a> Recipe<'a> {
@@ -137,10 +140,17 @@ impl<'a> Recipe<'a> {
             library: Library::Start,
         }
     }
+
+    /// A static program for Linux or a proxy kernel.
+    #[must_use]
+    pub fn for_linux(self) -> Self {
+        Self { base: LINUX, library: Library::Linux, ..self }
+    }
 }
 
-/// Where RAM begins.
+/// Where RAM begins, and where programs for Linux do.
 const RAM: u64 = 0x8000_0000;
+const LINUX: u64 = 0x1_0000;
 /// The longest file of a program that was built.
 const LONGEST_ELF: u64 = 4 << 30;
 

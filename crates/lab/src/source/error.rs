@@ -13,7 +13,9 @@ use tollgate_riscv::asm::AsmError;
 pub enum SourceError {
     #[error("{0}")]
     Read(#[from] std::io::Error),
-    #[error("neither an ELF file nor a source: give a file that ends in .s, .S or .c, or a linked program")]
+    #[error("the file is empty")]
+    Empty,
+    #[error("not an ELF file, and a source ends in .s, .S or .c")]
     Unknown,
     #[error(
         "'{}' is {language} source: compile and link it first: {build} -o {} {}",
@@ -33,6 +35,10 @@ pub enum SourceError {
          assembly or a linked program"
     )]
     NoCompiler,
+    #[error(
+        "C for the proxy kernel needs riscv64-linux-gnu-gcc on PATH: apt-get install gcc-riscv64-linux-gnu"
+    )]
+    NoLinuxCompiler,
 }
 
 /// All errors, one below the other, and their number.
