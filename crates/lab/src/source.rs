@@ -5,7 +5,7 @@
 //! use tollgate_riscv::{Elf, Isa};
 //! let program = load("hello.s".as_ref(), &Recipe::new("rv64gc", Isa::default()))?;
 //! let entry = Elf::parse(&program.elf)?.entry;
-//! assert_eq!(program.lines.at(entry).map(|place| place.line), Some(1));
+//! assert_eq!(program.line(entry).map(|place| place.line), Some(1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -60,12 +60,21 @@ impl Language {
 pub struct Executable {
     /// The linked program's file; [`tollgate_riscv::Elf::parse`] has its segments and symbols.
     pub elf: Vec<u8>,
-    /// Where its instructions are in the source, as far as that is known.
+    /// Its lines; see [`Executable::line`].
     pub lines: Lines,
     /// Bytes of code in the source's own object, before linking.
     pub object_text: Option<u64>,
     /// Whether it was built from a source, and has no start-up code that sets the stack.
     pub needs_stack: bool,
+    /// Where the program's own code begins, if our start-up code comes before it.
+    pub main: Option<u64>,
+}
+
+impl Executable {
+    /// The line of the instruction at an address, if it is known.
+    pub fn line(&self, address: u64) -> Option<Place> {
+        self.lines.at(&self.elf, address)
+    }
 }
 
 /// A linked program, of whose source nothing is known.

@@ -46,7 +46,7 @@ fn files_are_included_from_beside_the_one_that_includes_them() {
     ]);
     // Macros are no part of what `.include` reads, as in GNU `as`.
     let error = program.unwrap_err().to_string();
-    assert!(error.contains("parts/b.s:1:16: `STATUS` is not defined"), "{error}");
+    assert!(error.contains("parts/b.s:1:16: `STATUS` is not known at this line"), "{error}");
     let program = built(&[
         ("main.S", "#include \"parts/a.h\"\n#include \"parts/b.s\"\n"),
         ("parts/a.h", "# include <c.h>\n"),
@@ -80,11 +80,11 @@ fn execution_begins_at_start_then_at_main_then_with_the_first_instruction() {
 #[test]
 fn an_instruction_has_a_line() {
     let program = built(&[("a.s", "nop\n.option norvc\n  li a0, 5 # five\n")]).unwrap();
-    let place = program.lines.at(0x8000_0002).unwrap();
-    assert_eq!((place.line, place.text), (3, "li a0, 5 # five"));
+    let place = program.line(0x8000_0002).unwrap();
+    assert_eq!((place.line, place.text.as_str()), (3, "li a0, 5 # five"));
     assert!(place.file.ends_with("/a.s"));
-    assert_eq!(program.lines.at(0x9000_0000), None);
-    assert_eq!(Executable::from(program.elf).lines.at(0x8000_0000), None);
+    assert_eq!(program.line(0x9000_0000), None);
+    assert_eq!(Executable::from(program.elf).line(0x8000_0000), None);
 }
 
 /// The same program on both widths, which calls our library.
@@ -111,7 +111,9 @@ fn assembly_may_call_the_library() {
 #[test]
 fn calls_without_a_handler_print() {
     let call = |number: u32, before: &str| {
-        let text = format!(".data\nt: .asciz \"text\"\n.text\n{before}\n li a7, {number}\n ecall\n mv s0, a0\n li a7, 93\n ecall\n");
+        let text = format!(
+            ".data\nt: .asciz \"text\"\n.text\n{before}\n li a7, {number}\n ecall\n mv s0, a0\n li a7, 93\n ecall\n"
+        );
         ending(built(&[("a.s", &text)]).unwrap(), Isa::default())
     };
     let printed = |number, before| call(number, before).1;
@@ -125,7 +127,9 @@ fn calls_without_a_handler_print() {
     assert_eq!(call(64, "li a0, 3\nla a1, t\nli a2, 3"), (Ending::Exited(-9), String::new()));
     assert_eq!(call(64, "li a0, 1\nli a1, 8\nli a2, 3"), (Ending::Exited(-14), String::new()));
     // A handler takes them all.
-    assert!(matches!(call(11, "la t0, t\n csrw mtvec, t0\nli a0, 'x'"), (Ending::Stuck(_), text) if text.is_empty()));
+    assert!(
+        matches!(call(11, "la t0, t\n csrw mtvec, t0\nli a0, 'x'"), (Ending::Stuck(_), text) if text.is_empty())
+    );
 }
 
 #[test]
@@ -142,4 +146,25 @@ fn a_file_that_is_no_program_is_refused() {
     assert!(matches!(load(Path::new("/nowhere.s"), &recipe()).unwrap_err(), SourceError::Read(_)));
     // An editor's mark at the start, and lines of Windows.
     assert!(built(&[("a.s", "\u{feff}main:\r\n nop\r\n")]).is_ok());
+}
+
+/// A compiled program's lines are in its debug information, under the name that the user gave.
+#[test]
+fn an_instruction_of_c_has_a_line() {
+    let text = "int twice(int n) {\n    return n + n;\n}\nint main(void) { return twice(4); }\n";
+    let program = match built(&[("a.c", text)]) {
+        Err(error @ SourceError::NoCompiler) => return tollgate_testkit::skip!("{error}"),
+        program => program.unwrap(),
+    };
+    let elf = Elf::parse(&program.elf).unwrap();
+    let place = program.line(elf.symbol("twice").unwrap()).unwrap();
+    assert!(place.file.ends_with("/a.c") && (1..=2).contains(&place.line), "{place:?}");
+    assert_eq!(program.main, elf.symbol("main"));
+    // Damaged debug information has no lines, and nothing panics.
+    for at in (0..program.elf.len()).step_by(7) {
+        let mut bytes = program.elf.clone();
+        bytes[at] ^= 0xff;
+        Executable::from(bytes).line(elf.entry);
+    }
+    assert_eq!(ending(program, Isa::default()).0, Ending::Exited(8));
 }

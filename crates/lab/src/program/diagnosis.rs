@@ -175,7 +175,7 @@ impl Diagnosis<'_> {
             0 => format!("{pc:#x}"),
             name => self.symbols.names()[name].clone(),
         };
-        let line = self.job.program.lines.at(pc).map(|it| format!(" ({}:{})", it.file, it.line));
+        let line = self.job.program.line(pc).map(|it| format!(" ({}:{})", it.file, it.line));
         name + &line.unwrap_or_default()
     }
 
@@ -185,7 +185,7 @@ impl Diagnosis<'_> {
             0 => String::new(),
             name => format!(" in {}", self.symbols.names()[name]),
         };
-        let line = self.job.program.lines.at(pc).map(|it| format!(" ({}:{}: {})", it.file, it.line, it.text));
+        let line = self.job.program.line(pc).map(|it| format!(" ({}:{}: {})", it.file, it.line, it.text));
         format!("{pc:#x}{function}{}", line.unwrap_or_default())
     }
 

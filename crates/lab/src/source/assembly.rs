@@ -53,7 +53,9 @@ pub(super) fn assemble_file(
     .map_err(SourceError::Assembly)?;
     let entry = recipe.entries.iter().find_map(|name| image.program.symbol(name));
     image.program.entry = entry.unwrap_or(recipe.base + recipe.skipped);
-    Ok(Executable { elf: image.elf(), object_text: None, needs_stack: true, lines: Lines::new(image, files) })
+    let elf = image.elf();
+    let lines = Lines::of_assembly(image, files);
+    Ok(Executable { elf, lines, needs_stack: true, ..Executable::default() })
 }
 
 /// Reads what a text includes, and what that includes. A file that is missing is an error of its line: the assembler

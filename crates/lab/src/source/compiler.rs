@@ -8,7 +8,7 @@ use std::process::Command;
 use object::{Object, ObjectSymbol};
 use tempfile::TempDir;
 use tollgate_record::trust;
-use tollgate_riscv::{Extension, Isa};
+use tollgate_riscv::{Elf, Extension, Isa};
 
 use super::error::SourceError;
 use super::lines::Lines;
@@ -72,17 +72,23 @@ impl Compiler {
         // RV64 cannot name the start of RAM with two instructions from zero.
         command.arg(if recipe.isa.is_rv64() { "-mcmodel=medany" } else { "-mcmodel=medlow" });
         command.arg(format!("-O{}", recipe.opt));
-        command.args(["-g0", "-ffreestanding", "-fno-pic", "-fno-asynchronous-unwind-tables"]);
+        command.args(["-g", "-ffreestanding", "-fno-pic", "-fno-asynchronous-unwind-tables"]);
         command
     }
 
-    /// Whether it has a library with the operations that the instructions do not have, as division.
-    fn has_operations(self, isa: Isa) -> bool {
-        match self {
+    /// Its library with the operations that the instructions do not have, as division.
+    fn operations(self, recipe: &Recipe<'_>) -> Option<PathBuf> {
+        let has = match self {
             Self::Bare => true,
-            Self::Linux => isa.is_rv64() && isa.has(Extension::D),
+            Self::Linux => recipe.isa.is_rv64() && recipe.isa.has(Extension::D),
             Self::Clang => false,
-        }
+        };
+        // It has a variant for the set as it was named, and the general one for names that it does not know.
+        let mut command = self.command(recipe);
+        command.arg(format!("-march={}", recipe.march)).arg("-print-libgcc-file-name");
+        let output = has.then(|| command.output().ok()).flatten()?;
+        let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());
+        path.is_file().then_some(path)
     }
 
     /// Runs it; its words when it refuses.
@@ -124,7 +130,11 @@ pub(super) fn compile(source: &Path, recipe: &Recipe<'_>) -> Result<Executable, 
         false => recipe.entries.iter().find(|name| symbols.defines(name)).copied().unwrap_or("main"),
     };
     let elf = link(compiler, recipe, &folder, &object, &units, entry)?;
-    Ok(Executable { elf, lines: Lines::default(), object_text: Some(object_text), needs_stack: !started })
+    let known = std::path::absolute(source)?.to_string_lossy().into_owned();
+    let text = String::from_utf8_lossy(&fs::read(source)?).into_owned();
+    let lines = Lines::of_compiled(known, source.to_string_lossy().into_owned(), text);
+    let main = Elf::parse(&elf).ok().filter(|_| started).and_then(|elf| elf.symbol("main"));
+    Ok(Executable { elf, lines, object_text: Some(object_text), needs_stack: !started, main })
 }
 
 /// Links an object with sources in memory.
@@ -156,9 +166,7 @@ fn link(
         command.arg("-isystem").arg(folder.path().join("include"));
         command.args(write_all(&folder.path().join("units"), units)?);
     }
-    if compiler.has_operations(recipe.isa) {
-        command.arg("-lgcc");
-    }
+    command.args(compiler.operations(recipe));
     compiler.run(recipe.march, &mut command)?;
     Ok(fs::read(&linked)?)
 }

@@ -155,8 +155,9 @@ impl PipelinePlan {
         };
         let nth = args.nth.unwrap_or(nth);
         let is_asked = args.from.is_some() || args.around.is_some() || args.nth.is_some();
-        let entry =
-            job.as_ref().filter(|_| !is_asked).and_then(|job| Some(Elf::parse(&job.program.elf).ok()?.entry));
+        // Of a program with our start-up code, what is its own.
+        let begin = |job: &Job| job.program.main.or_else(|| Some(Elf::parse(&job.program.elf).ok()?.entry));
+        let entry = job.as_ref().filter(|_| !is_asked).and_then(begin);
         let from =
             |entry| Wanted { around: Around::Symbol(format!("{entry:#x}")), nth: 1, count: args.count };
         Ok(Self {
