@@ -51,7 +51,7 @@ pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
     let sp = machine.x(SP);
     let stack = Stack::new(&program, sp);
     let calls = Calls(Vec::new());
-    let mut shadow = Shadow { calls, last: None, stack, builds: false, stray: None, overflow: None };
+    let mut shadow = Shadow { calls, last: None, trapped: None, stack, builds: false, stray: None, overflow: None };
     while machine.instret() < instructions {
         let left = instructions - machine.instret();
         if machine.run(left, &mut shadow) != Stop::Budget {
@@ -68,6 +68,8 @@ pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
 struct Shadow<'a> {
     calls: Calls<u64>,
     last: Option<Step>,
+    /// The last one before the last trap.
+    trapped: Option<Step>,
     stack: Stack<'a>,
     /// Whether the last instruction set the stack pointer to another place.
     builds: bool,
@@ -104,6 +106,10 @@ impl Observer for Shadow<'_> {
             },
             Leave::TrapReturn => {
                 if let Some(at) = self.calls.handler() {
+                    // Back to the instruction that trapped, it is as if there had been no trap.
+                    if self.calls.0[at].back == next {
+                        self.last = self.trapped;
+                    }
                     self.calls.0.truncate(at);
                 }
             }
@@ -130,6 +136,7 @@ impl Observer for Shadow<'_> {
     }
 
     fn trap(&mut self, trap: &Trap) {
+        self.trapped = self.last;
         self.push(trap.epc, true, trap.epc);
     }
 }
@@ -154,7 +161,9 @@ impl<'a> Stack<'a> {
         let segments = &self.program.segments;
         let inside = segments.iter().find(|it| it.address < sp && sp <= it.address + it.memory_size);
         let symbols = &self.program.symbols;
-        let label = symbols[..symbols.partition_point(|symbol| symbol.address < sp)].last();
+        let below = &symbols[..symbols.partition_point(|symbol| symbol.address < sp)];
+        // The global pointer is in the middle of what it reaches.
+        let label = below.iter().rev().find(|symbol| !symbol.name.contains('$'));
         (self.limit, self.below) = match (inside, label) {
             (Some(segment), Some(label)) if label.address >= segment.address => (label.address, label.name.as_str()),
             (Some(segment), _) => (segment.address, "its segment"),
