@@ -118,6 +118,8 @@ pub enum Library {
     IfUsed,
     /// Always.
     Start,
+    /// Never: the program is a static one for Linux, with the C library of the cross compiler.
+    Linux,
 }
 
 impl<'a> Recipe<'a> {
@@ -137,10 +139,17 @@ impl<'a> Recipe<'a> {
             library: Library::Start,
         }
     }
+
+    /// A static program for Linux or a proxy kernel.
+    #[must_use]
+    pub fn for_linux(self) -> Self {
+        Self { base: LINUX, library: Library::Linux, ..self }
+    }
 }
 
-/// Where RAM begins.
+/// Where RAM begins, and where programs for Linux do.
 const RAM: u64 = 0x8000_0000;
+const LINUX: u64 = 0x1_0000;
 /// The longest file of a program that was built.
 const LONGEST_ELF: u64 = 4 << 30;
 

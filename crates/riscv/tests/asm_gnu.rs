@@ -81,7 +81,7 @@ fn the_guests_are_equal() {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guests/riscv");
     let mut files = Vec::new();
-    for folder in ["bench", "kernel", "kernels", "programs", "rtl", "user", "include"] {
+    for folder in ["bench", "kernel", "kernels", "libc", "programs", "rtl", "user", "include"] {
         let entries = std::fs::read_dir(root.join(folder)).unwrap();
         let names = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
         files.extend(
@@ -156,6 +156,40 @@ fn the_guests_are_equal() {
 
 /// Of the programs whose digests are recorded.
 const RECORDED: u64 = 1000;
+
+/// Tools find sections, symbols and instructions in the file that the assembler makes, and the same in a copy.
+#[test]
+fn the_file_is_read_by_gnu_tools() {
+    if !installed() {
+        return tollgate_testkit::skip!("{TOOLS}gcc is missing: apt-get install gcc-riscv64-unknown-elf");
+    }
+    let text = "_start: addi a0, a0, 1\n ret\n.section .text.more,\"ax\"\nmore: ebreak\n.data\nvalue: .word 7\n.bss\n.space 40\n";
+    for isa in ["rv64gc", "rv32im"] {
+        let options = Options { isa: isa.parse().unwrap(), ..Options::default() };
+        let image = assemble(&Sources::new("a.s", text), &options).unwrap();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (file, copy) = (folder.join(format!("{isa}.elf")), folder.join(format!("{isa}-copy.elf")));
+        std::fs::write(&file, image.elf()).unwrap();
+        run(Command::new(format!("{TOOLS}objcopy")).arg(&file).arg(&copy));
+        for file in [&file, &copy] {
+            let tool = |name: &str, option: &str| {
+                let output = run(Command::new(format!("{TOOLS}{name}")).arg(option).arg(file));
+                String::from_utf8(output).unwrap()
+            };
+            let code = tool("objdump", "-d");
+            assert!(code.contains("<_start>:") && code.contains("<more>:"), "{code}");
+            assert!(code.contains("ret") && code.contains("ebreak"), "{code}");
+            let sections = tool("readelf", "-SW");
+            for row in [" .text ", " .data ", " .bss              NOBITS", " AX ", " WA "] {
+                assert!(sections.contains(row), "{row}: {sections}");
+            }
+            let symbols = tool("nm", "-n");
+            let kinds: Vec<&str> =
+                symbols.lines().filter_map(|line| line.split_once(' ').map(|it| it.1)).collect();
+            assert_eq!(kinds, ["T _start", "T more", "D value"], "{symbols}");
+        }
+    }
+}
 
 /// FNV-1a.
 fn digest(bytes: &[u8]) -> u64 {

@@ -42,7 +42,10 @@ pub(super) fn assemble_file(
     let options = Options { isa: recipe.isa, text: recipe.base, defines: defines.collect() };
     let mut image = match assemble(&sources, &options) {
         // Our library may have what is missing.
-        Err(errors) if recipe.library != Library::None && errors.iter().any(AsmError::is_undefined) => {
+        Err(errors)
+            if !matches!(recipe.library, Library::None | Library::Linux)
+                && errors.iter().any(AsmError::is_undefined) =>
+        {
             for (name, text) in library::for_assembly(recipe.isa) {
                 sources = sources.unit(name, text);
             }

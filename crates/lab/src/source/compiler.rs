@@ -29,10 +29,15 @@ enum Compiler {
 impl Compiler {
     const ALL: [Self; 3] = [Self::Bare, Self::Linux, Self::Clang];
 
-    fn find() -> Option<Self> {
+    fn find(library: Library) -> Result<Self, SourceError> {
         let runs =
             |name: &str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
-        Self::ALL.into_iter().find(|it| runs(it.name()) && (*it != Self::Clang || runs("ld.lld")))
+        if library == Library::Linux {
+            return runs(Self::Linux.name()).then_some(Self::Linux).ok_or(SourceError::NoLinuxCompiler);
+        }
+        let mut all = Self::ALL.into_iter();
+        let found = all.find(|it| runs(it.name()) && (*it != Self::Clang || runs("ld.lld")));
+        found.ok_or(SourceError::NoCompiler)
     }
 
     fn name(self) -> &'static str {
@@ -104,8 +109,11 @@ impl Compiler {
 
 /// Compiles and links a file.
 pub(super) fn compile(source: &Path, recipe: &Recipe<'_>) -> Result<Executable, SourceError> {
-    let compiler = Compiler::find().ok_or(SourceError::NoCompiler)?;
+    let compiler = Compiler::find(recipe.library)?;
     let folder = tempfile::tempdir_in(trust::temporary()?)?;
+    if recipe.library == Library::Linux {
+        return for_linux(compiler, source, recipe, &folder);
+    }
     let headers = folder.path().join("include");
     write_all(&headers, recipe.headers)?;
     if recipe.library != Library::None {
@@ -130,11 +138,30 @@ pub(super) fn compile(source: &Path, recipe: &Recipe<'_>) -> Result<Executable, 
         false => recipe.entries.iter().find(|name| symbols.defines(name)).copied().unwrap_or("main"),
     };
     let elf = link(compiler, recipe, &folder, &object, &units, entry)?;
-    let known = std::path::absolute(source)?.to_string_lossy().into_owned();
-    let text = String::from_utf8_lossy(&fs::read(source)?).into_owned();
-    let lines = Lines::of_compiled(known, source.to_string_lossy().into_owned(), text);
+    let lines = lines(source)?;
     let main = Elf::parse(&elf).ok().filter(|_| started).and_then(|elf| elf.symbol("main"));
     Ok(Executable { elf, lines, object_text: Some(object_text), needs_stack: !started, main })
+}
+
+/// What is shown of the lines of a source, which the compiler knows by its absolute path.
+fn lines(source: &Path) -> io::Result<Lines> {
+    let known = std::path::absolute(source)?.to_string_lossy().into_owned();
+    let text = String::from_utf8_lossy(&fs::read(source)?).into_owned();
+    Ok(Lines::of_compiled(known, source.to_string_lossy().into_owned(), text))
+}
+
+/// Builds a static program for Linux, with all that the compiler brings along.
+fn for_linux(
+    compiler: Compiler,
+    source: &Path,
+    recipe: &Recipe<'_>,
+    folder: &TempDir,
+) -> Result<Executable, SourceError> {
+    let linked = folder.path().join("linked.elf");
+    let mut command = Command::new(compiler.name());
+    command.args(["-g", "-static", "-o"]).arg(&linked).arg(format!("-O{}", recipe.opt));
+    compiler.run(recipe.march, command.arg(std::path::absolute(source)?))?;
+    Ok(Executable { elf: fs::read(&linked)?, lines: lines(source)?, ..Executable::default() })
 }
 
 /// Links an object with sources in memory.
@@ -215,7 +242,7 @@ impl Symbols {
             return false;
         }
         match recipe.library {
-            Library::None => false,
+            Library::None | Library::Linux => false,
             Library::Start => true,
             // What begins with an underscore comes from the linker or from the compiler's own library.
             Library::IfUsed => self.undefined.iter().any(|name| !name.starts_with('_')),

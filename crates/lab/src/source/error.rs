@@ -33,6 +33,10 @@ pub enum SourceError {
          assembly or a linked program"
     )]
     NoCompiler,
+    #[error(
+        "C for the proxy kernel needs riscv64-linux-gnu-gcc on PATH: apt-get install gcc-riscv64-linux-gnu"
+    )]
+    NoLinuxCompiler,
 }
 
 /// All errors, one below the other, and their number.

@@ -190,13 +190,16 @@ impl Assembler<'_> {
         let mut members = Vec::new();
         let mut next = 0;
         for ((rank, _), indices) in outputs {
+            let before = address;
             // The script keeps .data even where it is empty.
             if *rank == WRITABLE || indices.iter().any(|i| self.sections[*i].size() > 0) {
                 let align = indices.iter().map(|i| self.sections[*i].align).max().unwrap_or(1);
                 address = address.next_multiple_of(align);
             }
             while next <= *rank {
-                marks.begin[usize::from(next)] = address;
+                // The script's names are inside of their section, but `_etext` and `__bss_start` before it.
+                let inside = next == *rank && !matches!(next, BEHIND_CODE | ZERO);
+                marks.begin[usize::from(next)] = if inside { address } else { before };
                 next += 1;
             }
             let first = members.len();
@@ -232,7 +235,7 @@ impl Assembler<'_> {
         for symbol in self.symbols.iter_mut().filter(|s| matches!(s.value, Value::Undefined)) {
             let value = match symbol.name.as_str() {
                 "__global_pointer$" => pointer,
-                "etext" | "_etext" | "__etext" => begin(3),
+                "etext" | "_etext" | "__etext" => begin(BEHIND_CODE),
                 "edata" | "_edata" | "__bss_start" => begin(ZERO),
                 "end" | "_end" | "__BSS_END__" => marks.end,
                 "__DATA_BEGIN__" => begin(WRITABLE),
@@ -467,6 +470,7 @@ struct Marks {
     end: u64,
 }
 
+const BEHIND_CODE: u8 = 3;
 const WRITABLE: u8 = 6;
 const SMALL: u8 = 8;
 const ZERO: u8 = 10;

@@ -184,7 +184,20 @@ fn builds(args: &IcacheArgs) -> Result<Vec<Build>, Usage> {
                 Err(error) => Err(Usage::new(error)),
             }
         }
-        programs => programs.iter().map(|program| built(program, read(program)?, args, &isas)).collect(),
+        programs => {
+            programs.iter().map(|program| built(program, file(program, args)?, args, &isas)).collect()
+        }
+    }
+}
+
+/// The file of one of several programs, or of one on the proxy kernel, which may be a source.
+fn file(program: &Path, args: &IcacheArgs) -> Result<Vec<u8>, Usage> {
+    let bytes = read(program)?;
+    match Language::of(program, &bytes) {
+        Ok(Language::Assembly | Language::C) if args.pk.is_some() => {
+            Ok(options::executable(program, "rv64gc", Isa::default(), true)?.elf)
+        }
+        _ => Ok(bytes),
     }
 }
 
@@ -198,7 +211,7 @@ fn built(path: &Path, elf: Vec<u8>, args: &IcacheArgs, isas: &[(&str, Isa)]) -> 
         ([], _) => widest(&elf).map_err(|error| {
             let why = match error {
                 LoadError::NotElf if args.pk.is_some() => {
-                    format!("{error}; with --pk give a static program for Linux that is built already")
+                    format!("{error}; with --pk give a source (.c, .s, .S) or a static program for Linux")
                 }
                 LoadError::NotElf if args.programs.len() > 1 => {
                     format!("{error}; several programs must be built already, a source comes alone")

@@ -72,12 +72,14 @@ pub(super) fn program(path: &Path) -> Result<Vec<u8>, Usage> {
     }
 }
 
-/// A program that is linked, or is built from a source for these instructions.
+/// A program that is linked, or is built from a source for these instructions: bare, or for a proxy kernel.
 ///
 /// # Errors
 /// As [`read`]; all errors of a source, which compiler is missing, or what builds other languages.
-pub(super) fn executable(path: &Path, march: &str, isa: Isa) -> Result<Executable, Usage> {
-    source::load(path, &Recipe::new(march, isa)).map_err(|error| match error {
+pub(super) fn executable(path: &Path, march: &str, isa: Isa, proxied: bool) -> Result<Executable, Usage> {
+    let recipe = Recipe::new(march, isa);
+    let recipe = if proxied { recipe.for_linux() } else { recipe };
+    source::load(path, &recipe).map_err(|error| match error {
         SourceError::Read(error) if path.exists() => Usage::not_a_program(path, error),
         SourceError::Read(error) => Usage { of_guest: NOT_FOUND, ..Usage::file(path, error) },
         SourceError::Unknown | SourceError::NotText { .. } | SourceError::Include { .. } => {

@@ -215,7 +215,10 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job, Usage> {
     check_budget(args.max_instructions)?;
     let mut isa = isa(&args.isa)?;
     let (program, name) = match &args.elf {
-        Some(path) => (options::executable(path, &args.isa, isa)?, path.to_string_lossy().into_owned()),
+        Some(path) => (
+            options::executable(path, &args.isa, isa, args.pk.is_some())?,
+            path.to_string_lossy().into_owned(),
+        ),
         None if args.kernel.is_none() && matches!(around, Around::Interrupt | Around::Branch) => {
             return Ok(latency::job(0));
         }

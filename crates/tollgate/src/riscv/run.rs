@@ -260,7 +260,7 @@ impl RunArgs {
             machine: self.machine.parse().map_err(|error| Usage::option("--machine", error))?,
             ram_bytes: self.memory.saturating_mul(1 << 20),
             bootargs: self.bootargs.clone(),
-            program: executable(&self.elf, &self.isa, isa)?,
+            program: executable(&self.elf, &self.isa, isa, self.pk.is_some())?,
             proxy_kernel: self.pk.as_deref().map(program).transpose()?,
             arguments: std::iter::once(name).chain(self.args.iter().cloned()).collect(),
             files,

@@ -144,7 +144,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "assembly in the diagram, from its beginning",
         args: "riscv pipeline {dir}/loop.s --count 6 --no-save",
-        prints: &["addi a0, zero, 0", "main"],
+        prints: &["addi a0,zero,0", "main"],
         scene: |scene| {
             scene.file("loop.s", LOOP);
             Ok(())
