@@ -38,7 +38,7 @@ impl Language {
     /// The language of a file, by its contents and the end of its name.
     ///
     /// # Errors
-    /// Other languages, with what builds them; [`SourceError::Unknown`] for what is no source.
+    /// Other languages, with what builds them; what is no source.
     pub fn of(path: &Path, bytes: &[u8]) -> Result<Self, SourceError> {
         if bytes.starts_with(b"\x7fELF") {
             return Ok(Self::Elf);
@@ -50,6 +50,7 @@ impl Language {
             "c" => Ok(Self::C),
             "cc" | "cpp" | "cxx" | "C" => other("C++", "riscv64-linux-gnu-g++ -O2 -static"),
             "rs" => other("Rust", "rustc --target riscv64gc-unknown-linux-gnu -C target-feature=+crt-static"),
+            _ if bytes.is_empty() => Err(SourceError::Empty),
             _ => Err(SourceError::Unknown),
         }
     }

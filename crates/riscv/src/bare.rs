@@ -89,7 +89,9 @@ impl Machine {
             {
                 return Some(Stop::Exit { code: 0 });
             }
-            (Cause::InstructionAccessFault | Cause::IllegalInstruction, Some(ends)) if ends.contains(&self.hart.outside(pc)) => {
+            (Cause::InstructionAccessFault | Cause::IllegalInstruction, Some(ends))
+                if ends.contains(&self.hart.outside(pc)) =>
+            {
                 return Some(Stop::Exit { code: 0 });
             }
             _ => return None,

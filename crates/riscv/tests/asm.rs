@@ -333,3 +333,17 @@ fn every_instruction_is_assembled() {
         }
     }
 }
+
+/// The names of `ld`'s script are before the alignment of what follows them.
+#[test]
+fn the_linkers_names_are_where_ld_has_them() {
+    let text = "_start: nop\n nop\n.data\n.byte 1\n.bss\n.balign 64\n.space 64\n.section .rodata\n.balign 16\n .dword etext, __bss_start, edata, end\n";
+    let image = program(text).unwrap();
+    let [code, data] = [&image.program.segments[0], &image.program.segments[1]];
+    let word = |n: usize| u64::from_le_bytes(code.data[16 + 8 * n..24 + 8 * n].try_into().unwrap());
+    assert_eq!(word(0), code.address + 4);
+    assert_eq!([word(1), word(2)], [data.address + 1; 2]);
+    assert_eq!(word(3), data.address + data.memory_size);
+    let names: Vec<&str> = image.sections.iter().map(|section| section.name.as_str()).collect();
+    assert_eq!(names, [".text", ".rodata", ".data", ".bss"]);
+}

@@ -24,7 +24,7 @@ use crate::output::say;
 /// The bill of a trap, and programs on the embedded RISC-V machine
 #[derive(Args)]
 #[command(after_help = "Examples:\n  tollgate riscv trap\n  tollgate riscv trap --kernel all\n  \
-                        tollgate riscv icache\n  tollgate riscv run program.elf --core rocket")]
+                        tollgate riscv icache\n  tollgate riscv run hello.s --core rocket")]
 pub(crate) struct RiscvArgs {
     #[command(subcommand)]
     command: RiscvCommand,

@@ -209,6 +209,7 @@ fn furnish(dir: &Path) {
         "int main(void) { int sum = 0; for (int i = 0; i < 100; i++) sum += i; return sum == 0; }\n",
     )
     .unwrap();
+    fs::write(dir.join("hello.s"), "_start: li a7, 93\n li a0, 0\n ecall\n").unwrap();
     fs::create_dir_all(dir.join("xv6/kernel")).unwrap();
     for name in ["Image", "xv6/kernel/kernel"] {
         fs::write(dir.join(name), kernel_that_powers_off()).unwrap();

@@ -13,7 +13,9 @@ use tollgate_riscv::asm::AsmError;
 pub enum SourceError {
     #[error("{0}")]
     Read(#[from] std::io::Error),
-    #[error("neither an ELF file nor a source: give a file that ends in .s, .S or .c, or a linked program")]
+    #[error("the file is empty")]
+    Empty,
+    #[error("not an ELF file, and a source ends in .s, .S or .c")]
     Unknown,
     #[error(
         "'{}' is {language} source: compile and link it first: {build} -o {} {}",

@@ -166,7 +166,10 @@ impl<'a> Assembler<'a> {
                 self.enter_frame(".include", frame)
             }
             ".insn" => self.insn(rest),
-            ".error" | ".err" => fault(name, rest.trim().trim_matches('"')),
+            ".error" | ".err" => match rest.trim().trim_matches('"') {
+                "" => fault(name, format!("`{name}` in the source")),
+                message => fault(name, message),
+            },
             ".end" => {
                 self.frames.clear();
                 Ok(())

@@ -157,16 +157,16 @@ impl Assembler<'_> {
         }
         let (code, data): (Vec<_>, Vec<_>) = outputs.into_iter().partition(|((rank, _), _)| *rank < WRITABLE);
         let mut marks = Marks::default();
-        let (code_end, code) = self.place_outputs(self.options.text, &code, &mut marks);
+        let (code_end, code) = self.place_outputs(self.options.text, 0, &code, &mut marks);
         // The data begins on another page at the same offset in it, or where that saves a page, at the beginning.
         let page = code_end.next_multiple_of(PAGE);
         let start = page + (code_end & (PAGE - 1));
         let placed = self.outputs.len();
-        let (mut end, mut members) = self.place_outputs(start, &data, &mut marks);
+        let (mut end, mut members) = self.place_outputs(start, WRITABLE, &data, &mut marks);
         let (first, last) = (start.wrapping_neg() & (PAGE - 1), end.next_multiple_of(8) & (PAGE - 1));
         if first != 0 && last != 0 && start / PAGE != end.next_multiple_of(8) / PAGE && first + last <= PAGE {
             self.outputs.truncate(placed);
-            (end, members) = self.place_outputs(page, &data, &mut marks);
+            (end, members) = self.place_outputs(page, WRITABLE, &data, &mut marks);
         }
         marks.end = end.next_multiple_of(8);
         self.provide(&marks);
@@ -179,16 +179,16 @@ impl Assembler<'_> {
         vec![(starts(&code, self.options.text), code, true), (starts(&members, start), members, false)]
     }
 
-    /// Places output sections from this address on; returns the end, and the sections that are not empty.
+    /// Places output sections, of the rank `next` or higher, from this address on; returns the end, and the sections that are not empty.
     fn place_outputs(
         &mut self,
         start: u64,
+        mut next: u8,
         outputs: &[((u8, usize), Vec<usize>)],
         marks: &mut Marks,
     ) -> (u64, Vec<usize>) {
         let mut address = start;
         let mut members = Vec::new();
-        let mut next = 0;
         for ((rank, _), indices) in outputs {
             let before = address;
             // The script keeps .data even where it is empty.

@@ -227,7 +227,7 @@ impl<'a> Preprocessor<'a> {
                 };
                 self.text(name, text, out, depth + 1);
             }
-            "error" => return fault(word, rest),
+            "error" => return fault(word, if rest.is_empty() { "`#error` in the source" } else { rest }),
             // `# 12 "file"`, `#pragma`, `#warning`, or a comment of the assembler.
             _ => {}
         }

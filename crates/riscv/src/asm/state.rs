@@ -416,7 +416,8 @@ impl<'a> Assembler<'a> {
                 line: at.line,
                 column: source[..found].chars().count() as u32 + 1,
                 source: source.chars().take(500).collect(),
-                message: fault.message,
+                // The text of `.error` is as long as the source has it.
+                message: fault.message.chars().take(400).collect(),
                 expansion: uses.into_iter().map(|(used, at)| (used, name(at.file), at.line)).collect(),
             }
         };

@@ -174,7 +174,7 @@ fn builds(args: &IcacheArgs) -> Result<Vec<Build>, Usage> {
         [program] if args.pk.is_none() => {
             let bytes = read(program)?;
             match Language::of(program, &bytes) {
-                Ok(Language::Elf) | Err(SourceError::Unknown) => {
+                Ok(Language::Elf) | Err(SourceError::Unknown | SourceError::Empty) => {
                     Ok(vec![built(program, bytes, args, &isas)?])
                 }
                 Ok(_) if args.alignments => {

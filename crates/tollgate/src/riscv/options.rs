@@ -63,7 +63,7 @@ pub(super) fn program(path: &Path) -> Result<Vec<u8>, Usage> {
         Err(error) => return Err(Usage { of_guest: NOT_FOUND, ..error }),
     };
     match Language::of(path, &bytes) {
-        Ok(Language::Elf) | Err(SourceError::Unknown) => Ok(bytes),
+        Ok(Language::Elf) | Err(SourceError::Unknown | SourceError::Empty) => Ok(bytes),
         Ok(_) => {
             let why = "is a source, and a linked program is needed here";
             Err(Usage::not_a_program(path, why))
@@ -82,9 +82,10 @@ pub(super) fn executable(path: &Path, march: &str, isa: Isa, proxied: bool) -> R
     source::load(path, &recipe).map_err(|error| match error {
         SourceError::Read(error) if path.exists() => Usage::not_a_program(path, error),
         SourceError::Read(error) => Usage { of_guest: NOT_FOUND, ..Usage::file(path, error) },
-        SourceError::Unknown | SourceError::NotText { .. } | SourceError::Include { .. } => {
-            Usage::not_a_program(path, error)
-        }
+        SourceError::Unknown
+        | SourceError::Empty
+        | SourceError::NotText { .. }
+        | SourceError::Include { .. } => Usage::not_a_program(path, error),
         error => Usage { of_guest: NOT_A_PROGRAM, ..Usage::new(error) },
     })
 }

@@ -45,9 +45,9 @@ const HAZARDS: [(&str, Around, &str); 3] = [
 /// `tollgate riscv pipeline`.
 #[derive(Args)]
 #[command(
-    after_help = "Without ELF a bundled program is drawn: a system call on the kernel 'full' for traps and \
+    after_help = "Without PROGRAM a bundled program is drawn: a system call on the kernel 'full' for traps and \
                   symbols, and for branches and interrupts a loop that the timer interrupts, with the latency \
-                  at each of its cycles.\n\nExamples:\n  tollgate riscv pipeline\n  tollgate riscv pipeline --around interrupt \
+                  at each of its cycles.\n\nExamples:\n  tollgate riscv pipeline\n  tollgate riscv pipeline hello.s\n  tollgate riscv pipeline --around interrupt \
                   --core ibex\n  tollgate riscv pipeline --from trap_vector --format svg --out trap.svg\n  \
                   tollgate riscv pipeline program.elf --around branch --nth 100 --format kanata --out p.kanata"
 )]

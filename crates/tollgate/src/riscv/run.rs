@@ -24,8 +24,8 @@ use crate::session::Session;
 /// `tollgate riscv run`.
 #[derive(Args)]
 #[command(
-    after_help = format!("A static Linux program runs on the proxy kernel: --pk names it, and the program comes before its own \
-                        arguments.\n\n{EXIT_STATUS}\n\nExamples:\n  tollgate riscv run program.elf\n  tollgate riscv run program.elf --profile\n  \
+    after_help = format!("Assembly needs no tool, C a compiler for RISC-V; 'printf' and a few other functions are there. A static \
+                        Linux program runs on the proxy kernel: --pk names it, and the program comes before its own arguments.\n\n{EXIT_STATUS}\n\nExamples:\n  tollgate riscv run hello.s\n  tollgate riscv run program.elf --profile\n  \
                         tollgate riscv run program.elf --core rocket\n  \
                         tollgate riscv run program.elf --core cva6 --json --out profile.json && \
                         tollgate export profile.json --format folded --out program.folded\n  \

@@ -20,7 +20,7 @@ pub(super) struct WorkloadArgs {
     /// Trap into this program: chase, walk, compute, or a file that ends in .c, .s, .S or .elf
     ///
     /// The file has a function 'void work(char *set, unsigned long bytes)', which is called again and again.
-    #[arg(long, value_name = "PROG")]
+    #[arg(long, value_name = "PROG", value_hint = clap::ValueHint::FilePath)]
     workload: Option<String>,
 
     /// Instructions from one trap to the next [default: 10000]
