@@ -99,9 +99,9 @@ pub struct Own {
     about: String,
     /// The bundled kernel's file with the user's entry in it.
     file: Vec<u8>,
-    /// The user's part.
+    /// The user's part, and where it comes from.
     program: Elf,
-    built: Executable,
+    source: Executable,
 }
 
 /// The mode of a kernel.
@@ -156,7 +156,7 @@ impl Own {
         Self::new(name, program, built)
     }
 
-    fn new(name: String, program: Elf, built: Executable) -> Result<Self, OwnError> {
+    fn new(name: String, program: Elf, source: Executable) -> Result<Self, OwnError> {
         let elf = &program;
         if elf.xlen != Xlen::Rv64 {
             return Err(OwnError::Narrow);
@@ -177,7 +177,7 @@ impl Own {
         }
         let file = merge(mode, elf, entry)?;
         let about = format!("{}-mode, your own", mode.letter().to_ascii_uppercase());
-        Ok(Self { name, about, file, program, built })
+        Ok(Self { name, about, file, program, source })
     }
 
     /// What can be measured.
@@ -201,7 +201,7 @@ impl Own {
 
     /// An address as a person finds it: the line of a source, else the nearest label before it.
     fn place(&self, pc: u64) -> String {
-        if let Some(place) = self.built.line(pc) {
+        if let Some(place) = self.source.line(pc) {
             return format!("{}:{}", place.file, place.line);
         }
         let known = |it: &&Symbol| it.address <= pc && !it.name.starts_with('$');

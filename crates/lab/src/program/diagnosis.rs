@@ -6,7 +6,7 @@ use tollgate_riscv::{
 };
 
 use super::Job;
-use super::trail::{self, Overflow, Trail};
+use super::trail::{self, Overflow, Step, Trail};
 use crate::calls::Leave;
 use crate::fault;
 use crate::symbols::Symbols;
@@ -109,7 +109,10 @@ impl Diagnosis<'_> {
             None if self.is_ram(to) => "memory without code".to_owned(),
             None => "no memory".to_owned(),
         };
-        let Some(last) = trail.and_then(|trail| trail.last).filter(|last| last.next == to) else {
+        // A few words of data may be instructions.
+        let near = |step: &Step| to.wrapping_sub(step.next) < 64;
+        let step = trail.and_then(|trail| trail.left.filter(near).or(trail.last.filter(|last| last.next == to)));
+        let Some(last) = step else {
             return format!("{cause} at {}, where there is {what}", self.place(to));
         };
         let at = self.place(last.pc);
@@ -121,7 +124,7 @@ impl Diagnosis<'_> {
             Leave::Return => SAVE_RA,
             _ => "",
         };
-        format!("{cause} at {to:#x}: `{insn}` at {at}{with} goes there, and there is {what}{hint}")
+        format!("{cause} at {to:#x}: `{insn}` at {at}{with} goes to {:#x}, and there is {what}{hint}", last.next)
     }
 
     /// A stack that ran over.

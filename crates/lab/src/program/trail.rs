@@ -17,6 +17,8 @@ pub(super) struct Trail {
     pub(super) calls: Vec<u64>,
     /// The last instruction that retired, and where it led.
     pub(super) last: Option<Step>,
+    /// The last one that led from the program's code to elsewhere.
+    pub(super) left: Option<Step>,
     /// The last return that went where no call continues, and the instructions that had retired before.
     pub(super) stray: Option<(Step, u64)>,
     /// Where the stack ran over; the calls are then those that were open.
@@ -51,7 +53,7 @@ pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
     let sp = machine.x(SP);
     let stack = Stack::new(&program, sp);
     let calls = Calls(Vec::new());
-    let mut shadow = Shadow { calls, last: None, stack, builds: false, stray: None, overflow: None };
+    let mut shadow = Shadow { calls, last: None, left: None, trapped: None, stack, builds: false, stray: None, overflow: None };
     while machine.instret() < instructions {
         let left = instructions - machine.instret();
         if machine.run(left, &mut shadow) != Stop::Budget {
@@ -61,13 +63,16 @@ pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
     }
     let mut overflow = shadow.overflow.take();
     let calls = overflow.as_mut().map_or_else(|| shadow.open(), |it| std::mem::take(&mut it.calls));
-    Some(Trail { calls, last: shadow.last, stray: shadow.stray, overflow })
+    Some(Trail { calls, last: shadow.last, left: shadow.left, stray: shadow.stray, overflow })
 }
 
 /// Follows calls and the stack pointer.
 struct Shadow<'a> {
     calls: Calls<u64>,
     last: Option<Step>,
+    left: Option<Step>,
+    /// The last one before the last trap.
+    trapped: Option<Step>,
     stack: Stack<'a>,
     /// Whether the last instruction set the stack pointer to another place.
     builds: bool,
@@ -96,6 +101,9 @@ impl Observer for Shadow<'_> {
         let Retired { pc, insn, next_pc: next, .. } = *retired;
         let step = Step { pc, insn, next };
         self.last = Some(step);
+        if self.stack.is_code(pc) && !self.stack.is_code(next) {
+            self.left = Some(step);
+        }
         match Leave::of(&insn, pc) {
             Leave::Call { back } => self.push(back, false, pc),
             Leave::Return => match self.calls.returned(next) {
@@ -104,6 +112,10 @@ impl Observer for Shadow<'_> {
             },
             Leave::TrapReturn => {
                 if let Some(at) = self.calls.handler() {
+                    // Back to the instruction that trapped, it is as if there had been no trap.
+                    if self.calls.0[at].back == next {
+                        self.last = self.trapped;
+                    }
                     self.calls.0.truncate(at);
                 }
             }
@@ -130,6 +142,7 @@ impl Observer for Shadow<'_> {
     }
 
     fn trap(&mut self, trap: &Trap) {
+        self.trapped = self.last;
         self.push(trap.epc, true, trap.epc);
     }
 }
@@ -148,13 +161,20 @@ impl<'a> Stack<'a> {
         stack
     }
 
+    fn is_code(&self, address: u64) -> bool {
+        let segments = self.program.segments.iter();
+        segments.filter(|it| it.executable).any(|it| address.wrapping_sub(it.address) < it.memory_size)
+    }
+
     /// The pointer was set to another place: what is below is the last label before it in its segment, or the end of the
     /// segment before it.
     fn begin(&mut self, sp: u64) {
         let segments = &self.program.segments;
         let inside = segments.iter().find(|it| it.address < sp && sp <= it.address + it.memory_size);
         let symbols = &self.program.symbols;
-        let label = symbols[..symbols.partition_point(|symbol| symbol.address < sp)].last();
+        let below = &symbols[..symbols.partition_point(|symbol| symbol.address < sp)];
+        // The global pointer is in the middle of what it reaches.
+        let label = below.iter().rev().find(|symbol| !symbol.name.contains('$'));
         (self.limit, self.below) = match (inside, label) {
             (Some(segment), Some(label)) if label.address >= segment.address => (label.address, label.name.as_str()),
             (Some(segment), _) => (segment.address, "its segment"),

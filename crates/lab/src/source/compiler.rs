@@ -191,7 +191,10 @@ fn link(
         // A loop of the library must not become a call of itself.
         command.args(["-fno-builtin", "-fno-tree-loop-distribute-patterns"]);
         command.arg("-isystem").arg(folder.path().join("include"));
-        command.args(write_all(&folder.path().join("units"), units)?);
+        let place = folder.path().join("units");
+        // Lines name the library, not a folder that is gone.
+        command.arg(format!("-fdebug-prefix-map={}=(library)", place.display()));
+        command.args(write_all(&place, units)?);
     }
     command.args(compiler.operations(recipe));
     compiler.run(recipe.march, &mut command)?;

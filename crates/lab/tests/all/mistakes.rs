@@ -56,16 +56,16 @@ fn a_fault_names_the_line_the_registers_and_the_calls() {
             "f: la t0, table\n jalr t0\n ret\n .data\ntable: .dword 0\n",
             &[
                 "illegal instruction at 0x8000101c: `jalr ra,0(t0)` at 0x80000018",
-                "in f (p.s:6: jalr t0) with t0 0x8000101c goes there, and there is data (`table`), and no trap handler",
+                "in f (p.s:6: jalr t0) with t0 0x8000101c goes to 0x8000101c, and there is data (`table`), and no trap handler",
                 "; called from f (p.s:6), _start (p.s:2)",
             ],
         ),
         // To nowhere.
-        ("f: li t0, 64\n jr t0\n", &["at 0x40: `jalr zero,0(t0)` at", "(p.s:6: jr t0) with t0 0x40 goes there, and there is no memory"]),
+        ("f: li t0, 64\n jr t0\n", &["at 0x40: `jalr zero,0(t0)` at", "(p.s:6: jr t0) with t0 0x40 goes to 0x40, and there is no memory"]),
         // A return address that is none.
         (
             "f: li ra, 2\n ret\n",
-            &["(p.s:6: ret) with ra 0x2 goes there, and there is no memory; save ra before another call"],
+            &["(p.s:6: ret) with ra 0x2 goes to 0x2, and there is no memory; save ra before another call"],
         ),
         // The end of the code.
         (

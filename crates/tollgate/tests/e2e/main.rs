@@ -15,6 +15,7 @@ mod happy;
 mod help;
 mod json;
 mod output;
+mod own;
 mod places;
 mod processes;
 mod progress;
@@ -40,6 +41,7 @@ fn tables() -> Vec<(&'static str, &'static [Case])> {
         ("exchange", exchange::CASES),
         ("guests", guests::CASES),
         ("output", output::CASES),
+        ("own", own::CASES),
         ("killed", sandboxes::killed::CASES),
         ("places", places::CASES),
         ("refused", refused::CASES),
