@@ -356,6 +356,7 @@ fn a_probe_that_is_not_asked_for_is_never_opened() {
         command: Vec::new(),
         complete: false,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host: tollgate_record::Host::default(),

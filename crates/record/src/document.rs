@@ -1,6 +1,7 @@
 //! A run as JSON text, and back: the only place that knows how a file can be wrong.
 
 use crate::text::{inert_json, short};
+use crate::vocabulary::phase_key;
 use crate::{Counter, Measurement, Run, SCHEMA};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -112,7 +113,7 @@ pub fn from_json(text: &[u8]) -> Result<Run, DocumentError> {
     Ok(run)
 }
 
-/// Spells the keys of earlier records, some of which had `_` for `-`, as this version does.
+/// Spells the keys of earlier records, some of which had `_` or a blank for `-`, as this version does.
 fn respell(result: &mut Measurement) {
     let respelled = |key: String| {
         let new = key.replace('_', "-");
@@ -123,6 +124,11 @@ fn respell(result: &mut Measurement) {
         *map = std::mem::take(map).into_iter().map(|(key, value)| (respelled(key), value)).collect();
     }
     result.per_counted = result.per_counted.take().map(respelled);
+    for phase in &mut result.phases {
+        if let Some(key) = phase_key(&phase.name) {
+            phase.name = key;
+        }
+    }
 }
 
 fn wrong(text: &[u8], error: &serde_json::Error) -> DocumentError {

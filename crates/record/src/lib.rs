@@ -37,5 +37,7 @@ pub use measurement::{
 pub use run::{KERNEL_YARDSTICK, Run, SCHEMA, Tool, Yardstick};
 pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
 pub use store::{Store, StoreError};
-pub use vocabulary::{CauseName, Counter, PhaseName, WarningKind, cause, counter, phase, warning};
+pub use vocabulary::{
+    CauseName, Counter, PhaseName, WarningKind, cause, counter, phase, phase_words, warning,
+};
 pub use yardstick::{Regression, TypicalFigure};

@@ -27,6 +27,8 @@ pub struct Run {
     pub tool: Tool,
     /// The command line after the program's name.
     pub command: Vec<String>,
+    /// What its user calls the run (`tollgate show --label NAME RUN`).
+    pub label: Option<String>,
     /// False when the run was interrupted or is still going on.
     pub complete: bool,
     /// Id of the run whose batches took turns with those of this one (`tollgate run --against PROGRAM`).
@@ -69,6 +71,7 @@ impl Run {
             seed,
             tool,
             command,
+            label: None,
             complete: false,
             interleaved_with: None,
             same_addresses: false,

@@ -54,6 +54,8 @@ pub struct Summary {
     pub started: String,
     /// The command line after the program's name.
     pub command: Vec<String>,
+    /// What its user calls the run; empty without a label.
+    pub label: String,
     /// How many probes gave a figure.
     pub measured: usize,
     /// How many cannot be measured on that host.
@@ -73,6 +75,7 @@ impl Summary {
         Self {
             started: run.started.clone(),
             command: run.command.clone(),
+            label: run.label.clone().unwrap_or_default(),
             measured: count(Status::Measured),
             skipped: count(Status::Skipped),
             failed: count(Status::Failed),
@@ -87,8 +90,8 @@ impl Entry {
     pub fn document(&self) -> serde_json::Value {
         match &self.content {
             Ok(summary) => serde_json::json!({
-                "id": self.id, "started": summary.started, "command": summary.command, "host": summary.host,
-                "measured": summary.measured, "skipped": summary.skipped, "failed": summary.failed,
+                "id": self.id, "started": summary.started, "command": summary.command, "label": summary.label,
+                "host": summary.host, "measured": summary.measured, "skipped": summary.skipped, "failed": summary.failed,
                 "complete": summary.complete,
             }),
             Err(error) => serde_json::json!({ "id": self.id, "error": error.to_string() }),
@@ -101,6 +104,8 @@ impl Entry {
 pub struct Filter {
     /// Text that the command contains.
     pub command: Option<String>,
+    /// Text that the label contains.
+    pub label: Option<String>,
     /// Text that the host's name contains.
     pub host: Option<String>,
     /// The first day, `YYYY-MM-DD` in UTC.
@@ -117,6 +122,7 @@ impl Filter {
             |text: &Option<String>, of: &str| text.as_ref().is_none_or(|text| of.contains(text.as_str()));
         let day = run.started.get(..10).unwrap_or_default();
         has(&self.command, &run.command.join(" "))
+            && has(&self.label, &run.label)
             && has(&self.host, &run.host)
             && self.since.as_ref().is_none_or(|since| day >= since.as_str())
             && self.until.as_ref().is_none_or(|until| day <= until.as_str())
@@ -168,7 +174,7 @@ impl Store {
     /// # Errors
     /// As [`Store::save`].
     pub fn check_writable(&self) -> Result<(), StoreError> {
-        self.temporary().and_then(|mut file| file.write_all(&TRIAL)).map_err(|cause| self.unwritable(cause))
+        Self::temporary(&self.dir).and_then(|mut file| file.write_all(&TRIAL)).map_err(|cause| self.unwritable(cause))
     }
 
     /// Removes the runs of these ids, or of the only ids that begin so. All are found before one is removed.
@@ -204,32 +210,59 @@ impl Store {
         }
     }
 
-    /// The run of that id, of the only id that begins so, the newest (`latest`), or the one in the
-    /// file of that path.
+    /// The run of that id, of the only id that begins so, the newest (`latest`), the one in the file of that path, or the
+    /// only one with that label.
     ///
     /// # Errors
     /// Whatever keeps it from being found or read.
     pub fn load(&self, wanted: &str) -> Result<Run, StoreError> {
+        read(&self.find(wanted)?)
+    }
+
+    /// Gives a run a label in place of an earlier one, or none for an empty text, and returns the run.
+    ///
+    /// # Errors
+    /// Whatever keeps the run from being found, read or written.
+    pub fn label(&self, wanted: &str, label: &str) -> Result<Run, StoreError> {
+        let path = self.find(wanted)?;
+        let mut run = read(&path)?;
+        run.label = Some(label.trim().to_owned()).filter(|label| !label.is_empty());
+        let text = document::to_json(&run).map_err(|cause| self.unwritable(io::Error::other(cause)))?;
+        self.write(&path, text.as_bytes()).map_err(|cause| self.unwritable(cause))?;
+        Ok(run)
+    }
+
+    /// The file of a run, see [`Store::load`].
+    fn find(&self, wanted: &str) -> Result<PathBuf, StoreError> {
         let path = Path::new(wanted);
         if wanted.contains('/')
             || path.extension().is_some_and(|extension| extension == "json") && path.exists()
         {
-            return read(path);
+            return Ok(path.into());
         }
         let ids = self.ids()?;
         if wanted == "latest" {
-            let newest = ids.last().ok_or_else(|| StoreError::Empty(self.dir.clone()))?;
-            return read(&newest.1);
+            return ids.into_iter().next_back().map(|it| it.1).ok_or_else(|| StoreError::Empty(self.dir.clone()));
         }
         let wanted_id = wanted.strip_suffix(".json").unwrap_or(wanted);
         if let Some(path) = self.named(wanted_id, &ids)? {
-            return read(path);
+            return Ok(path.clone());
         }
         if path.is_file() {
-            return read(path);
+            return Ok(path.into());
         }
-        let names = ids.iter().map(|(id, _)| id.as_str()).chain(["latest"]);
-        let nearest = text::nearest(wanted_id, names).map(str::to_owned);
+        let entries: Vec<Entry> = ids.iter().map(entry).collect();
+        let labels = || entries.iter().filter_map(|it| Some((it, it.content.as_ref().ok()?.label.as_str())));
+        let labeled: Vec<&Entry> = labels().filter(|(_, label)| *label == wanted).map(|(it, _)| it).collect();
+        match labeled.as_slice() {
+            [] => {}
+            [entry] => return Ok(entry.path.clone()),
+            several => {
+                return Err(StoreError::Ambiguous(wanted.into(), several.iter().map(|it| it.id.clone()).collect()));
+            }
+        }
+        let names = ids.iter().map(|(id, _)| id.as_str()).chain(labels().map(|(_, label)| label)).chain(["latest"]);
+        let nearest = text::nearest(wanted_id, names.filter(|name| !name.is_empty())).map(str::to_owned);
         if wanted_id != wanted && nearest.is_none() {
             return Err(StoreError::NoSuchFile(wanted.into(), self.dir.clone()));
         }
@@ -315,21 +348,23 @@ impl Store {
     }
 
     fn write(&self, path: &Path, text: &[u8]) -> io::Result<()> {
-        let mut file = self.temporary()?;
+        // Beside its final name, which may be outside of the store.
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = Self::temporary(dir)?;
         file.write_all(text)?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|error| error.error)?;
         // The rename outlives a power cut only once the directory is synced; not every file system can.
-        if let Ok(dir) = File::open(&self.dir) {
+        if let Ok(dir) = File::open(dir) {
             let _ = dir.sync_all();
         }
         Ok(())
     }
 
     /// A new hidden file in the directory, removed unless it is renamed.
-    fn temporary(&self) -> io::Result<tempfile::NamedTempFile> {
-        fs::create_dir_all(&self.dir)?;
-        file::temporary(&self.dir, TEMPORARY, None)
+    fn temporary(dir: &Path) -> io::Result<tempfile::NamedTempFile> {
+        fs::create_dir_all(dir)?;
+        file::temporary(dir, TEMPORARY, None)
     }
 
     /// Removes what killed processes left. Nothing depends on it, so errors do not count.

@@ -198,62 +198,86 @@ names! {
     ADDRESS_SPACE = "address-space", "Change of the address space.";
     ATTACH = "attach", "Attaching a thread to a virtual machine and detaching it.";
     CALL = "call", "The call and its return, without what the other part names.";
-    CANONICAL_ABI = "canonical ABI", "Converting and checking values by the component model's canonical ABI.";
+    CANONICAL_ABI = "canonical-abi", "Converting and checking values by the component model's canonical ABI.";
     COPY = "copy", "The copy of a text for the other language.";
     COUNTING = "counting", "What counting the crossings itself took.";
     DELIVERY = "delivery", "From the kernel's entry to the signal handler's first instruction.";
-    DEVICE_WAIT = "device wait", "Off the CPU until the device has delivered the page.";
+    DEVICE_WAIT = "device-wait", "Off the CPU until the device has delivered the page.";
     DIRECT = "direct", "Every cycle outside the program.";
-    DIRECT_SWITCH = "direct switch", "The switch itself, with all that it needs in the caches.";
+    DIRECT_SWITCH = "direct-switch", "The switch itself, with all that it needs in the caches.";
     DISPATCH = "dispatch", "From the cause to the handler, and from its result to the frame.";
     ENTRY = "entry", "From user mode to the kernel's first stamp: hardware and entry code.";
-    ENTRY_AND_RETURN = "entry and return", "The exception and its return, without the work between them.";
-    ENTRY_CODE = "entry code", "The kernel's entry code, without the hardware's share.";
-    EXIT_CODE = "exit code", "The kernel's exit code, without the hardware's share.";
+    ENTRY_AND_RETURN = "entry-and-return", "The exception and its return, without the work between them.";
+    ENTRY_CODE = "entry-code", "The kernel's entry code, without the hardware's share.";
+    EXIT_CODE = "exit-code", "The kernel's exit code, without the hardware's share.";
     FIRMWARE = "firmware", "Machine mode, between the hardware and a supervisor kernel.";
     HANDLER = "handler", "What was asked for.";
-    HANDLER_TO_RETURN = "handler to return", "From the signal handler's first instruction back to the sender.";
+    HANDLER_TO_RETURN = "handler-to-return", "From the signal handler's first instruction back to the sender.";
     HANDLING = "handling", "The kernel's work between entry and return.";
-    HARDWARE_ENTRY = "hardware entry", "The hardware's way in, timed in a bare guest.";
-    HARDWARE_RETURN = "hardware return", "The hardware's way back, timed in a bare guest.";
+    HARDWARE_ENTRY = "hardware-entry", "The hardware's way in, timed in a bare guest.";
+    HARDWARE_RETURN = "hardware-return", "The hardware's way back, timed in a bare guest.";
     HARDWARE_TRAP = "hardware-trap", "From the trapping instruction to the handler's first one.";
-    HOT_WORK = "hot work", "What a task does at each hop, with its array in the caches.";
+    HOT_WORK = "hot-work", "What a task does at each hop, with its array in the caches.";
     INTERRUPTS = "interrupts", "Interrupts that arrived while the program was on the CPU.";
-    KERNEL_WORK = "kernel work", "What the kernel does behind a crossing.";
-    KILL_TO_HANDLER = "kill to handler", "From the sender's call to the signal handler's first instruction.";
+    KERNEL_WORK = "kernel-work", "What the kernel does behind a crossing.";
+    KILL_TO_HANDLER = "kill-to-handler", "From the sender's call to the signal handler's first instruction.";
     LOCK = "lock", "A language's lock, released and taken again.";
-    LOCK_AND_THREAD_STATE = "lock and thread state", "A language's lock and the state of the thread in it.";
-    LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and asking the device for it.";
+    LOCK_AND_THREAD_STATE = "lock-and-thread-state", "A language's lock and the state of the thread in it.";
+    LOOKUP_AND_REQUEST = "lookup-and-request", "Finding that the page is missing, and asking the device for it.";
     MAPPING = "mapping", "Entering further pages into the page table.";
     OTHER = "other", "Kernel code that belongs to no crossing; zero unless something is wrong.";
     PAGE = "page", "Finding a page, clearing or copying it, and accounting for it.";
     PAGE_TABLE = "page-table", "Entering pages into the page table.";
-    PAGE_AND_MAPPING = "page and mapping", "Finding a page, clearing it and mapping it.";
+    PAGE_AND_MAPPING = "page-and-mapping", "Finding a page, clearing it and mapping it.";
     PLAIN = "plain", "The same crossing with nothing in its way.";
-    RECEIVER_AWAKE = "receiver awake", "The whole time of messages whose receiver did not sleep.";
-    RECEIVERS_RETURN = "receiver's return", "From the switch to the receiver until it has the message.";
+    RECEIVER_AWAKE = "receiver-awake", "The whole time of messages whose receiver did not sleep.";
+    RECEIVERS_RETURN = "receivers-return", "From the switch to the receiver until it has the message.";
     REFILL = "refill", "Fetching again what others replaced in the caches and TLBs.";
     REGISTER_RESTORE = "register-restore", "Registers from memory.";
     REGISTER_SAVE = "register-save", "Registers to memory.";
     RETURN = "return", "From the kernel's last stamp to user mode.";
-    RUN_QUEUE = "run queue", "What more tasks in the run queue add to a switch.";
+    RUN_QUEUE = "run-queue", "What more tasks in the run queue add to a switch.";
     SCHEDULE = "schedule", "Choosing the next task.";
-    SENDERS_CALL = "sender's call", "From before the sender's call until the kernel begins to wake the receiver.";
+    SENDERS_CALL = "senders-call", "From before the sender's call until the kernel begins to wake the receiver.";
     SIGNAL_FRAME = "signal-frame", "Choosing the signal, writing the frame of its handler and reading it again.";
     SIGRETURN = "sigreturn", "From the signal handler's first instruction to the end of the touch that caused the signal.";
-    STACK_SWITCH_AND_SCHEDULER = "stack switch and scheduler", "To the thread's own stack and back, and telling the language's scheduler.";
+    STACK_SWITCH_AND_SCHEDULER = "stack-switch-and-scheduler", "To the thread's own stack and back, and telling the language's scheduler.";
     STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
     SYSTEM = "system", "CPU time in the kernel.";
     TASK_SWITCH = "task-switch", "Registers and stack of the next task.";
     TAX = "tax", "What the interposition adds to a crossing: with it minus without.";
-    THREAD_STATE = "thread state", "Changing the state of the thread in its virtual machine.";
+    THREAD_STATE = "thread-state", "Changing the state of the thread in its virtual machine.";
     TOLL = "toll", "The way into the kernel and back out, without the work behind it.";
     UNATTRIBUTED = "unattributed", "What the named parts leave of the total.";
     USER = "user", "CPU time in user mode.";
     USER_STUB = "user-stub", "The program's own instructions around the trap.";
     WAKE_UP = "wake-up", "Finding who waits, and making it ready to run.";
-    WAKE_UP_TO_RUNNING = "wake-up to running", "From the beginning of the wake-up until a CPU switches to the receiver.";
+    WAKE_UP_TO_RUNNING = "wake-up-to-running", "From the beginning of the wake-up until a CPU switches to the receiver.";
     WAITING = "waiting", "Time off the CPU.";
+}
+
+/// The name of a phase as it is read: the words of `run-queue` are `run queue`.
+///
+/// ```
+/// use tollgate_record::phase_words;
+/// assert_eq!(["run-queue", "wake-up", "senders-call"].map(phase_words), ["run queue", "wake-up", "sender's call"]);
+/// ```
+pub fn phase_words(name: &str) -> String {
+    /// Words that have more than a blank between them.
+    const SPELLED: [(&str, &str); 4] = [
+        ("wake up", "wake-up"),
+        ("senders call", "sender's call"),
+        ("receivers return", "receiver's return"),
+        ("canonical abi", "canonical ABI"),
+    ];
+    let words = name.replace('-', " ");
+    SPELLED.iter().fold(words, |words, (plain, spelled)| words.replace(plain, spelled))
+}
+
+/// The spelling of this version for a phase of an earlier record, some of which had words.
+pub(crate) fn phase_key(name: &str) -> Option<String> {
+    let key = name.replace(' ', "-").replace('\'', "").to_lowercase();
+    (key != name && PhaseName::find(&key).is_some()).then_some(key)
 }
 
 names! {
@@ -273,7 +297,7 @@ names! {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counter, cause, counter, phase, warning};
+    use super::{Counter, cause, counter, phase, phase_key, phase_words, warning};
     use std::collections::BTreeSet;
 
     #[test]
@@ -289,9 +313,21 @@ mod tests {
             assert_eq!(names.len(), list.len());
             for (name, meaning) in &list {
                 assert!(meaning.ends_with('.') && meaning.len() > 5, "{name}: {meaning}");
-                assert!(!name.contains('_'), "{name}: words are joined by `-`");
+                assert!(!name.contains(['_', '\'']), "{name}: words are joined by `-`");
             }
         }
+        for phase in phase::ALL {
+            assert!(!phase.name.contains(' '), "{}: words are joined by `-`", phase.name);
+        }
+    }
+
+    #[test]
+    fn phases_of_earlier_records_are_found_by_their_words() {
+        for (old, new) in [("kernel work", "kernel-work"), ("sender's call", "senders-call"), ("canonical ABI", "canonical-abi")] {
+            assert_eq!(phase_key(old).as_deref(), Some(new));
+            assert_eq!(phase_words(new), old);
+        }
+        assert_eq!([phase_key("kernel-work"), phase_key("of another version")], [None, None]);
     }
 
     #[test]

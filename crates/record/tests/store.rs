@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use tollgate_record::document::{DocumentError, from_json, to_json};
-use tollgate_record::{Run, SCHEMA, Status, Store, StoreError, warning};
+use tollgate_record::store::Filter;
+use tollgate_record::{Evidence, Phase, Run, SCHEMA, Status, Store, StoreError, warning};
 
 fn store() -> (tempfile::TempDir, Store) {
     let dir = tempfile::tempdir().unwrap();
@@ -113,6 +114,35 @@ fn an_id_that_is_a_prefix_of_another_is_still_found() {
 }
 
 #[test]
+fn a_run_is_found_by_its_label_and_by_nothing_else_that_it_was_called() {
+    let (_dir, store) = store();
+    let ids = ["20260101T000000Z-aaaa", "20260102T000000Z-bbbb"];
+    ids.map(|id| store.save(&with_id(id)).unwrap());
+    assert_eq!(store.label("20260101", "before").unwrap().label.as_deref(), Some("before"));
+    assert_eq!(store.label("latest", " the change ").unwrap().label.as_deref(), Some("the change"));
+    assert_eq!(store.load("before").unwrap().id, ids[0]);
+    assert_eq!(store.load("the change").unwrap(), Run { label: Some("the change".into()), ..with_id(ids[1]) });
+    // What it is nearly called is told.
+    says(&store.load("befor").unwrap_err(), &["befor", "`before`"]);
+    says(&store.load("lates").unwrap_err(), &["`latest`"]);
+    let wanted = |label: &str| {
+        let filter = Filter { label: Some(label.into()), ..Filter::default() };
+        store.list().unwrap().iter().filter(|entry| filter.wants(entry)).count()
+    };
+    assert_eq!(["before", "e", "other"].map(wanted), [1, 2, 0]);
+    store.label(ids[1], "before").unwrap();
+    says(&store.load("before").unwrap_err(), &[ids[0], ids[1]]);
+    assert_eq!(store.label(ids[1], "").unwrap().label, None);
+    says(&store.load("the change").unwrap_err(), &["no run is called"]);
+    // A file elsewhere keeps its place.
+    let elsewhere = store.dir().join("../elsewhere.json");
+    fs::copy(store.dir().join(ids[0]).with_extension("json"), &elsewhere).unwrap();
+    store.label(elsewhere.to_str().unwrap(), "there").unwrap();
+    assert_eq!(store.load(elsewhere.to_str().unwrap()).unwrap().label.as_deref(), Some("there"));
+    assert_eq!(store.list().unwrap().len(), 2);
+}
+
+#[test]
 fn what_is_not_found_is_said() {
     let (_dir, store) = store();
     says(&store.load("latest").unwrap_err(), &["no run in", "`tollgate` measures one", "--store DIR"]);
@@ -213,7 +243,10 @@ fn keys_of_earlier_records_are_read_as_they_are_spelled_now() {
     result.proof = [("right_answers_per_call".into(), 1.0)].into();
     result.instrumented_ns = [("page_faults_event".into(), 1.0)].into();
     result.per_counted = Some("switches_per_crossing".into());
+    result.phases = vec![Phase::new("kernel work", Evidence::Difference), Phase::new("of another version", Evidence::Difference)];
     let result = &from_json(to_json(&run).unwrap().as_bytes()).unwrap().results[0];
+    let phases: Vec<&str> = result.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(phases, ["kernel-work", "of another version"]);
     let keys = result.counters.keys().chain(result.proof.keys()).chain(result.instrumented_ns.keys());
     let keys: Vec<&str> = keys.chain(&result.per_counted).map(String::as_str).collect();
     let maps =

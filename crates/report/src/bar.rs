@@ -1,6 +1,7 @@
 //! The logarithmic bar: seven decades, from a nanosecond to a millisecond, in one line.
 
 use crate::style::Style;
+use tollgate_record::Estimate;
 
 /// The decades between the ends of the axis.
 const DECADES: usize = 6;
@@ -18,8 +19,13 @@ pub(crate) enum Bar {
     At(f64),
     /// Somewhere up to here: the figure cannot be told from zero.
     AtMost(f64),
-    /// No figure.
-    None,
+}
+
+impl Bar {
+    /// The bar of a figure, or of its upper bound when it cannot be told from zero.
+    pub(crate) fn of(figure: &Estimate) -> Self {
+        if figure.is_zero_within_error() { Self::AtMost(figure.ci[1]) } else { Self::At(figure.estimate) }
+    }
 }
 
 /// The bar in at most `columns`. A figure beyond the axis ends in an arrow.
@@ -27,7 +33,6 @@ pub(crate) fn draw(bar: Bar, columns: usize, style: &Style) -> String {
     let (ns, body) = match bar {
         Bar::At(ns) => (ns, style.pick("━", "-")),
         Bar::AtMost(ns) => (ns, style.pick("╌", ".")),
-        Bar::None => return String::new(),
     };
     if ns.is_nan() {
         return String::new();
@@ -101,7 +106,6 @@ mod tests {
         assert_eq!(draw(Bar::At(f64::INFINITY), 7, &ASCII), "------>");
         assert_eq!(draw(Bar::At(f64::NAN), 7, &ASCII), "");
         assert_eq!(draw(Bar::AtMost(1e3), 7, &ASCII), "...<");
-        assert_eq!(draw(Bar::None, 7, &ASCII), "");
     }
 
     #[test]

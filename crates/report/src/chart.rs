@@ -6,15 +6,13 @@
 //! once for light and once for dark; each goes with a shape or a pattern, so that color is never alone.
 //!
 //! A new chart is a section of the page, or a part of one: it takes its scales from [`scale`], draws into a
-//! [`plot::Plot`] or rows of a track with the marks of [`mark`], and makes a [`Figure`].
+//! [`plot::Plot`] or rows of a track with the marks of [`mark`], and makes a [`crate::figure::Figure`].
 
-pub(crate) mod figure;
 pub(crate) mod mark;
 pub(crate) mod plot;
 pub(crate) mod rungs;
 pub(crate) mod scale;
 pub(crate) mod unit;
 
-pub(crate) use figure::Figure;
 pub(crate) use scale::Scale;
 pub(crate) use unit::Unit;

@@ -2,10 +2,11 @@
 
 use crate::crossing::bills::evidence;
 use crate::head::head;
-use crate::notes::warnings;
+use crate::notes::{absent, warnings};
 use crate::sheet::{Cell, Column, Sheet, Table, painted, prose, title};
 use crate::style::{Paint, Style};
 use crate::text::clean;
+use crate::words;
 use tollgate_record::family::{
     CallSite, ExecFound, Frame, RefillFound, RepeatFound, TimingWindows, TollFound,
 };
@@ -38,10 +39,10 @@ pub(crate) fn exec(run: &Run, style: &Style) -> Sheet {
         text.extend(savings(whole, style));
         text.extend(call_sites(whole, style));
     }
-    let warnings = warnings(run, style);
-    if !warnings.is_empty() {
+    let notes: Vec<String> = warnings(run, style).into_iter().chain(absent(&run.results, style)).collect();
+    if !notes.is_empty() {
         text.blank();
-        text.extend(warnings.iter().flat_map(|warning| prose(warning, "  - ")));
+        text.extend(notes.iter().flat_map(|note| prose(note, "  - ")));
     }
     text
 }
@@ -166,7 +167,7 @@ fn part(name: &str) -> &str {
     match name {
         "user" => "the program's own code",
         "toll" => "tolls: into the kernel and back",
-        "kernel work" => "the kernel's work behind them",
+        "kernel-work" => "the kernel's work behind them",
         "system" => "in the kernel: tolls and work",
         "refill" => "refill of caches, at most",
         other => other,
@@ -257,10 +258,10 @@ fn part_cells(it: &Phase, total: f64, style: &Style) -> [Cell; 5] {
     let ns = it.ns.map_or(f64::NAN, |ns| ns.estimate);
     let half = it.ns.map(|ns| ns.half_width()).filter(|half| *half > 0.0 && half.is_finite());
     [
-        clean(part(&it.name), style).into(),
-        clean(&time(ns), style).into(),
+        words::phase(part(&it.name), style).into(),
+        Cell::shown(clean(&time(ns), style), ns),
         half.map_or_else(String::new, |half| clean(&time(half), style)).into(),
-        percent(ns / total).into(),
+        Cell::share(ns / total),
         Cell::from(evidence(it.evidence)).paint(Paint::Dim),
     ]
 }
@@ -332,20 +333,18 @@ fn crossings(whole: &Measurement, rows: &[&Measurement], style: &Style) -> Sheet
 
 fn cells(row: &Measurement, wall: Option<f64>, total: f64, style: &Style) -> [Cell; 8] {
     let toll = row.found.toll().cloned().unwrap_or_default();
-    let unit = |ns: f64| clean(&time(ns), style);
-    let each = |name| {
-        let ns = row.phase(name)?.ns?.estimate;
-        Some(unit(ns / row.crossings.max(1) as f64))
-    };
+    let unit = |ns: Option<f64>| ns.map_or("".into(), |ns| Cell::shown(clean(&time(ns), style), ns));
+    let each = |name| Some(row.phase(name)?.ns?.estimate / row.crossings.max(1) as f64);
+    let ns = row.ns.map(|ns| ns.estimate);
     [
         clean(&boundary(&toll), style).into(),
-        count(row.crossings).into(),
+        Cell::count(row.crossings),
         range_of_counts(&toll.counts).into(),
-        wall.map_or_else(String::new, |wall| figure(row.crossings as f64 / wall)).into(),
-        toll.price_ns.map_or_else(String::new, |[ns, ..]| unit(ns)).into(),
-        each(phase::KERNEL_WORK).unwrap_or_default().into(),
-        row.ns.map_or_else(String::new, |ns| unit(ns.estimate)).into(),
-        row.ns.map_or_else(String::new, |ns| percent(ns.estimate / total)).into(),
+        Cell::maybe(wall.map(|wall| row.crossings as f64 / wall)),
+        unit(toll.price_ns.map(|[ns, ..]| ns)),
+        unit(each(phase::KERNEL_WORK)),
+        unit(ns),
+        ns.map_or("".into(), |ns| Cell::share(ns / total)),
     ]
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn ladder(run: &Run, style: &Style) -> Sheet {
     let mut table = columns(&extras, style);
     for family in &families {
         table.heading(family.title.as_str(), Paint::Bold);
-        family.rows.iter().for_each(|row| add(&mut table, row, &extras, *style));
+        family.rows.iter().for_each(|row| add(&mut table, row, &extras));
     }
     text.extend(Sheet::from(table));
     text.extend(versions(&run.results, style));
@@ -63,12 +63,8 @@ fn legend(rows: &[&Rung], style: &Style) -> Sheet {
         (has(&|row| row.noted), "*", "a warning concerns this row"),
         (has(&|row| row.disagrees), "(!)", "the proof disagrees with the claim"),
         (has(&|row| row.more > 0), "+N", "N more counts are in the record"),
-        (
-            has(&|row| row.figures[0].starts_with(at_most)),
-            at_most,
-            "no different from zero; the highest value that it may have",
-        ),
-        (has(&|row| row.figures[3] == "-"), "-", "not measured; in p99: or shorter than the clock can time"),
+        (has(&|row| row.marks[0]), at_most, "no different from zero; the highest value that it may have"),
+        (has(&|row| row.marks[1]), "-", "not measured; in p99: or shorter than the clock can time"),
     ];
     let words =
         marks.iter().filter(|(occurs, ..)| *occurs).map(|(_, mark, means)| format!("{mark:<3}  {means}"));
@@ -115,47 +111,40 @@ fn learned(run: &Run, style: &Style) -> Option<String> {
 /// In a narrow terminal the bar gives way first, then names are shortened, then p99 and the cycles are dropped; the
 /// figure, its interval and the proof stay.
 fn columns(extras: &[usize], style: &Style) -> Table {
-    let style = *style;
-    let axis = Cell::drawn(move |columns| format!(" {}", bar::axis(columns - 2, &style)));
     let figures = [
         Column::left("").least(NAME),
-        Column::right("ns"),
+        Column::right("ns").quoted(),
         Column::right("cycles").rank(1),
         Column::right(style.plus_minus()),
         Column::right("p99").rank(2),
     ];
     let extras = extras.iter().map(|&at| Column::right(EXTRAS[at].title).rank(EXTRAS[at].rank));
     let last = [
-        Column::left(axis).most(bar::LONGEST + 2).least(bar::SHORTEST + 2).rank(3),
+        Column::left(Cell::axis()).most(bar::LONGEST + 2).least(bar::SHORTEST + 2).rank(3),
         Column::left("proof").most(style.columns() * 2 / 7).least(PROOF),
     ];
-    Table::new(figures.into_iter().chain(extras).chain(last)).indent(2).gap(if row::is_narrow(&style) {
+    Table::new(figures.into_iter().chain(extras).chain(last)).indent(2).gap(if row::is_narrow(style) {
         1
     } else {
         2
     })
 }
 
-fn add(table: &mut Table, row: &Rung, extras: &[usize], style: Style) {
+fn add(table: &mut Table, row: &Rung, extras: &[usize]) {
     if let Some(failure) = &row.failure {
-        return table.prose([row.name.as_str()], failure.as_str(), Paint::Bad);
+        table.prose([row.name.as_str()], failure.as_str(), Paint::Bad);
+        return table.name(row.probe.as_str());
     }
-    let line = row.bar;
-    let drawn = Cell::drawn(move |columns| {
-        let bar = bar::draw(line, columns - 2, &style);
-        if bar.is_empty() { bar } else { format!(" {bar}") }
-    });
     let proof = Cell::from(row.proof.as_str());
     let proof = match row.more {
         _ if row.disagrees => proof.tail(" (!)").paint(Paint::Warn),
         0 => proof,
         more => proof.tail(format!(" +{more}")),
     };
-    let extras = extras.iter().map(|&at| &row.extras[at]);
-    let figures = row.figures.iter().chain(extras).map(|figure| Cell::from(figure.as_str()));
-    let cells =
-        std::iter::once(row.name.as_str().into()).chain(figures).chain([drawn.paint(Paint::Bar), proof]);
-    table.row(cells);
+    let extras = extras.iter().map(|&at| Cell::from(row.extras[at].as_str()));
+    let figures = row.figures.iter().cloned().chain(extras);
+    table.row([Cell::from(row.name.as_str())].into_iter().chain(figures).chain([Cell::bar(row.ns), proof]));
+    table.name(row.probe.as_str());
 }
 
 /// Why the table is empty: each reason once, with the probes that it concerns.

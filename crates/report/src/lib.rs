@@ -10,6 +10,7 @@ mod crossing;
 mod exec;
 pub mod export;
 mod fault;
+mod figure;
 mod findings;
 mod fleet;
 mod head;

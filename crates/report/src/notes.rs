@@ -66,7 +66,7 @@ pub(crate) fn ending(run: &Run, learned: Option<String>, style: &Style) -> Sheet
 }
 
 /// Why rows are missing, and what would enable them. One reason stands for all rows that share it.
-fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
+pub(crate) fn absent(results: &[Measurement], style: &Style) -> Vec<String> {
     let mut reasons: IndexMap<Option<&str>, Vec<&Measurement>> = IndexMap::new();
     for result in results.iter().filter(|result| result.status != Status::Measured) {
         reasons.entry(result.reason.as_deref()).or_default().push(result);

@@ -33,13 +33,6 @@ pub(crate) fn remarks<'a, T: Clone + Eq + Hash>(
     all.into_values().collect()
 }
 
-impl<T> Remark<T> {
-    /// The text, as an example where it is one.
-    pub(crate) fn words(&self) -> String {
-        format!("{}{}", if self.varies { "for example " } else { "" }, self.text)
-    }
-}
-
 /// Why a result has no figure: the kind of the remark, and a clause.
 fn unmeasured(it: &Measurement) -> Option<(&'static str, String)> {
     let class = match it.status {

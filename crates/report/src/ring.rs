@@ -4,13 +4,15 @@ mod cell;
 
 use crate::head::head;
 use crate::notes::notes;
-use crate::plot::{Plot, SIGNS, figure, has_place};
-use crate::sheet::{Column, Sheet, Table, painted, prose, title};
+use crate::chart::Unit;
+use crate::plot::{Curve, Plot, has_place};
+use crate::remarks::sentence;
+use crate::sheet::{Column, Sheet, Table, painted, plotted, prose, title};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut};
 use crate::words::reason;
 use cell::{footprint, procs, switch};
-use indexmap::IndexSet;
+use indexmap::IndexMap;
 use std::collections::BTreeSet;
 use tollgate_record::host::Cache;
 use tollgate_record::number::{fit, half_width, percent, size};
@@ -33,7 +35,7 @@ pub(crate) fn ring(run: &Run, style: &Style) -> Sheet {
         text.extend(cell::table(&cells, style));
     }
     text.extend(counters(&cells, style));
-    text.extend(plot(&cells, &run.host.caches, style));
+    text.extend(plot(&cells, &run.host.caches));
     text.extend(knees(&fits, style));
     text.blank();
     text.extend(notes(&without_knees(run), style));
@@ -112,38 +114,26 @@ fn event(name: &str) -> String {
     }
 }
 
-/// Numbers of tasks that have a sign of their own.
-const SIGNED: usize = 8;
-
 /// A switch and its refill over the footprint, with the caches marked.
-fn plot(cells: &[&Measurement], caches: &[Cache], style: &Style) -> Sheet {
+fn plot(cells: &[&Measurement], caches: &[Cache]) -> Sheet {
     // By their bits, because numbers of tasks are whole.
-    let mut known: IndexSet<u64> = IndexSet::new();
-    let mut dots = Vec::new();
+    let mut curves: IndexMap<u64, Vec<[f64; 2]>> = IndexMap::new();
     for cell in cells {
         let (x, Some(y)) = (footprint(cell), switch(cell)) else { continue };
-        if !has_place(x, y) {
-            continue;
+        if has_place([x, y]) {
+            curves.entry(procs(cell).to_bits()).or_default().push([x, y]);
         }
-        let (at, _) = known.insert_full(procs(cell).to_bits());
-        dots.push((x, y, SIGNS[at % SIGNED]));
     }
+    let curve = |(procs, points)| Curve { run: 0, name: size(f64::from_bits(procs)), points };
     let marks = caches.iter().filter(|cache| cache.kind != "Instruction");
     let marks = marks.map(|cache| (cache.bytes as f64, format!("L{}", cache.level.min(9))));
-    let legend: Vec<String> = known
-        .iter()
-        .zip(SIGNS)
-        .take(SIGNED)
-        .map(|(procs, sign)| format!("{sign} {}", size(f64::from_bits(*procs))))
-        .collect();
-    let plot = Plot {
+    plotted(Plot {
         title: "Switch and refill (total less hot work), ns, over the footprint N x S",
-        dots,
+        of: "tasks: ",
+        curves: curves.into_iter().map(curve).collect(),
         marks: Some(marks.collect()),
-        labels: [size, figure],
-        legend: format!("tasks: {}", legend.join("  ")),
-    };
-    plot.sheet(style)
+        units: [Unit::Bytes, Unit::Nanoseconds],
+    })
 }
 
 /// What the fit found of each cache, and how well it predicts.
@@ -156,6 +146,8 @@ fn knees(rows: &[&Measurement], style: &Style) -> Sheet {
         let cache = row.asked.knee().and_then(|knee| knee.cache.as_deref());
         let text = cache.map_or("?".into(), |it| cut(&clean(it, style), 4, style));
         lines.extend(prose(knee(row, style), format!("  {text:<3} ")));
+        let warned = row.warnings.iter().map(|warning| clean(sentence(warning), style));
+        lines.extend(warned.flat_map(|warning| prose(warning, "      - ")));
     }
     if let Some(left_out) = rows[0].found.knee().and_then(|knee| knee.left_out.as_ref()) {
         let text = format!(
@@ -174,7 +166,8 @@ fn knee(row: &Measurement, style: &Style) -> String {
     let bytes = |bytes: Option<u64>| size(bytes.map_or(f64::NAN, |bytes| bytes as f64));
     let expected = bytes(found.map(|knee| knee.expected_bytes));
     if row.status != Status::Measured {
-        let why = reason(row, style);
+        let enable = row.enable.as_deref().map_or_else(String::new, |it| format!("; {}", clean(it, style)));
+        let why = format!("{}{enable}", reason(row, style));
         return if found.is_some() { format!("expected at {expected}; {why}") } else { why };
     }
     let bound = |at: usize| bytes(found.and_then(|knee| knee.knee_interval).map(|bounds| bounds[at]));

@@ -47,13 +47,14 @@ fn table(rows: &[(&str, &Summary)], style: &Style) -> Sheet {
         Column::left("run").most(style.columns().saturating_sub(COMMAND + 2)).least(44),
         Column::left("started (UTC)").rank(1),
         Column::right("results").rank(2),
-        Column::left("host").most(20).least(12).rank(3),
+        Column::left("label").most(20).least(8).rank(3),
+        Column::left("host").most(20).least(12).rank(4),
         Column::left("command").reserved(COMMAND),
     ]);
     for (id, run) in rows {
         let results = format!("{}/{}/{}", run.measured, run.skipped, run.failed);
         let cells =
-            [id.to_owned(), &started(&run.started), &results, &run.host].map(|cell| clean(cell, style));
+            [id.to_owned(), &started(&run.started), &results, &run.label, &run.host].map(|cell| clean(cell, style));
         table.prose(cells, command(run, style), Paint::Plain);
     }
     table.into()

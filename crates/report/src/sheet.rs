@@ -1,14 +1,21 @@
 //! What a view shows, before it is known where: a sheet of paragraphs, tables and drawings.
 //!
 //! A view makes one [`Sheet`]. [`terminal`] lays it out in columns, [`markdown`] writes it for a pull request, [`html`]
-//! for a page. A table is drawn nowhere else.
+//! for a page, where [`overlay`] puts several runs beside each other. A table is drawn nowhere else.
 
 mod html;
 mod markdown;
+mod overlay;
 mod terminal;
 
+pub(crate) use html::Page;
+pub(crate) use overlay::overlay;
+
+use crate::plot::Plot;
 use crate::style::{Format, Paint, Style};
-use tollgate_record::number::{count, figure};
+use std::collections::BTreeMap;
+use tollgate_record::Estimate;
+use tollgate_record::number::{count, figure, percent};
 
 /// What a view shows, from top to bottom.
 #[derive(Default)]
@@ -24,10 +31,14 @@ pub(crate) enum Block {
     Table(Table),
     /// Lines that are drawings: each stays as it is.
     Drawn(Vec<String>),
+    /// The same for a terminal only: a page has a picture of its own.
+    Sketch(Vec<String>),
+    Plot(Plot),
     Blank,
 }
 
 /// A paragraph: what begins its first line, and the text, whose other lines are below its beginning.
+#[derive(Clone, PartialEq)]
 pub(crate) struct Prose {
     first: String,
     text: String,
@@ -36,6 +47,17 @@ pub(crate) struct Prose {
     marks: Vec<(String, Paint)>,
     /// A terminal shows at most so many lines of it.
     most: usize,
+    role: Role,
+}
+
+/// What a paragraph is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    Prose,
+    /// The name of what follows.
+    Title,
+    /// The signs of a drawing, which a page explains beside its own.
+    Legend,
 }
 
 impl Prose {
@@ -54,7 +76,7 @@ impl Prose {
 /// A paragraph that begins with `first`.
 pub(crate) fn paragraph(text: impl Into<String>, first: impl Into<String>) -> Prose {
     let (first, text) = (first.into(), text.into());
-    Prose { first, text, paint: Paint::Plain, marks: Vec::new(), most: usize::MAX }
+    Prose { first, text, paint: Paint::Plain, marks: Vec::new(), most: usize::MAX, role: Role::Prose }
 }
 
 /// The same as a sheet.
@@ -62,9 +84,21 @@ pub(crate) fn prose(text: impl Into<String>, first: impl Into<String>) -> Sheet 
     paragraph(text, first).into()
 }
 
-/// A paragraph in one color.
+/// A paragraph in one color; a bold one is the title of what follows.
 pub(crate) fn painted(paint: Paint, text: impl Into<String>) -> Sheet {
-    Prose { paint, ..paragraph(text, "") }.into()
+    let role = if paint == Paint::Bold { Role::Title } else { Role::Prose };
+    Prose { paint, role, ..paragraph(text, "") }.into()
+}
+
+/// A plot below its title, with the signs of its curves; nothing where it has too few points.
+pub(crate) fn plotted(plot: Plot) -> Sheet {
+    if plot.is_empty() {
+        return Sheet::new();
+    }
+    let mut sheet = title(plot.title);
+    let legend = paragraph(plot.legend(), " ".repeat(crate::plot::SCALE + 3));
+    sheet.blocks.extend([Block::Plot(plot), Block::Text(Prose { role: Role::Legend, ..legend })]);
+    sheet
 }
 
 /// A title after an empty line.
@@ -78,6 +112,11 @@ pub(crate) fn title(text: impl Into<String>) -> Sheet {
 /// Lines that are drawings.
 pub(crate) fn drawn(lines: Vec<String>) -> Sheet {
     if lines.is_empty() { Sheet::default() } else { Sheet { blocks: vec![Block::Drawn(lines)] } }
+}
+
+/// Lines that are drawings in a terminal, where a page has a picture.
+pub(crate) fn sketch(lines: Vec<String>) -> Sheet {
+    if lines.is_empty() { Sheet::default() } else { Sheet { blocks: vec![Block::Sketch(lines)] } }
 }
 
 /// Short texts side by side.
@@ -157,11 +196,14 @@ pub(crate) struct Table {
     caption: String,
     columns: Vec<Column>,
     rows: Vec<Row>,
+    /// What rows show, where that is a probe: a page filters by it.
+    names: BTreeMap<usize, String>,
     indent: usize,
     gap: usize,
 }
 
 /// A column: its title, alignment, and what may happen to it in a narrow terminal.
+#[derive(Clone)]
 pub(crate) struct Column {
     title: Cell,
     align: Align,
@@ -169,6 +211,8 @@ pub(crate) struct Column {
     least: usize,
     reserved: usize,
     rank: usize,
+    /// Whether it has the figure to quote.
+    is_quoted: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -178,6 +222,7 @@ enum Align {
 }
 
 /// The content of one place of a table.
+#[derive(Clone, PartialEq)]
 pub(crate) struct Cell {
     content: Content,
     /// The number that the text shows, by which a page sorts.
@@ -187,12 +232,18 @@ pub(crate) struct Cell {
     tail: String,
 }
 
+#[derive(Clone, PartialEq)]
 enum Content {
     Text(String),
-    /// A drawing that takes as many columns as there are.
-    Drawn(Box<dyn Fn(usize) -> String>),
+    /// A text that is a share of the total, which a page also shows as a length.
+    Share(String),
+    /// The title of a column of bars, in as many columns as there are.
+    Axis,
+    /// Figures on a logarithmic axis, each with its run.
+    Bars(Vec<(usize, Estimate)>),
 }
 
+#[derive(Clone)]
 enum Row {
     Cells(Vec<Cell>, Paint),
     /// Cells, and prose that is wrapped beside them up to the right edge.
@@ -203,19 +254,28 @@ enum Row {
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Self { content: Content::Text(text.into()), value: None, paint: Paint::Plain, tail: String::new() }
+        Self::of(Content::Text(text.into()))
     }
 }
 
 impl Cell {
-    /// A drawing; it is called with the columns that it may take.
-    pub(crate) fn drawn(draw: impl Fn(usize) -> String + 'static) -> Self {
-        Self {
-            content: Content::Drawn(Box::new(draw)),
-            value: None,
-            paint: Paint::Plain,
-            tail: String::new(),
-        }
+    fn of(content: Content) -> Self {
+        Self { content, value: None, paint: Paint::Plain, tail: String::new() }
+    }
+
+    /// The title of a column of bars.
+    pub(crate) fn axis() -> Self {
+        Self::of(Content::Axis)
+    }
+
+    /// A figure in nanoseconds on the axis of its column.
+    pub(crate) fn bar(figure: Option<Estimate>) -> Self {
+        Self::of(Content::Bars(figure.map(|figure| (0, figure)).into_iter().collect())).paint(Paint::Bar)
+    }
+
+    /// A share of a total in per cent.
+    pub(crate) fn share(share: f64) -> Self {
+        Self { value: Some(share), ..Self::of(Content::Share(percent(share))) }
     }
 
     /// A text of a record, or of ours.
@@ -262,6 +322,7 @@ impl Column {
             least: usize::MAX,
             reserved: 0,
             rank: 0,
+            is_quoted: false,
         }
     }
 
@@ -284,6 +345,11 @@ impl Column {
         Self { least, ..self }
     }
 
+    /// With the figure to quote: a page has exactly one for each row.
+    pub(crate) fn quoted(self) -> Self {
+        Self { is_quoted: true, ..self }
+    }
+
     /// Dropped in a narrow terminal; the column with the highest rank goes first.
     pub(crate) fn rank(self, rank: usize) -> Self {
         Self { rank, ..self }
@@ -296,6 +362,7 @@ impl Table {
             caption: String::new(),
             columns: columns.into_iter().collect(),
             rows: Vec::new(),
+            names: BTreeMap::new(),
             indent: 0,
             gap: 2,
         }
@@ -324,11 +391,6 @@ impl Table {
             }
         }
         self
-    }
-
-    /// How many rows it has.
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
     }
 
     /// With so many blanks before each row.
@@ -361,6 +423,11 @@ impl Table {
         self.rows.push(Row::Prose(cells.into_iter().map(Into::into).collect(), text.into(), paint));
     }
 
+    /// The last row shows this probe.
+    pub(crate) fn name(&mut self, probe: impl Into<String>) {
+        self.names.insert(self.rows.len() - 1, probe.into());
+    }
+
     /// A text across all columns, without indent.
     pub(crate) fn heading(&mut self, text: impl Into<String>, paint: Paint) {
         self.text("", text, paint);
@@ -381,15 +448,24 @@ impl Table {
 
     /// Whether no row has anything in a column.
     fn is_blank(&self, column: usize) -> bool {
-        self.rows.iter().all(|row| match row {
-            Row::Cells(cells, _) | Row::Prose(cells, ..) => cells
-                .get(column)
-                .is_none_or(|it| matches!(&it.content, Content::Text(text) if text.is_empty())),
-            Row::Text(..) => true,
+        let cells = self.rows.iter().filter_map(|row| row.cells().get(column));
+        cells.into_iter().all(|cell| match &cell.content {
+            Content::Text(text) | Content::Share(text) => text.is_empty(),
+            Content::Bars(bars) => bars.is_empty(),
+            Content::Axis => false,
         })
     }
 
     fn is_drawing(&self, column: usize) -> bool {
-        matches!(self.columns[column].title.content, Content::Drawn(_))
+        self.columns[column].title.content == Content::Axis
+    }
+}
+
+impl Row {
+    fn cells(&self) -> &[Cell] {
+        match self {
+            Self::Cells(cells, _) | Self::Prose(cells, ..) => cells,
+            Self::Text(..) => &[],
+        }
     }
 }

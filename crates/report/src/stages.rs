@@ -7,4 +7,4 @@ mod words;
 
 pub(crate) use svg::picture;
 pub(crate) use text::draw;
-pub(crate) use words::{FAMILY, MOST, STAGES, kind, letter, note, picture_title, sentence, waits};
+pub(crate) use words::{MOST, STAGES, kind, letter, note, picture_title, sentence, waits};

@@ -12,38 +12,51 @@ use crate::switch::switch;
 use tollgate_record::{Measurement, Run};
 
 /// A view and the runs that it suits.
-struct View {
+pub(crate) struct View {
+    /// Its part of the page: anchor and title.
+    pub(crate) page: (&'static str, &'static str),
     /// The beginning of the command whose empty runs it shows.
     command: &'static [&'static str],
     /// Whether it suits a run that has results.
     suits: fn(&Run) -> bool,
-    show: fn(&Run, &Style) -> Sheet,
+    pub(crate) show: fn(&Run, &Style) -> Sheet,
 }
 
 /// The first that suits is taken; the ladder shows everything else.
-static VIEWS: &[View] = &[
-    View { command: &["crossing"], suits: of_crossing, show: crossing },
-    View { command: &["exec"], suits: |run| family(run, "exec"), show: exec },
-    View { command: &["ring"], suits: |run| family(run, "ring"), show: ring },
-    View { command: &["switch"], suits: |run| family(run, "switch"), show: switch },
-    View { command: &["riscv"], suits: riscv::is_shown, show: riscv::riscv },
+pub(crate) static VIEWS: [View; 8] = [
+    View { page: ("crossing", "Crossings taken apart"), command: &["crossing"], suits: of_crossing, show: crossing },
+    View { page: ("toll", "The toll of a program"), command: &["exec"], suits: |run| family(run, "exec"), show: exec },
+    View { page: ("ring", "The ring"), command: &["ring"], suits: |run| family(run, "ring"), show: ring },
+    View { page: ("switch", "Runtimes"), command: &["switch"], suits: |run| family(run, "switch"), show: switch },
+    View { page: ("riscv", "The RISC-V machine"), command: &["riscv"], suits: riscv::is_shown, show: riscv::riscv },
     View {
+        page: ("scan", "The scan of a file"),
         command: &["fault", "scan"],
         suits: |run| all(run, |result| result.probe == "fault/scan"),
         show: fault_scan,
     },
-    View { command: &["fault", "kinds"], suits: of_fault_kinds, show: fault_kinds },
+    View {
+        page: ("faults", "Page faults"),
+        command: &["fault", "kinds"],
+        suits: of_fault_kinds,
+        show: fault_kinds,
+    },
+    View { page: ("ladder", "The ladder"), command: &[], suits: |_| true, show: ladder },
 ];
 
-/// What a command prints of its run, and `show` of the saved one: chosen from the record alone.
-pub fn view(run: &Run, style: &Style) -> String {
+/// The place of a run's view.
+pub(crate) fn of(run: &Run) -> usize {
     let begins = |view: &View| {
         let words = run.command.iter().map(String::as_str);
         words.take(view.command.len()).eq(view.command.iter().copied())
     };
-    let fits = |view: &&View| if run.results.is_empty() { begins(view) } else { (view.suits)(run) };
-    VIEWS.iter().find(fits).map_or(ladder as fn(&Run, &Style) -> Sheet, |view| view.show)(run, style)
-        .text(style)
+    let fits = |view: &View| if run.results.is_empty() { begins(view) } else { (view.suits)(run) };
+    VIEWS.iter().position(fits).unwrap_or(VIEWS.len() - 1)
+}
+
+/// What a command prints of its run, and `show` of the saved one: chosen from the record alone.
+pub fn view(run: &Run, style: &Style) -> String {
+    (VIEWS[of(run)].show)(run, style).text(style)
 }
 
 /// The same probes are rungs of the ladder, so that only the command tells.

@@ -2,7 +2,7 @@
 
 use crate::style::Style;
 use crate::text::clean;
-use tollgate_record::{Measurement, Per, WarningKind, warning};
+use tollgate_record::{Measurement, Per, PhaseName, WarningKind, phase_words, warning};
 
 /// The code of the warning that a figure is an emulator's own.
 pub(crate) const EMULATED: WarningKind = warning::EMULATED;
@@ -10,6 +10,14 @@ pub(crate) const EMULATED: WarningKind = warning::EMULATED;
 /// Why there is no figure.
 pub(crate) fn reason(result: &Measurement, style: &Style) -> String {
     clean(result.reason.as_deref().unwrap_or("no reason given"), style)
+}
+
+/// A phase in words; the name of anything else as it is.
+pub(crate) fn phase(name: &str, style: &Style) -> String {
+    match PhaseName::find(name) {
+        Some(_) => clean(&phase_words(name), style),
+        None => clean(name, style),
+    }
 }
 
 /// Whether a result says nothing of hardware: an emulator made it, or would have.

@@ -194,7 +194,7 @@ proptest! {
                 result.found =
                     Found::Knee(KneeFound { knee_bytes: Some(ns as u64), left_out, ..KneeFound::default() });
             }
-            for name in ["refill", "hot work", "run queue"] {
+            for name in ["refill", "hot-work", "run-queue"] {
                 let ns = Some(fixture::estimate(ns, size));
                 let evidence = tollgate_record::Evidence::Difference;
                 result.phases.push(tollgate_record::Phase { ns, ..tollgate_record::Phase::new(name, evidence) });
@@ -216,7 +216,7 @@ proptest! {
             for (key, value) in KEYS.iter().zip([a, b, c].into_iter().cycle()) {
                 result.counters.insert((*key).into(), value);
             }
-            for name in ["entry and return", "waiting", "device wait"] {
+            for name in ["entry-and-return", "waiting", "device-wait"] {
                 let ns = Some(fixture::estimate(a, b));
                 let evidence = tollgate_record::Evidence::Measured;
                 result.phases.push(tollgate_record::Phase { ns, ..tollgate_record::Phase::new(name, evidence) });

@@ -50,6 +50,7 @@ fn run(results: Vec<Measurement>) -> Run {
         command: vec!["switch".into()],
         complete: true,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host: tollgate_record::Host::default(),

@@ -10,15 +10,18 @@ use tollgate_record::store::{Entry, Filter, rfc3339};
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  tollgate show\n  tollgate show --command ring --since 7d\n  tollgate show latest\n  \
-                        tollgate show 01M7WS4P --json\n  tollgate show ./run.json"
+                        tollgate show 01M7WS4P --json\n  tollgate show latest --label before\n  tollgate show before"
 )]
 pub(crate) struct Args {
-    /// A run's id, the beginning of one, 'latest', or the path of a record [default: list the saved runs]
+    /// A run's id, the beginning of one, its label, 'latest', or the path of a record [default: list the saved runs]
     #[arg(value_name = "RUN")]
     run: Option<String>,
     /// List only runs whose command contains this text
     #[arg(long, value_name = "TEXT", conflicts_with = "run")]
     command: Option<String>,
+    /// Give RUN this label ('' removes it); without RUN: list only runs whose label contains this text
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    label: Option<String>,
     /// List only runs of hosts whose name contains this text
     #[arg(long, value_name = "TEXT", conflicts_with = "run")]
     host: Option<String>,
@@ -29,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DAY", value_parser = since, conflicts_with = "run")]
     until: Option<String>,
     /// Delete these runs, named by their ids or beginnings of them
-    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["run", "command", "host", "since", "until", "json", "out"])]
+    #[arg(long, value_name = "RUN", num_args = 1.., conflicts_with_all = ["run", "command", "label", "host", "since", "until", "json", "out"])]
     delete: Vec<String>,
     #[command(flatten)]
     output: Output,
@@ -51,9 +54,30 @@ fn since(text: &str) -> Result<String, String> {
     }
 }
 
+/// A label: a word or a few that cannot be taken for a path or for `latest`.
+fn label(text: &str) -> Result<String, String> {
+    match text {
+        "latest" => Err("'latest' always means the newest run".into()),
+        text if text.contains('/') || text.ends_with(".json") => {
+            Err("a label contains no '/' and does not end in .json, so that it cannot be taken for a path".into())
+        }
+        text if text.chars().any(char::is_control) => Err("a label is one line of text".into()),
+        text if text.chars().count() > 60 => Err("a label has at most 60 characters".into()),
+        text => Ok(text.to_owned()),
+    }
+}
+
 pub(crate) fn show(args: &Args) -> anyhow::Result<ExitCode> {
     let sink = Sink::open(&args.output)?.with(args.detail);
     let store = existing_store(&args.store)?;
+    if let (Some(run), Some(label)) = (&args.run, &args.label) {
+        let run = store.label(run, label).map_err(Usage::error)?;
+        say(match run.label {
+            Some(label) => format!("{} is labeled '{label}'", run.id),
+            None => format!("{} has no label", run.id),
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(run) = &args.run {
         return sink.deliver_run(&store.load(run).map_err(Usage::error)?);
     }
@@ -68,8 +92,8 @@ pub(crate) fn show(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut entries = store.list()?;
-    let (command, host) = (args.command.clone(), args.host.clone());
-    let wanted = Filter { command, host, since: args.since.clone(), until: args.until.clone() };
+    let (command, label, host) = (args.command.clone(), args.label.clone(), args.host.clone());
+    let wanted = Filter { command, label, host, since: args.since.clone(), until: args.until.clone() };
     entries.retain(|entry| wanted.wants(entry));
     let rows: Vec<_> = entries.iter().map(Entry::document).collect();
     sink.deliver_either(&rows, |style| tollgate_report::runs(&entries, style))

@@ -199,6 +199,7 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
         command: Vec::new(),
         complete: false,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host: Host::default(),

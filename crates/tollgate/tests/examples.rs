@@ -291,6 +291,7 @@ fn record(id: &str) -> Run {
         command: vec!["--quick".into()],
         complete: true,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host: Host { name: "testbed".into(), ..Host::default() },

@@ -181,8 +181,8 @@ fn the_record_has_the_bill_and_the_proof_of_each_cell() {
             .iter()
             .filter_map(|phase| phase["name"].as_str())
             .collect();
-        assert!(names.contains(&"hot work") && names.contains(&"direct switch"), "{names:?}");
-        assert_eq!(names.contains(&"run queue"), cell["asked"]["procs"] == 3, "{names:?}");
+        assert!(names.contains(&"hot-work") && names.contains(&"direct-switch"), "{names:?}");
+        assert_eq!(names.contains(&"run-queue"), cell["asked"]["procs"] == 3, "{names:?}");
         assert_eq!(names.contains(&"refill"), cell["asked"]["size"] == 4096, "{names:?}");
     }
 }

@@ -102,8 +102,8 @@ pub(super) fn crossing(tool: &Tool, effort: &Effort) -> Result<Vec<Figure>> {
 /// A phase in nanoseconds. It is the sum of two where a bare guest has measured the share of the hardware.
 fn phase(run: &Run, probe: &str, part: &str) -> Option<f64> {
     let names: [&str; 3] = match part {
-        "entry" => ["entry", "hardware entry", "entry code"],
-        "return" => ["return", "hardware return", "exit code"],
+        "entry" => ["entry", "hardware-entry", "entry-code"],
+        "return" => ["return", "hardware-return", "exit-code"],
         other => [other; 3],
     };
     let found = row(run, probe)?.phases.iter().filter(|phase| names.contains(&phase.name.as_str()));
@@ -226,7 +226,7 @@ mod tests {
             row.ns = Some(Estimate::point(total));
             run.results.push(row);
         }
-        for (name, ns) in [("hardware entry", 30.0), ("entry code", 20.0), ("return", 49.0)] {
+        for (name, ns) in [("hardware-entry", 30.0), ("entry-code", 20.0), ("return", 49.0)] {
             let ns = Some(Estimate::point(ns));
             run.results[1].phases.push(Phase { ns, ..Phase::new(name, Evidence::Guest) });
         }

@@ -92,10 +92,10 @@ mod tests {
         let found: Vec<(&str, f64)> =
             results[0].phases.iter().map(|it| (it.name.as_str(), it.ns.unwrap().estimate)).collect();
         let expected = [
-            ("hardware entry", 30.0),
-            ("entry code", 60.0),
-            ("exit code", 60.0),
-            ("hardware return", 20.0),
+            ("hardware-entry", 30.0),
+            ("entry-code", 60.0),
+            ("exit-code", 60.0),
+            ("hardware-return", 20.0),
             ("unattributed", 2.0),
         ];
         assert_eq!(found, expected);

@@ -161,9 +161,9 @@ mod tests {
         assert_eq!(
             parts,
             [
-                ("entry and return", 800.0),
-                ("lookup and request", 19_100.0),
-                ("device wait", 60_000.0),
+                ("entry-and-return", 800.0),
+                ("lookup-and-request", 19_100.0),
+                ("device-wait", 60_000.0),
                 ("mapping", 100.0)
             ]
         );
@@ -178,7 +178,7 @@ mod tests {
         results.remove(1);
         arrange(&mut results);
         let names: Vec<&str> = results[3].phases.iter().map(|part| part.name.as_str()).collect();
-        assert_eq!(names, ["lookup and request", "device wait", "mapping"]);
+        assert_eq!(names, ["lookup-and-request", "device-wait", "mapping"]);
         let mut alone = vec![kind("fault/major", 80_000.0, &[])];
         arrange(&mut alone);
         assert!(alone[0].phases.is_empty());
@@ -194,6 +194,6 @@ mod tests {
         assert_eq!(names(&results[0]), ["entry"]);
         results[0].phases.clear();
         arrange(&mut results);
-        assert_eq!(names(&results[0]), ["entry and return", "page and mapping"]);
+        assert_eq!(names(&results[0]), ["entry-and-return", "page-and-mapping"]);
     }
 }

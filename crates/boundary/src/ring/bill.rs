@@ -185,7 +185,7 @@ mod tests {
         });
         let measured = bill(&cell, &samples);
         for (name, expected) in
-            [("hot work", 4_000.0), ("direct switch", 1_500.0), ("run queue", 1_000.0), ("refill", 3_500.0)]
+            [("hot-work", 4_000.0), ("direct-switch", 1_500.0), ("run-queue", 1_000.0), ("refill", 3_500.0)]
         {
             let found = ns(&measured, name).expect(name);
             assert!((found - expected).abs() < 0.1, "{name}: {found}");
@@ -222,7 +222,7 @@ mod tests {
         }
         let measured = bill(&cell, &jumpy);
         for (name, expected) in
-            [("hot work", 4_000.0), ("direct switch", 1_500.0), ("run queue", 1_000.0), ("refill", 3_500.0)]
+            [("hot-work", 4_000.0), ("direct-switch", 1_500.0), ("run-queue", 1_000.0), ("refill", 3_500.0)]
         {
             let found = ns(&measured, name).expect(name);
             assert!((found - expected).abs() < 1.0, "{name}: {found}");
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(cell.specs().len(), 2, "the ring is its own baseline");
         let measured = bill(&cell, &samples(&cell, |spec| if spec.procs == 1 { 500.0 } else { 2_000.0 }));
         let names: Vec<&str> = measured.phases.iter().map(|phase| phase.name.as_str()).collect();
-        assert_eq!(names, ["hot work", "direct switch", "unattributed"]);
+        assert_eq!(names, ["hot-work", "direct-switch", "unattributed"]);
         assert!(ns(&measured, "unattributed").expect("always there").abs() < 0.1);
     }
 
@@ -260,9 +260,9 @@ mod tests {
         let mut samples = samples(&cell, |_| 1_000.0);
         samples.probes[cell.same].state = ProbeState::Failed("gone".into());
         let measured = bill(&cell, &samples);
-        assert_eq!(ns(&measured, "run queue"), None);
+        assert_eq!(ns(&measured, "run-queue"), None);
         assert_eq!(ns(&measured, "refill"), None);
-        assert!(ns(&measured, "hot work").is_some());
+        assert!(ns(&measured, "hot-work").is_some());
         assert!(measured.has_warning(warning::BILL_INCOMPLETE));
     }
 }

@@ -32,6 +32,11 @@ impl Look {
         Self { color: n % COLORS, shape: (n + n / COLORS) % COLORS }
     }
 
+    /// Among several lines of one run the color is the run's and the shape tells the lines apart.
+    pub(crate) fn varied(self, line: usize) -> Self {
+        Self { shape: (self.shape + line) % COLORS, ..self }
+    }
+
     /// The class that gives the color.
     pub(crate) fn class(self) -> String {
         format!("s{}", self.color)
@@ -50,10 +55,6 @@ pub(crate) fn shapes() -> Markup {
                     @for (n, path) in SHAPES.iter().enumerate() {
                         path id={ (size) (n) } d=(path) transform=(scale) {}
                     }
-                }
-                pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
-                    rect width="6" height="6" class="hatch-ground" {}
-                    rect width="2" height="6" class="hatch-line" {}
                 }
             }
         }

@@ -15,31 +15,36 @@ const TRACK: f64 = 26.0;
 /// The tracks' axis: ticks above the rows, whose lines are the tracks' own, and a key to the marks at its left: each look
 /// and its letter. The axis stays in sight, and the key with it.
 pub(crate) fn axis(scale: &Scale, unit: &Unit, key: &[(Look, String)]) -> Markup {
-    let ticks = scale.ticks(unit);
-    let last = ticks.len().saturating_sub(1);
     html! {
         div class="rung axis-row" aria-hidden="true" {
             span class="name key" { @for (look, letter) in key { span { (mark::swatch(*look)) (clean(letter)) } } }
-            (mark::track(20.0, html! {
-                @for (i, tick) in ticks.iter().enumerate() {
-                    // The first name is to the right of its tick, where a near one would be in its way.
-                    @if i == 0 || i == last || tick.at > FIRST {
-                        // A phone has no room for a name so near the first one.
-                        @let major = tick.major && (i == 0 || tick.at > 2.0 * FIRST);
-                        // Numbers without a unit get it once, shares each.
-                        @let label = match unit {
-                            Unit::Other(name) if name == "%" || i == last && !name.is_empty() => {
-                                format!("{} {name}", tick.label)
-                            }
-                            _ => tick.label.clone(),
-                        };
-                        @let anchor = if i == 0 { "start" } else if i == last { "end" } else { "middle" };
-                        (mark::label(if major { "tick" } else { "tick minor" }, anchor, tick.at, 14.0, &label))
-                    }
-                }
-            }))
+            (ticks(scale, unit))
         }
     }
+}
+
+/// The names of the ticks, on a track.
+pub(crate) fn ticks(scale: &Scale, unit: &Unit) -> Markup {
+    let ticks = scale.ticks(unit);
+    let last = ticks.len().saturating_sub(1);
+    mark::track(20.0, html! {
+        @for (i, tick) in ticks.iter().enumerate() {
+            // The first name is to the right of its tick, where a near one would be in its way.
+            @if i == 0 || i == last || tick.at > FIRST {
+                // A phone has no room for a name so near the first one.
+                @let major = tick.major && (i == 0 || tick.at > 2.0 * FIRST);
+                // Numbers without a unit get it once, shares each.
+                @let label = match unit {
+                    Unit::Other(name) if name == "%" || i == last && !name.is_empty() => {
+                        format!("{} {name}", tick.label)
+                    }
+                    _ => tick.label.clone(),
+                };
+                @let anchor = if i == 0 { "start" } else if i == last { "end" } else { "middle" };
+                (mark::label(if major { "tick" } else { "tick minor" }, anchor, tick.at, 14.0, &label))
+            }
+        }
+    })
 }
 
 /// The lines of the ticks behind the marks of one track.

@@ -45,13 +45,6 @@ impl Scale {
         if fits { Self { low, high, is_log: false } } else { Self::linear([low, high]) }
     }
 
-    /// A linear scale over zero and the numbers and hardly more, for bars.
-    pub(crate) fn around(numbers: impl IntoIterator<Item = f64>) -> Self {
-        let (low, high) = around_zero(numbers);
-        let margin = (high - low) * 0.01;
-        Self::between(if low < 0.0 { low - margin } else { 0.0 }, high + margin)
-    }
-
     /// A logarithmic scale over whole decades around the numbers above zero; the others have no place on it.
     pub(crate) fn decades(numbers: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = positive(numbers);
@@ -260,7 +253,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_numbers_give_a_scale_with_places_in_it(numbers in prop::collection::vec(proptest::num::f64::ANY, 0..6), x in proptest::num::f64::ANY) {
-            for scale in [Scale::linear(numbers.clone()), Scale::around(numbers.clone()), Scale::decades(numbers.clone()), Scale::log(numbers.clone()), Scale::suited(&numbers, 20.0)] {
+            for scale in [Scale::linear(numbers.clone()), Scale::decades(numbers.clone()), Scale::log(numbers.clone()), Scale::suited(&numbers, 20.0)] {
                 let (low, high) = ends(&scale);
                 prop_assert!(low.is_finite() && high.is_finite() && low < high, "{scale:?}");
                 prop_assert!((0.0..=1.0).contains(&scale.near(x)));

@@ -1,8 +1,9 @@
 //! A comparison as text for a terminal.
 
 use crate::sheet::{Cell, Column, Sheet, Table, paragraph, prose, title};
-use crate::style::{Paint, Style};
+use crate::style::{Format, Paint, Style};
 use crate::text::{clean, cut, left, list};
+use crate::words;
 use indexmap::IndexMap;
 use tollgate_judge::{Adjustment, ComparedProbe, Comparison, SEQUENCE_MISSES, Side, Verdict, Weight, median};
 use tollgate_record::number::{SHORT, change, figure, fit, frequency, percent, plural, time};
@@ -103,7 +104,7 @@ fn largest(found: &Comparison, style: &Style) -> String {
     let cause = match (&largest.cause, row.parts.is_empty()) {
         (Some(part), _) => {
             let share = part.share.map_or_else(String::new, |share| format!(" is {} of it", percent(share)));
-            format!("; {}{share}", cut(&clean(&part.name, style), 30, style))
+            format!("; {}{share}", cut(&words::phase(&part.name, style), 30, style))
         }
         (None, false) => "; no phase carries half of it".to_owned(),
         (None, true) => String::new(),
@@ -391,6 +392,8 @@ fn rows(found: &Comparison, style: &Style) -> Sheet {
         Column::left("").most(40).least(20),
         Column::right(a).rank(1),
         Column::right(b).rank(2),
+        // Empty in a terminal, and so left out: the change says the same in fewer columns.
+        Column::right("ratio"),
         Column::right("change"),
         Column::right(interval_words(found)).rank(3),
         Column::right("sees").rank(4),
@@ -421,9 +424,9 @@ fn told_apart(row: &ComparedProbe, found: &Comparison, style: &Style) -> String 
     row.params.values().map(|value| format!(" {}", clean(value, style))).collect()
 }
 
-fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [Cell; 7] {
+fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [Cell; 8] {
     let mut name = match (&row.part, row.probe.split_once('/')) {
-        (Some(part), _) => format!("    {}", clean(part_words(part), style)),
+        (Some(part), _) => format!("    {}", words::phase(part_words(part), style)),
         (None, Some((_, name))) => format!("  {}", clean(name, style)),
         (None, None) => clean(&row.probe, style),
     };
@@ -443,13 +446,16 @@ fn cells(row: &ComparedProbe, found: &Comparison, style: &Style) -> [Cell; 7] {
         Verdict::Same => (Paint::Plain, "same"),
         Verdict::CannotTell => (Paint::Dim, "?"),
     };
+    let ratio = row.ratio.filter(|_| style.format == Format::Markdown);
+    let ratio = ratio.map_or("".into(), |ratio| Cell::shown(format!("{ratio:.3}"), ratio));
     let measured = value(row, row.b_measured, style);
     let mark = |text: String| if text == measured { text } else { format!("{text}~") };
     [
         name.into(),
         value(row, row.a, style).into(),
         mark(value(row, row.b, style)).into(),
-        row.change().map_or_else(|| "-".into(), change).into(),
+        ratio,
+        row.change().map_or_else(|| "-".to_owned(), change).into(),
         interval.into(),
         seen.into(),
         Cell::from(word).paint(paint),
@@ -549,7 +555,7 @@ fn parts(row: &ComparedProbe, style: &Style) -> Sheet {
             |[low, high]| format!("{} to {}", fit(low, SHORT), fit(high, SHORT)),
         );
         let share = part.share.map_or_else(String::new, |share| format!("{} of it", change(share)));
-        let name = clean(&part.name, style);
+        let name = words::phase(&part.name, style);
         table.row([name, fit(part.delta, SHORT), part.unit.into(), interval, share]);
     }
     table.into()

@@ -63,6 +63,7 @@ fn run(id: &str, results: Vec<Measurement>) -> Run {
         command: Vec::new(),
         complete: true,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host,

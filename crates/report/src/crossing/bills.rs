@@ -3,6 +3,7 @@
 use crate::sheet::{Cell, Column, Sheet, Table};
 use crate::style::{Paint, Style};
 use crate::text::clean;
+use crate::words;
 use tollgate_record::number::{change, figure, fit, half_share, half_width, percent};
 use tollgate_record::{Evidence, Measurement, Status, warning};
 
@@ -34,7 +35,7 @@ pub(super) fn learned(results: &[&Measurement], style: &Style) -> Option<String>
         let known = parts.filter_map(|phase| Some((phase, phase.ns?.estimate)));
         let (phase, ns) = known.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|_| total > 0.0)?;
         let name = part(probe, &phase.name).and_then(|it| it.split(':').next());
-        let name = name.map_or_else(|| clean(&phase.name, style), str::to_owned);
+        let name = name.map_or_else(|| words::phase(&phase.name, style), str::to_owned);
         Some(format!("of {what} '{name}', {}", percent(ns / total)))
     };
     let parts = [("syscall/clock_gettime", "a system call"), ("fault/anonymous", "a page fault")];
@@ -62,7 +63,7 @@ fn part(probe: &str, phase: &str) -> Option<&'static str> {
 }
 
 /// All bills, in one table so that their figures are below each other.
-pub(super) fn table(results: &[&Measurement], style: &Style) -> Sheet {
+pub(crate) fn table(results: &[&Measurement], style: &Style) -> Sheet {
     let mut table = Table::new([
         Column::left("").least(16),
         Column::right(""),
@@ -96,15 +97,15 @@ fn bill(table: &mut Table, result: &Measurement, style: &Style) {
         return;
     }
     for phase in &result.phases {
-        let name = part(&result.probe, &phase.name).map_or_else(|| clean(&phase.name, style), str::to_owned);
+        let name = part(&result.probe, &phase.name).map_or_else(|| words::phase(&phase.name, style), str::to_owned);
         let ns = phase.ns.map_or(f64::NAN, |ns| ns.estimate);
         let half = phase.ns.map_or("-".into(), |ns| half_width(&ns, 8));
         table.row([
-            format!("  {name}"),
-            format!("{} ns", fit(ns, 10)),
-            format!("{}{half}", style.plus_minus()),
-            percent(ns / total),
-            evidence(phase.evidence).to_owned(),
+            format!("  {name}").into(),
+            Cell::shown(format!("{} ns", fit(ns, 10)), ns),
+            format!("{}{half}", style.plus_minus()).into(),
+            Cell::share(ns / total),
+            evidence(phase.evidence).into(),
         ]);
     }
     if let Some(text) = instrumented(result, total, style) {

@@ -22,7 +22,7 @@ pub(super) fn table(results: &[&Measurement], style: &Style) -> Sheet {
     let find = |name: &str| results.iter().find(|it| it.probe == name && it.status == Status::Measured);
     let mut table = Table::new([
         Column::left("").least(20),
-        Column::right("hot"),
+        Column::right("hot").quoted(),
         Column::right("cycles").rank(1),
         Column::right(style.plus_minus()).rank(2),
         Column::right("TLB flushed"),

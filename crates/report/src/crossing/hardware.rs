@@ -3,7 +3,7 @@
 use crate::sheet::{Column, Sheet, Table, painted, prose, title};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut};
-use crate::words::is_emulated;
+use crate::words::{self, is_emulated};
 use indexmap::{IndexMap, IndexSet};
 use tollgate_record::number::{FIGURE, fit};
 use tollgate_record::{Estimate, Measurement, Status, warning};
@@ -96,7 +96,7 @@ fn named_parts(row: &Measurement, style: &Style) -> String {
         .phases
         .iter()
         .filter(|part| part.name != "unattributed")
-        .filter_map(|part| Some(format!("{} {}", clean(&part.name, style), fit(part.ns?.estimate, 8))))
+        .filter_map(|part| Some(format!("{} {}", words::phase(&part.name, style), fit(part.ns?.estimate, 8))))
         .collect();
     if row.has_warning(warning::INTERCEPTED) {
         told.push("intercepted".into());

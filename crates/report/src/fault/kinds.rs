@@ -6,7 +6,7 @@ use crate::notes::notes;
 use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
 use crate::text::clean;
-use crate::words::reason;
+use crate::words::{self, reason};
 use tollgate_record::number::{SHORT, change, figure, fit, half_share, per_crossing, percent, time};
 use tollgate_record::{Evidence, Measurement, Run, Single, Status};
 
@@ -28,7 +28,7 @@ pub(crate) fn fault_kinds(run: &Run, style: &Style) -> Sheet {
 fn table(run: &Run, style: &Style) -> Sheet {
     let mut table = Table::new([
         Column::left("").most(40).least(21),
-        Column::right("ns"),
+        Column::right("ns").quoted(),
         Column::right(style.plus_minus()).rank(1),
         Column::right("p50").rank(2),
         Column::right("p99").rank(3),
@@ -74,17 +74,17 @@ fn parts(title: &str, result: &Measurement, style: &Style) -> Sheet {
     for part in &result.phases {
         let Some(ns) = part.ns else { continue };
         let evidence = match (part.evidence, part.name.as_str()) {
-            (Evidence::Measured, "device wait") => "measured: the thread was off the CPU",
+            (Evidence::Measured, "device-wait") => "measured: the thread was off the CPU",
             (Evidence::Measured, _) => "measured: populate-write",
             (Evidence::KernelTimestamp, _) => "the kernel's stamp of the fault",
             (_, "handling") => "between two stamps of the kernel's",
             (_, "return") => "the kernel's last stamp to user mode",
-            (_, "entry and return") => "anonymous less populate-write",
+            (_, "entry-and-return") => "anonymous less populate-write",
             (_, "mapping") => "(around less cached-page) per further page",
             _ => "what is left",
         };
         let share = percent(ns.estimate / total.estimate);
-        table.row([clean(&part.name, style), figure(ns.estimate), share, evidence.into()]);
+        table.row([words::phase(&part.name, style), figure(ns.estimate), share, evidence.into()]);
     }
     table.row(["in all".into(), figure(total.estimate)]);
     text.extend(Sheet::from(table));

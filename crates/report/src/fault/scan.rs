@@ -3,7 +3,7 @@
 use super::{explain, number};
 use crate::head::head;
 use crate::notes::notes;
-use crate::sheet::{Column, Sheet, Table, drawn, painted, prose};
+use crate::sheet::{Column, Sheet, Table, sketch, painted, prose};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, marked};
 use crate::words::reason;
@@ -156,7 +156,7 @@ fn timeline(scan: &Measurement, style: &Style) -> Sheet {
         let total = cut(&total, 10, style);
         bars.push(format!("  {}|{}| {total}", left(title, 8), style.paint(Paint::Bar, &bar)));
     }
-    text.extend(drawn(bars));
+    text.extend(sketch(bars));
     text
 }
 

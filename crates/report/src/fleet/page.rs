@@ -1,13 +1,15 @@
 //! A fleet as one HTML page that needs nothing else.
 
-use super::table::{chance, companions, farthest, interval, remarks, sees, tally};
+use super::table::{companions, differences, hosts, remarks, sees, tally};
 use crate::chart::mark::{self, Look};
-use crate::chart::{Figure, Scale, Unit, rungs};
+use crate::chart::{Scale, Unit, rungs};
+use crate::figure::Figure;
 use crate::markup::clean;
-use crate::sheet::{Cell, Table};
+use crate::sheet::{Cell, Page, Table};
+use crate::style::Style;
 use maud::{Markup, html};
 use tollgate_judge::{Alike, AlikeProbe, Fleet};
-use tollgate_record::number::{change, frequency, percent, plural};
+use tollgate_record::number::{change, percent, plural};
 
 /// Height of the strip of a probe in pixels.
 const STRIP: f64 = 26.0;
@@ -28,8 +30,8 @@ pub fn fleet_html(fleet: &Fleet) -> String {
         }
     };
     let sections = [
-        ("hosts", "The hosts", hosts(fleet)),
-        ("differences", "What differs", differences(fleet)),
+        ("hosts", "The hosts", hosts(fleet, &Style::PAGE).elements(&Page::PLAIN)),
+        ("differences", "What differs", differing(fleet)),
         ("spread", "Every host in every probe", spread(fleet)),
     ];
     let sections: Vec<_> = sections.into_iter().filter(|(.., content)| !content.0.is_empty()).collect();
@@ -65,77 +67,14 @@ fn group_line(group: &Alike) -> Markup {
     }
 }
 
-fn hosts(fleet: &Fleet) -> Markup {
-    let mut table = Table::data(
-        "Every host, those that differ first",
-        &[
-            ("host", false),
-            ("like", false),
-            ("core", true),
-            ("probes", true),
-            ("slower", true),
-            ("faster", true),
-            ("farthest from its like", false),
-            ("measured", false),
-            ("tollgate", false),
-        ],
-    );
-    for host in &fleet.hosts {
-        let farthest = farthest(fleet, host).map_or_else(
-            || if host.why.is_some() { "not compared".to_owned() } else { String::new() },
-            |it| format!("{} {}", change(it.ratio - 1.0), it.of.words()),
-        );
-        let number = |n: usize| if host.why.is_some() { Cell::from("") } else { Cell::count(n as u64) };
-        table.row([
-            Cell::text(&host.name),
-            Cell::text(&host.group),
-            host.core_hz.map_or(Cell::from(""), |hz| Cell::shown(frequency(hz), hz)),
-            Cell::count(host.measured as u64),
-            number(host.slower),
-            number(host.faster),
-            Cell::text(farthest),
-            Cell::text(host.started.replacen('T', " ", 1)),
-            Cell::text(&host.tool),
-        ]);
-    }
-    table.element()
-}
-
-fn differences(fleet: &Fleet) -> Markup {
+fn differing(fleet: &Fleet) -> Markup {
     if fleet.differences.is_empty() {
         return Markup::default();
-    }
-    let mut table = Table::data(
-        "Figures that differ from those of like hosts",
-        &[
-            ("host", false),
-            ("like", false),
-            ("probe", false),
-            ("it has", true),
-            ("usual", true),
-            ("change", true),
-            ("99 % interval", true),
-            ("chance", true),
-        ],
-    );
-    for it in &fleet.differences {
-        let unit = Unit::named(it.of.unit);
-        let value = |value: f64| Cell::shown(unit.show(value), value);
-        table.row([
-            Cell::text(&it.host),
-            Cell::text(&it.group),
-            Cell::text(it.of.words()),
-            value(it.value),
-            value(it.usual),
-            Cell::shown(change(it.ratio - 1.0), it.ratio),
-            Cell::shown(interval(it), it.interval[0]),
-            Cell::shown(chance(it.chance), it.chance),
-        ]);
     }
     html! {
         p.lead { "What goes with each set of hosts:" }
         ul.notes { @for text in companions(fleet) { li { (clean(&text)) } } }
-        (table.element())
+        (differences(fleet, &Style::PAGE).elements(&Page::PLAIN))
     }
 }
 

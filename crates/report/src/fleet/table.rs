@@ -62,7 +62,7 @@ pub(super) fn sees(group: &Alike) -> Option<f64> {
     (!all.is_empty()).then(|| median(&all))
 }
 
-fn hosts(fleet: &Fleet, style: &Style) -> Sheet {
+pub(super) fn hosts(fleet: &Fleet, style: &Style) -> Sheet {
     let mut table = Table::new([
         Column::left("host").most(40).least(12),
         Column::left("like"),
@@ -87,8 +87,8 @@ fn hosts(fleet: &Fleet, style: &Style) -> Sheet {
         table.row([
             clean(&host.name, style).into(),
             host.group.clone().into(),
-            host.core_hz.map_or_else(String::new, |hz| format!("{:.2}", hz / 1e9)).into(),
-            count(host.measured).into(),
+            host.core_hz.map_or("".into(), |hz| Cell::shown(format!("{:.2}", hz / 1e9), hz)),
+            Cell::count(host.measured as u64),
             number(host.slower).into(),
             number(host.faster).into(),
             Cell::from(words).paint(paint),
@@ -98,11 +98,11 @@ fn hosts(fleet: &Fleet, style: &Style) -> Sheet {
 }
 
 /// The difference of a host that is the surest.
-pub(super) fn farthest<'f>(fleet: &'f Fleet, host: &FleetHost) -> Option<&'f HostDifference> {
+fn farthest<'f>(fleet: &'f Fleet, host: &FleetHost) -> Option<&'f HostDifference> {
     fleet.differences.iter().find(|it| it.host == host.name && it.group == host.group)
 }
 
-fn differences(fleet: &Fleet, style: &Style) -> Sheet {
+pub(super) fn differences(fleet: &Fleet, style: &Style) -> Sheet {
     let mut table = Table::new([
         Column::left("differs from its like").most(44).least(20),
         Column::right("it has").rank(2),
@@ -112,25 +112,26 @@ fn differences(fleet: &Fleet, style: &Style) -> Sheet {
         Column::right("chance").rank(4),
     ]);
     let mut of = ("", "");
-    for it in fleet.differences.iter().take(SHOWN) {
+    let shown = if style.all { fleet.differences.len() } else { SHOWN };
+    for it in fleet.differences.iter().take(shown) {
         if of != (it.host.as_str(), it.group.as_str()) {
             of = (&it.host, &it.group);
             table.heading(clean(&it.host, style), Paint::Plain);
         }
         let unit = if it.of.unit == "cycles" { "c" } else { "" };
-        let value = |value: f64| format!("{}{unit}", fit(value, SHORT));
+        let value = |value: f64| Cell::shown(format!("{}{unit}", fit(value, SHORT)), value);
         let paint = if it.ratio > 1.0 { Paint::Bad } else { Paint::Good };
         table.row([
             format!("  {}", clean(&it.of.words(), style)).into(),
-            value(it.value).into(),
-            value(it.usual).into(),
-            Cell::from(change(it.ratio - 1.0)).paint(paint),
-            interval(it).into(),
-            chance(it.chance).into(),
+            value(it.value),
+            value(it.usual),
+            Cell::shown(change(it.ratio - 1.0), it.ratio).paint(paint),
+            Cell::shown(interval(it), it.interval[0]),
+            Cell::shown(chance(it.chance), it.chance),
         ]);
     }
     let mut text = Sheet::from(table);
-    let more = fleet.differences.len().saturating_sub(SHOWN);
+    let more = fleet.differences.len().saturating_sub(shown);
     if more > 0 {
         text.extend(prose(format!("{} more: see the page, or --json.", count(more)), ""));
     }
@@ -138,7 +139,7 @@ fn differences(fleet: &Fleet, style: &Style) -> Sheet {
 }
 
 /// The interval of a change, or that it is exact.
-pub(super) fn interval(it: &HostDifference) -> String {
+fn interval(it: &HostDifference) -> String {
     let [low, high] = it.interval;
     if low == high {
         return "exact".into();
@@ -148,7 +149,7 @@ pub(super) fn interval(it: &HostDifference) -> String {
 }
 
 /// A chance in few columns.
-pub(super) fn chance(chance: f64) -> String {
+fn chance(chance: f64) -> String {
     match chance {
         0.0 => "exact".into(),
         it if it < 0.0001 => "< 0.0001".into(),

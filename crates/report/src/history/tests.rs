@@ -25,6 +25,7 @@ fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
         command: Vec::new(),
         complete: true,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host,

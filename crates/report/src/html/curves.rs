@@ -3,7 +3,8 @@
 use super::runs::Runs;
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::scale::extent;
-use crate::chart::{Figure, Scale, Unit};
+use crate::chart::{Scale, Unit};
+use crate::figure::Figure;
 use crate::markup::clean;
 use crate::sheet::{Cell, Table};
 use indexmap::IndexSet;
@@ -15,9 +16,6 @@ use tollgate_record::number::plural;
 const DRAWN: usize = 400;
 const MARKED: usize = 40;
 const LISTED: usize = 250;
-
-/// What the record calls a scan of memory.
-const SCAN: &str = "fault/scan";
 
 /// An axis is logarithmic when its numbers are all above zero and go over more than this.
 const RATIO: f64 = 60.0;
@@ -72,16 +70,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
             }
         }
     }
-    let mut figures: Vec<Figure> = groups.iter().map(|group| figure(runs, group)).collect();
-    // Rows of the ladder say there what is to be known of them; a scan has no row.
-    let mut scans = Some(runs.remarks(|it| it.probe == SCAN));
-    if let Some((first, _)) = figures.iter_mut().zip(&groups).find(|(_, group)| group.family == "fault") {
-        first.picture.extend(scans.take());
-    }
-    html! {
-        @for figure in &figures { (figure.element()) }
-        @if let Some(scans) = scans { (scans) }
-    }
+    html! { @for group in &groups { (figure(runs, group).element()) } }
 }
 
 /// The largest value of a line, without its sign.

@@ -5,8 +5,10 @@
 mod histogram;
 
 use super::runs::{PageRow, Runs};
+use crate::chart::scale::extent;
 use crate::chart::rungs::{APART as OVERLAID, TOLD};
-use crate::chart::{Figure, Scale, Unit, mark, rungs};
+use crate::chart::{Scale, Unit, mark, rungs};
+use crate::figure::Figure;
 use crate::markup::{clean, px};
 use crate::sheet::{Cell, Table};
 use indexmap::IndexMap;
@@ -100,14 +102,15 @@ pub(super) fn section(runs: &Runs) -> Markup {
         let known = row.results.iter().filter_map(|(n, it)| Some((*n, known(it)?)));
         let all: Vec<(usize, Known)> = known.collect();
         if !all.is_empty() {
-            families.entry(super::emulated::title(row.results[0].1)).or_default().push((row, all));
+            families.entry(super::runs::title(row.results[0].1)).or_default().push((row, all));
         }
     }
     html! {
         @if !families.is_empty() {
             p.lead {
                 "Crossings timed one at a time. The height of an area goes with the square root of the share of crossings, so \
-                 that one in a thousand still shows; the mark is the median, the tick the 99th percentile."
+                 that one in a thousand still shows; the mark is the median, the tick the 99th percentile. The figure to quote is \
+                 the bold one of the rows above."
             }
         }
         @for (title, rows) in &families { (figure(runs, title, rows)) }
@@ -268,9 +271,12 @@ fn area(scale: &Scale, counts: &[(f64, u64)], bins: usize, ground: f64, high: f6
 /// Median and p99 of one run; of several the range of each.
 fn numbers(all: &[(usize, Known)]) -> Markup {
     let range = |of: usize| {
-        super::ladder::range(|ns| Unit::Nanoseconds.show(ns), all.iter().map(|(_, it)| it.quantiles[of]))
+        let (low, high) = extent(all.iter().map(|(_, it)| it.quantiles[of]));
+        let [low, high] = [low, high].map(|ns| Unit::Nanoseconds.show(ns));
+        if low == high { low } else { format!("{low} – {high}") }
     };
-    let numbers = html! { b { (range(1)) } " " i { "p99 " (range(3)) } };
+    // Not bold: the figure to quote is the one of the rows.
+    let numbers = html! { (range(1)) " " i { "p99 " (range(3)) } };
     html! { span.figures { @if all.len() == 1 { span.one { (numbers) } } @else { (numbers) } } }
 }
 

@@ -2,7 +2,7 @@
 //! that it called, and what it called is below it.
 
 use super::runs::Runs;
-use crate::chart::Figure;
+use crate::figure::Figure;
 use crate::chart::mark::{self, Look};
 use crate::export::stacks::cut;
 use crate::markup::{clean, percent as across, px};

@@ -4,7 +4,8 @@ use super::runs::Runs;
 use crate::chart::mark::{self, Look};
 use crate::chart::plot::{Axis, Plot, Point};
 use crate::chart::scale::extent;
-use crate::chart::{Figure, Scale, Unit};
+use crate::chart::{Scale, Unit};
+use crate::figure::Figure;
 use crate::markup::{clean, percent as width, px};
 use crate::sheet::{Cell, Table};
 use maud::{Markup, html};
@@ -51,10 +52,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
     if let Some(last) = figures.last_mut().filter(|_| swept.len() > MAPS) {
         last.notes.push(format!("{} more heat maps are in the records.", swept.len() - MAPS));
     }
-    html! {
-        @for figure in &figures { (figure.element()) }
-        (runs.remarks(|it| it.family() == FAMILY))
-    }
+    html! { @for figure in &figures { (figure.element()) } }
 }
 
 /// The program, and its instruction set where the name does not contain it.

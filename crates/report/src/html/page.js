@@ -78,8 +78,8 @@
         row.hidden = !hit;
         shown += hit ? 1 : 0;
       });
-      page.querySelectorAll(".family").forEach(function (family) {
-        family.hidden = !family.querySelector("[data-name]:not([hidden])");
+      page.querySelectorAll("tbody").forEach(function (group) {
+        group.hidden = group.querySelector("[data-name]") && !group.querySelector("[data-name]:not([hidden])");
       });
       status.textContent = wanted.length ? shown + " of " + named.length + " rows" : "";
     });
@@ -95,19 +95,22 @@
     button.addEventListener("click", function () {
       var up = th.getAttribute("aria-sort") !== "ascending";
       var place = Array.from(th.parentNode.children).indexOf(th);
-      var body = th.closest("table").tBodies[0];
       var text = th.classList.contains("t");
       var key = function (row) {
         var cell = row.cells[place];
+        if (!cell) { return text ? "" : -Infinity; }
         if (text) { return cell.textContent.toLowerCase(); }
         var number = parseFloat(cell.dataset.v || cell.textContent.replace(/,/g, ""));
         return isNaN(number) ? -Infinity : number;
       };
       Array.from(th.parentNode.children).forEach(function (other) { other.removeAttribute("aria-sort"); });
       th.setAttribute("aria-sort", up ? "ascending" : "descending");
-      var rows = Array.from(body.rows).map(function (row) { return [key(row), row]; });
-      rows.sort(function (a, b) { return (a[0] > b[0] ? 1 : b[0] > a[0] ? -1 : 0) * (up ? 1 : -1); });
-      rows.forEach(function (row) { body.appendChild(row[1]); });
+      // Rows stay below their heading.
+      Array.from(th.closest("table").tBodies).forEach(function (body) {
+        var rows = Array.from(body.querySelectorAll("tr:not(.group)")).map(function (row) { return [key(row), row]; });
+        rows.sort(function (a, b) { return (a[0] > b[0] ? 1 : b[0] > a[0] ? -1 : 0) * (up ? 1 : -1); });
+        rows.forEach(function (row) { body.appendChild(row[1]); });
+      });
     });
   });
 

@@ -1,21 +1,16 @@
 //! The runs of a page: how each is called, drawn, and which of their results are the same row.
 
 use crate::chart::Unit;
-use crate::chart::mark::{COLORS, Look};
+use crate::chart::mark::Look;
 use crate::markup::clean;
-use crate::remarks::{Remark, remarks};
 use crate::text::letter;
 use indexmap::IndexMap;
-use maud::{Markup, html};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tollgate_record::{Asked, Measurement, Per, Run};
 
 /// The most runs of a key beside an axis; of more the looks cannot be told apart in passing.
 const KEYED: usize = 8;
-
-/// The most names before a reason; more are counted, since names of cells have commas of their own.
-const NAMED: usize = 2;
 
 /// All runs of a page.
 pub(super) struct Runs<'a> {
@@ -74,8 +69,7 @@ impl<'a> Runs<'a> {
     /// each line has its own of both.
     pub(super) fn line(&self, run: usize, line: usize) -> Look {
         if self.are_several() {
-            let Look { color, shape } = self.one(run).look;
-            Look { color, shape: (shape + line) % COLORS }
+            self.one(run).look.varied(line)
         } else {
             Look::nth(line)
         }
@@ -84,24 +78,6 @@ impl<'a> Runs<'a> {
     /// The words for a run before a figure of it: nothing when there is only one.
     pub(super) fn before(&self, n: usize) -> String {
         if self.are_several() { format!("{}: ", self.all[n].letter) } else { String::new() }
-    }
-
-    /// Why figures are missing and what warns of them, for results without rows of their own: each once, with the names
-    /// of what it is of.
-    pub(super) fn remarks(&self, pass: impl Fn(&Measurement) -> bool) -> Markup {
-        let rows = self.rows(pass);
-        let named = rows.iter().flat_map(|row| {
-            row.results.iter().map(|(n, it)| (format!("{}{}", self.before(*n), row.name), *it))
-        });
-        let all = remarks(named, |it| Some(&it.code));
-        let said = |it: &Remark<String>| {
-            let names: Vec<String> = it.of.iter().cloned().collect();
-            let colon = if it.class == "warning" { ":" } else { "" };
-            clean(&format!("{}{colon} {}", crate::text::list(&names, NAMED), it.words()))
-        };
-        html! {
-            @if !all.is_empty() { ul.why { @for it in &all { li.(it.class) { (said(it)) } } } }
-        }
     }
 
     /// The results that pass, by name, in the order in which the runs have them.
@@ -126,11 +102,22 @@ impl<'a> Runs<'a> {
 }
 
 /// Results with sections of their own: the cells of a ring, tolls, scans, and what a simulator counted.
-pub(super) fn is_rung(result: &Measurement) -> bool {
+fn is_rung(result: &Measurement) -> bool {
     let has_own = ["ring", "exec"].contains(&result.family())
         || result.probe == "fault/scan"
         || result.family().starts_with("riscv");
     !has_own
+}
+
+/// Whether a figure is an emulator's own. What simulators count has sections of its own and pretends nothing.
+fn is_emulated(result: &Measurement) -> bool {
+    is_rung(result) && crate::words::is_emulated(result)
+}
+
+/// The heading above a result: its family, and what emulated it.
+pub(super) fn title(result: &Measurement) -> String {
+    let family = family(result.family());
+    if is_emulated(result) { format!("emulated by {}: {family}", clean(&result.engine)) } else { family }
 }
 
 /// What a family is called in a heading.

@@ -2,11 +2,11 @@
 //! each instruction, a column for each cycle, or for many cycles in which nothing moves.
 
 use super::runs::Runs;
-use crate::chart::Figure;
+use crate::figure::Figure;
 use crate::chart::mark::{self, Look};
 use crate::markup::clean;
 use crate::sheet::{Cell, Table};
-use crate::stages::{FAMILY, STAGES, kind, letter, note, sentence, waits};
+use crate::stages::{STAGES, kind, letter, note, sentence, waits};
 use maud::{Markup, html};
 use std::fmt::Write as _;
 use tollgate_record::stages::{Scale, StageDiagram, StageRow, StageSpan};
@@ -49,10 +49,7 @@ pub(super) fn section(runs: &Runs) -> Markup {
     if let Some(first) = figures.first_mut() {
         first.lead = format!("{} {HOW}", first.lead).trim().to_owned();
     }
-    html! {
-        @for figure in &figures { (figure.element()) }
-        (runs.remarks(|it| it.family() == FAMILY || it.stages.is_some()))
-    }
+    html! { @for figure in &figures { (figure.element()) } }
 }
 
 /// What it is around, of which program, on which core.

@@ -1,7 +1,7 @@
 //! One row of the ladder as text, before it is laid out.
 
-use crate::bar::Bar;
 use crate::namesakes::Namesakes;
+use crate::sheet::Cell;
 use crate::style::Style;
 use crate::text::clean;
 use crate::words;
@@ -49,7 +49,7 @@ pub(super) struct Extra {
 /// A part of the bill, with half of its interval in nanoseconds.
 fn part(result: &Measurement, name: PhaseName, style: &Style) -> Option<String> {
     let ns = result.phase(name)?.ns?;
-    let (text, _) = headline(Some(&ns), style);
+    let text = headline(Some(&ns), style);
     if ns.is_zero_within_error() {
         return Some(text);
     }
@@ -58,7 +58,7 @@ fn part(result: &Measurement, name: PhaseName, style: &Style) -> Option<String> 
 
 /// The same without the interval.
 fn short_part(result: &Measurement, name: PhaseName, style: &Style) -> Option<String> {
-    Some(headline(Some(&result.phase(name)?.ns?), style).0)
+    Some(headline(Some(&result.phase(name)?.ns?), style))
 }
 
 pub(crate) struct Rung {
@@ -68,10 +68,14 @@ pub(crate) struct Rung {
     /// Why there is no figure; the cells are empty then.
     pub(crate) failure: Option<String>,
     /// ns, cycles, half interval, p99.
-    pub(crate) figures: [String; 4],
+    pub(crate) figures: [Cell; 4],
+    /// Whether the figure cannot be told from zero, and whether there is no p99.
+    pub(crate) marks: [bool; 2],
     /// Those of [`EXTRAS`], empty where it has none.
     pub(crate) extras: [String; 6],
-    pub(crate) bar: Bar,
+    /// The figure as it is measured, and the probe.
+    pub(crate) ns: Option<Estimate>,
+    pub(crate) probe: String,
     pub(crate) proof: String,
     /// Whether the proof disagrees with the claim.
     pub(crate) disagrees: bool,
@@ -105,21 +109,24 @@ impl Rung {
         if noted {
             name.push('*');
         }
-        let (ns, bar) = headline(result.ns.as_ref(), style);
-        let (cycles, _) = headline(result.cycles.as_ref(), style);
+        let ns = valued(result.ns.as_ref(), headline(result.ns.as_ref(), style));
+        let cycles = valued(result.cycles.as_ref(), headline(result.cycles.as_ref(), style));
         // A crossing shorter than the clock pair around it cannot be resolved one at a time.
         let resolved = |single: &Single| result.ns.is_some_and(|ns| ns.estimate >= single.pair_overhead_ns);
         let p99 = result.single.filter(resolved);
-        let p99 = p99.map_or_else(|| "-".into(), |single| number::fit(single.p99, digits(style)));
+        let marks = [result.ns.is_some_and(|ns| ns.is_zero_within_error()), p99.is_none()];
+        let p99 =
+            p99.map_or_else(|| "-".into(), |single| Cell::shown(number::fit(single.p99, digits(style)), single.p99));
         let order = match &failure {
             // Two infinities: failed rows come after rows without a figure in nanoseconds.
             Some(_) => f64::NAN,
             None => result.ns.map_or(f64::INFINITY, |ns| ns.estimate).min(f64::INFINITY),
         };
-        let figures = [ns, cycles, half_interval(result), p99];
+        let figures = [ns, cycles, half_interval(result).into(), p99];
         let (proof, more) = proof(result, disagrees, style);
         let extras = EXTRAS.each_ref().map(|extra| (extra.of)(result, style).unwrap_or_default());
-        Self { order, name, failure, figures, extras, bar, proof, disagrees, more, noted }
+        let (ns, probe) = (result.ns, result.probe.clone());
+        Self { order, name, failure, figures, marks, extras, ns, probe, proof, disagrees, more, noted }
     }
 }
 
@@ -157,15 +164,18 @@ fn name(result: &Measurement, family: &Namesakes, style: &Style) -> String {
 }
 
 /// The figure, or its upper bound when it cannot be told from zero.
-fn headline(figure: Option<&Estimate>, style: &Style) -> (String, Bar) {
+fn headline(figure: Option<&Estimate>, style: &Style) -> String {
     match figure {
-        None => ("-".into(), Bar::None),
+        None => "-".into(),
         Some(figure) if figure.is_zero_within_error() => {
-            let text = format!("{} {}", style.at_most(), number::bound(figure.ci[1], digits(style)));
-            (text, Bar::AtMost(figure.ci[1]))
+            format!("{} {}", style.at_most(), number::bound(figure.ci[1], digits(style)))
         }
-        Some(figure) => (number::fit(figure.estimate, digits(style)), Bar::At(figure.estimate)),
+        Some(figure) => number::fit(figure.estimate, digits(style)),
     }
+}
+
+fn valued(figure: Option<&Estimate>, text: String) -> Cell {
+    figure.map_or_else(|| text.clone().into(), |figure| Cell::shown(text.clone(), figure.estimate))
 }
 
 /// Half the interval in per cent of the headline; a bound has none. It is as wide in a run whose intervals were not measured.

@@ -1,6 +1,6 @@
 //! The rows of the matrix.
 
-use crate::sheet::{Column, Sheet, Table, prose};
+use crate::sheet::{Cell, Column, Sheet, Table, prose};
 use crate::style::{Paint, Style};
 use crate::words::reason;
 use tollgate_record::number::{bound, fit, half_share, per_crossing, size};
@@ -37,7 +37,7 @@ pub(super) fn table(cells: &[&Measurement], style: &Style) -> Sheet {
         Column::right("procs").most(6),
         Column::right("size").rank(1),
         Column::right("N x S").rank(8),
-        Column::right("total"),
+        Column::right("total").quoted(),
         Column::right(style.plus_minus()).rank(7),
         Column::right("hot").rank(4),
         Column::right("direct").rank(5),
@@ -64,25 +64,28 @@ pub(super) fn table(cells: &[&Measurement], style: &Style) -> Sheet {
 }
 
 /// The text in each column.
-fn texts(cell: &Measurement, style: &Style) -> [String; 10] {
-    let show = |part: Option<Estimate>| part.map_or("-".into(), |ns| fit(ns.estimate, 8));
+fn texts(cell: &Measurement, style: &Style) -> [Cell; 10] {
+    let show =
+        |part: Option<Estimate>| part.map_or("-".into(), |ns| Cell::shown(fit(ns.estimate, 8), ns.estimate));
     let part = |name| part(cell, name);
     let refill = match part(phase::REFILL).filter(|ns| indistinct(*ns)) {
-        Some(ns) => format!("{} {}", style.at_most(), bound(ns.ci[1].max(0.0), 8)),
+        Some(ns) => {
+            Cell::shown(format!("{} {}", style.at_most(), bound(ns.ci[1].max(0.0), 8)), ns.estimate)
+        }
         None => show(part(phase::REFILL)),
     };
     let switches = cell.proof.get("switches-per-crossing");
     [
-        count(procs(cell)),
-        size(bytes(cell)),
-        size(footprint(cell)),
+        count(procs(cell)).into(),
+        Cell::shown(size(bytes(cell)), bytes(cell)),
+        Cell::shown(size(footprint(cell)), footprint(cell)),
         show(total(cell)),
-        total(cell).map_or("-".into(), |total| half_share(&total)),
+        total(cell).map_or_else(|| "-".to_owned(), |total| half_share(&total)).into(),
         show(part(phase::HOT_WORK)),
         show(part(phase::DIRECT_SWITCH)),
         show(part(phase::RUN_QUEUE)),
         refill,
-        switches.map_or("?".into(), |count| per_crossing(*count, false)),
+        switches.map_or_else(|| "?".to_owned(), |count| per_crossing(*count, false)).into(),
     ]
 }
 

@@ -1,12 +1,13 @@
 //! The bills of one kernel in instructions: the spread of each, the phases of all, and the first one in full.
 
 use super::words::{
-    PHASES, bar, crossing, instructions, kernel, names_functions, of_phase, or_dash, percent, phase_name,
+    PHASES, bar, crossing, instructions, kernel, names_functions, of_phase, or_dash, percent,
     share, trap,
 };
 use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
 use crate::text::clean;
+use crate::words;
 use tollgate_record::number::{count, mean};
 use tollgate_record::{Measurement, counter, phase};
 
@@ -111,7 +112,7 @@ fn bill(bill: &Measurement, style: &Style) -> Sheet {
             1.0 => "1 trap".into(),
             n => format!("{} traps", mean(n)),
         };
-        let name = format!("  {}", phase_name(&it.name, style));
+        let name = format!("  {}", words::phase(&it.name, style));
         table.row(
             [name, mean(instructions), percent(share)].into_iter().chain(counts.map(or_dash)).chain([remark]),
         );

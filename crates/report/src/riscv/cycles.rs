@@ -2,12 +2,13 @@
 //! return.
 
 use super::functions;
-use super::words::{CAUSES, crossing_name, kernel, names_functions, or_dash, part, phase_name, trap};
+use super::words::{CAUSES, crossing_name, kernel, names_functions, or_dash, part, trap};
 use crate::head::head;
 use crate::notes::notes;
 use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
 use crate::text::clean;
+use crate::words;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::Caches;
 use tollgate_record::number::{mean, whole};
@@ -130,7 +131,7 @@ fn bill(result: &Measurement, style: &Style) -> Sheet {
             *sum += n;
             causes.push(if n == 0.0 { String::new() } else { short(n) });
         }
-        let name = format!("  {}", phase_name(&it.name, style));
+        let name = format!("  {}", words::phase(&it.name, style));
         table.row(line(name, it.instructions, it.cycles.map(|cycles| cycles.estimate), causes));
     }
     let causes = sums.into_iter().map(short).collect();

@@ -60,7 +60,9 @@ pub(super) fn notes(run: &Run, style: &Style) -> Sheet {
         run.results.iter().filter(|result| result.status != Status::Measured).collect();
     let mut reasons: IndexMap<String, IndexSet<String>> = IndexMap::new();
     for result in &missing {
-        let why = reason(result, style);
+        let enable = result.enable.as_deref().filter(|_| style.all);
+        let enable = enable.map_or_else(String::new, |enable| format!("; {}", clean(enable, style)));
+        let why = format!("{}{enable}", reason(result, style));
         let sentence = match result.status {
             Status::Skipped => why,
             _ => format!("{}: {why}", crossing(result, style)),

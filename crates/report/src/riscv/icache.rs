@@ -1,9 +1,10 @@
 //! What an instruction cache makes of one program in several builds, side by side.
 
 use super::words::{bar, or_dash, part, share, warnings};
-use crate::sheet::{Sheet, drawn, prose};
+use crate::notes::absent;
+use crate::sheet::{Cell, Column, Sheet, Table, prose, sketch};
 use crate::style::{Paint, Style};
-use crate::text::{clean, cut, left};
+use crate::text::clean;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::family::{Accesses, IcacheAsked};
@@ -52,7 +53,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
         if !text.is_empty() {
             text.blank();
         }
-        text.extend(drawn(table(some, style)));
+        text.extend(table(some, style));
         text.extend(curves(some));
     }
     for program in &programs {
@@ -63,6 +64,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
         text.extend(prose(conclusion(&programs), ""));
     }
     text.extend(warnings(run, style, &[warning::STOPPED]));
+    text.extend(absent(&run.results, style).iter().flat_map(|why| prose(why, "")));
     text
 }
 
@@ -88,19 +90,19 @@ fn programs<'a>(run: &'a Run, style: &Style) -> Vec<Program<'a>> {
     programs
 }
 
-fn table(programs: &[Program], style: &Style) -> Vec<String> {
-    let mut out = Vec::new();
-    let Some(first) = programs.first() else { return out };
+fn table(programs: &[Program], style: &Style) -> Sheet {
+    let Some(first) = programs.first() else { return Sheet::new() };
     let label = LABEL.min(style.columns() - COLUMN);
+    let own = programs.iter().map(|program| Column::right(program.name.as_str()).reserved(COLUMN));
+    let columns = std::iter::once(Column::left("").most(label).reserved(label)).chain(own);
+    let mut table = Table::new(columns).gap(0);
     let mut row = |name: &str, cell: &dyn Fn(&Program) -> String| {
-        let cells: String = programs.iter().map(|program| format!("{:>COLUMN$}", cell(program))).collect();
-        out.push(format!("{}{cells}", left(&cut(name, label, style), label)).trim_end().to_owned());
+        table.row(std::iter::once(name.to_owned()).chain(programs.iter().map(cell)));
     };
     let of = |counter| move |program: &Program| whole(program.counter(counter));
     let mix = |of, kind: &'static str| {
         move |program: &Program| tenths(program.mix(of, kind), program.mix(of, "instructions"))
     };
-    row("", &|program| program.name.clone());
     row("code, object, bytes", &of(counter::OBJECT_TEXT_BYTES));
     row("code, linked, bytes", &of(counter::TEXT_BYTES));
     row("  instructions", &|p| whole(p.mix(counter::STATIC, "instructions")));
@@ -138,7 +140,7 @@ fn table(programs: &[Program], style: &Style) -> Vec<String> {
             })
         });
     }
-    out
+    table.into()
 }
 
 fn is_by_cycle(result: &Measurement) -> bool {
@@ -165,31 +167,25 @@ fn curves(programs: &[Program]) -> Sheet {
             .collect();
         let last = curves.iter().filter_map(|curve| curve.points.last()).map(|point| point[0]);
         let last = last.fold(0.0, f64::max);
-        let mut lines = Vec::new();
         out.blank();
         let title = format!("misses by size, fully associative, lines of {line} bytes, %");
         out.extend(prose(&title, ""));
-        let names: String =
-            programs.iter().map(|p| format!("  {:<width$}", p.name, width = CURVE - 2)).collect();
-        lines.push(format!("{:>SIZE$}{names}", "bytes").trim_end().to_owned());
+        let own = programs.iter().map(|p| Column::left(p.name.as_str()).reserved(CURVE - 2));
+        let mut table = Table::new([Column::right("bytes").reserved(SIZE)].into_iter().chain(own));
         let mut size = f64::from(line);
         // A cache of more than a terabyte is not one.
         while last > 0.0 && size < 1e12 {
-            let cells: String = curves
-                .iter()
-                .map(|curve| {
-                    let share = at(curve, size);
-                    let cell = format!("{:6.2} {}", share * 100.0, thirds(share));
-                    format!("  {cell:<width$}", width = CURVE - 2)
-                })
-                .collect();
-            lines.push(format!("{:>SIZE$}{cells}", whole(size)).trim_end().to_owned());
+            let cells = curves.iter().map(|curve| {
+                let share = at(curve, size);
+                Cell::shown(format!("{:6.2} {}", share * 100.0, thirds(share)), share)
+            });
+            table.row([Cell::shown(whole(size), size)].into_iter().chain(cells));
             if size >= last {
                 break;
             }
             size *= 2.0;
         }
-        out.extend(drawn(lines));
+        out.extend(Sheet::from(table));
     }
     out
 }
@@ -246,7 +242,7 @@ fn heat(program: &Program, style: &Style) -> Sheet {
                 break;
             }
         }
-        out.extend(drawn(rows));
+        out.extend(sketch(rows));
     }
     out
 }

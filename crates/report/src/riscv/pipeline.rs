@@ -1,7 +1,8 @@
 //! Stage diagrams, what each shows in a sentence, and the latencies of an interrupt.
 
 use super::words::warnings;
-use crate::sheet::{Sheet, drawn, painted, prose};
+use crate::notes::absent;
+use crate::sheet::{Sheet, drawn, painted, prose, sketch};
 use crate::stages::{MOST, draw, sentence};
 use crate::style::{Paint, Style};
 use crate::text::clean;
@@ -18,13 +19,14 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
             let core = result.asked.pipeline().map_or("-", |asked| &asked.core);
             text.extend(painted(Paint::Bold, clean(core, style)));
             text.blank();
-            text.extend(drawn(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style)));
+            text.extend(sketch(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style)));
             text.blank();
             text.extend(prose(clean(&sentence(result), style), ""));
         }
         text.extend(distribution(result, style));
     }
     text.extend(warnings(run, style, &[]));
+    text.extend(absent(&run.results, style).iter().flat_map(|why| prose(why, "")));
     text
 }
 

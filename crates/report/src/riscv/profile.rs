@@ -1,9 +1,10 @@
 //! Where a program's instructions went: by function, by phase, and for each system call by phase.
 
-use super::words::{CAUSES, PHASES, bar, percent, phase_name, share, warnings};
+use super::words::{CAUSES, PHASES, bar, percent, share, warnings};
 use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
 use crate::text::clean;
+use crate::words;
 use tollgate_record::family::{FunctionFound, ProgramFound};
 use tollgate_record::number::{count, mean, whole};
 use tollgate_record::{CauseName, Measurement, Run};
@@ -105,7 +106,7 @@ fn instructions(result: &Measurement, found: &ProgramFound, style: &Style) -> Sh
         let mut phases = shares("phase");
         for phase in &result.phases {
             let instructions = phase.instructions.unwrap_or(0.0);
-            row(&mut phases, &phase_name(&phase.name, style), instructions, total);
+            row(&mut phases, &words::phase(&phase.name, style), instructions, total);
         }
         text.blank();
         text.extend(Sheet::from(phases));

@@ -6,10 +6,10 @@ use tollgate_record::family::CyclesCompared;
 use tollgate_record::number::{change, mean, percent, whole};
 use tollgate_record::{Counter, Measurement, Run, Status, counter};
 
-use super::words::phase_name;
 use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};
 use crate::text::clean;
+use crate::words;
 
 /// The kinds of programs, in the order of the table, with what a line of it compares.
 const LINES: [(&str, &str, Cycles); 6] = [
@@ -135,7 +135,7 @@ fn phases(run: &Run, style: &Style) -> Sheet {
             let error = if rtl == 0 { "-".to_owned() } else { change(part(model as f64 - rtl as f64)) };
             [whole(rtl as f64), whole(model as f64), error, percent(part(apart as f64))]
         });
-        table.row(std::iter::once(phase_name(name, style)).chain(cells.into_iter().flatten()));
+        table.row(std::iter::once(words::phase(name, style)).chain(cells.into_iter().flatten()));
     }
     let mut text = Sheet::from(table);
     text.blank();

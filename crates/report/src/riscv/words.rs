@@ -83,10 +83,6 @@ pub(super) fn crossing_name(result: &Measurement) -> &str {
     result.probe.split_once('/').map_or(result.probe.as_str(), |(_, name)| name)
 }
 
-pub(super) fn phase_name(name: &str, style: &Style) -> String {
-    clean(&name.replace('-', " "), style)
-}
-
 /// A counter of one phase: its `loads`, `stores`, `bytes-stored` or `traps`.
 pub(super) fn of_phase(result: &Measurement, phase: &str, what: &str) -> Option<f64> {
     part(result, counter::PHASE, &format!("{phase}/{what}"))

@@ -1,7 +1,7 @@
 //! A sheet as GitHub's Markdown, for issues and pull requests.
 
 use super::{Align, Block, Cell, Content, Row, Sheet, Table};
-use crate::style::Paint;
+use crate::style::{Paint, Style};
 
 impl Sheet {
     /// The sheet as Markdown. No text of a record can become markup.
@@ -31,13 +31,18 @@ fn write(sheet: &Sheet) -> String {
             }
             Block::Facts(facts, _) => escape(&facts.join(" \u{b7} ")),
             Block::Table(table) => rows(table),
-            Block::Drawn(lines) => format!("```text\n{}\n```", lines.join("\n").replace('`', "\u{2bc}")),
+            Block::Plot(plot) => fenced(&plot.lines(&Style::MARKDOWN)),
+            Block::Drawn(lines) | Block::Sketch(lines) => fenced(lines),
         };
         text.push_str(&part);
         text.push_str("\n\n");
     }
     text.truncate(text.trim_end().len());
     text + "\n"
+}
+
+fn fenced(lines: &[String]) -> String {
+    format!("```text\n{}\n```", lines.join("\n").replace('`', "\u{2bc}"))
 }
 
 fn emphasized(words: String, paint: Paint) -> String {
@@ -102,7 +107,7 @@ fn rows(table: &Table) -> String {
 
 impl Row {
     /// Whether a color says that it is to be read first.
-    fn is_noticed(&self) -> bool {
+    pub(super) fn is_noticed(&self) -> bool {
         let is = |paint: Paint| matches!(paint, Paint::Bad | Paint::Good | Paint::Warn);
         match self {
             Self::Cells(cells, paint) | Self::Prose(cells, _, paint) => {
@@ -115,11 +120,11 @@ impl Row {
 
 fn cell(cell: &Cell) -> String {
     match &cell.content {
-        Content::Text(text) => {
+        Content::Text(text) | Content::Share(text) => {
             let text = format!("{}{}", text.lines().collect::<Vec<_>>().join(" ").trim(), cell.tail);
             emphasized(escape(text.trim()), cell.paint)
         }
-        Content::Drawn(_) => String::new(),
+        Content::Axis | Content::Bars(_) => String::new(),
     }
 }
 

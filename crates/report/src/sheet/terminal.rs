@@ -1,6 +1,7 @@
 //! A sheet in a terminal: columns as wide as their content, dropped or shortened where the terminal is narrow.
 
 use super::{Align, Block, Cell, Column, Content, Prose, Row, Sheet, Table};
+use crate::bar::{self, Bar};
 use crate::style::{Paint, Style};
 use crate::text::{cut, flow, width, wrap};
 
@@ -18,7 +19,8 @@ impl Sheet {
                 lines.iter().map(|line| style.paint(*paint, line)).collect()
             }
             Block::Table(table) => table.lines(style),
-            Block::Drawn(lines) => lines.clone(),
+            Block::Drawn(lines) | Block::Sketch(lines) => lines.clone(),
+            Block::Plot(plot) => plot.lines(style),
         });
         lines.collect()
     }
@@ -49,16 +51,27 @@ impl Prose {
 impl Cell {
     fn width(&self) -> usize {
         match &self.content {
-            Content::Text(text) => text.lines().map(width).max().unwrap_or(0) + self.tail.len(),
-            Content::Drawn(_) => usize::MAX,
+            Content::Text(text) | Content::Share(text) => {
+                text.lines().map(width).max().unwrap_or(0) + self.tail.len()
+            }
+            Content::Axis | Content::Bars(_) => usize::MAX,
         }
     }
 
     /// The text in at most `columns`; of a title with several lines, one of them.
     fn fitted(&self, columns: usize, style: &Style) -> String {
         match &self.content {
-            Content::Text(text) => cut(text, columns.saturating_sub(self.tail.len()), style) + &self.tail,
-            Content::Drawn(draw) => draw(columns),
+            Content::Text(text) | Content::Share(text) => {
+                cut(text, columns.saturating_sub(self.tail.len()), style) + &self.tail
+            }
+            Content::Axis => format!(" {}", bar::axis(columns - 2, style)),
+            Content::Bars(bars) => match bars.first() {
+                Some((_, figure)) => match bar::draw(Bar::of(figure), columns - 2, style) {
+                    bar if bar.is_empty() => bar,
+                    bar => format!(" {bar}"),
+                },
+                None => String::new(),
+            },
         }
     }
 }
@@ -92,7 +105,7 @@ impl Table {
         let title = |(column, width): (&Column, &Option<usize>)| -> Vec<String> {
             match &column.title.content {
                 Content::Text(text) => text.lines().map(str::to_owned).collect(),
-                Content::Drawn(draw) => width.map(draw).into_iter().collect(),
+                _ => width.map(|width| column.title.fitted(width, style)).into_iter().collect(),
             }
         };
         let titles: Vec<Vec<String>> = self.columns.iter().zip(widths).map(title).collect();
@@ -182,7 +195,7 @@ impl Table {
         let mut excess = total(&shown, &|place| natural[place]).saturating_sub(columns);
         // Drawings give way first, then the texts, the widest first. Where even that is not enough, the texts are
         // shortened further.
-        let is_drawn = |place: usize| matches!(self.columns[place].title.content, Content::Drawn(_));
+        let is_drawn = |place: usize| self.is_drawing(place);
         for (drawn, shortest) in [(true, usize::MAX), (false, usize::MAX), (false, SHORTEST)] {
             let gives = |place: &usize| self.columns[*place].least < usize::MAX && is_drawn(*place) == drawn;
             let floor = |place: usize| least(place).min(shortest);
@@ -203,10 +216,7 @@ impl Table {
     /// The width that a column's content asks for; zero for one whose cells are all empty.
     fn natural(&self, place: usize) -> usize {
         let column = &self.columns[place];
-        let cells = self.rows.iter().filter_map(|row| match row {
-            Row::Cells(cells, _) | Row::Prose(cells, ..) => cells.get(place),
-            Row::Text(..) => None,
-        });
+        let cells = self.rows.iter().filter_map(|row| row.cells().get(place));
         let content = cells.map(Cell::width).max().unwrap_or(0).max(column.reserved);
         if content == 0 { 0 } else { content.max(column.title.width()).min(column.most) }
     }
@@ -222,6 +232,7 @@ fn plain_width(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tollgate_record::Estimate;
 
     fn narrow(columns: usize) -> Style {
         Style { width: columns, color: false, unicode: false, ..Style::PLAIN }
@@ -269,10 +280,10 @@ mod tests {
     fn a_drawing_takes_what_is_left_and_a_mark_survives_the_cut() {
         let mut table = Table::new([
             Column::left("").least(4),
-            Column::left(Cell::drawn(|columns| format!("1{:>1$}", "9", columns - 1))).most(30).least(5),
+            Column::left(Cell::axis()).most(30).least(9),
             Column::left("proof").most(8),
         ]);
-        let bar = Cell::drawn(|columns| "-".repeat(columns / 2));
+        let bar = Cell::bar(Some(Estimate::point(1e3)));
         table.row(["a name of twenty two".into(), bar, Cell::from("2.05 switches").tail(" (!)")]);
         let lines = table.lines(&narrow(44));
         assert_eq!(

@@ -7,9 +7,6 @@ use tollgate_record::stages::StageRow;
 use tollgate_record::text::printable;
 use tollgate_record::{Measurement, Status, cause, counter};
 
-/// The family of results that have diagrams.
-pub(crate) const FAMILY: &str = "riscv-pipeline";
-
 /// The most rows that are drawn; the others of a record are left out.
 pub(crate) const MOST: usize = 10_000;
 

@@ -1,10 +1,11 @@
 //! Curves over the number of tasks: cost and memory, and where tasks stop being cheap.
 
 use super::row::short;
-use crate::plot::{Plot, SIGNS, figure};
-use crate::sheet::{Sheet, prose};
+use crate::chart::Unit;
+use crate::plot::{Curve, Plot, SIGNED};
+use crate::sheet::{Sheet, plotted, prose};
 use crate::style::Style;
-use tollgate_record::number::{count, fit, size};
+use tollgate_record::number::{count, fit};
 use tollgate_record::{Measurement, Series};
 
 /// A switch that costs this much more than the cheapest one before it is a knee.
@@ -20,10 +21,10 @@ pub(super) fn plots(results: &[Measurement], style: &Style) -> Sheet {
             let result: &Measurement = result;
             result.series.iter().map(move |series| (short(result, style), series))
         };
-        results.iter().flat_map(of).filter(|(_, series)| series.name == name).take(SIGNS.len()).collect()
+        results.iter().flat_map(of).filter(|(_, series)| series.name == name).take(SIGNED).collect()
     };
     let cost = curves("cost");
-    let mut lines = plot("ns for each switch, over the number of tasks", &cost, figure, style);
+    let mut lines = plot("ns for each switch, over the number of tasks", &cost, Unit::Nanoseconds);
     if lines.is_empty() {
         return lines;
     }
@@ -33,8 +34,7 @@ pub(super) fn plots(results: &[Measurement], style: &Style) -> Sheet {
     lines.extend(plot(
         "Resident bytes for each task, over the number of tasks",
         &curves("memory"),
-        size,
-        style,
+        Unit::Bytes,
     ));
     lines
 }
@@ -54,15 +54,15 @@ fn knee(name: &str, series: &Series) -> String {
 }
 
 /// Nothing for fewer than three numbers of tasks.
-fn plot(title: &str, curves: &Curves<'_>, label: fn(f64) -> String, style: &Style) -> Sheet {
+fn plot(title: &'static str, curves: &Curves<'_>, unit: Unit) -> Sheet {
     if curves.iter().all(|(_, series)| series.points.len() < 3) {
         return Sheet::new();
     }
-    let dots = curves.iter().zip(SIGNS);
-    let dots = dots.flat_map(|((_, series), sign)| series.points.iter().map(move |&[x, y]| (x, y, sign)));
-    let legend: Vec<String> =
-        curves.iter().zip(SIGNS).map(|((name, _), sign)| format!("{sign} {name}")).collect();
-    let tasks = |tasks: f64| count(tasks as usize);
-    Plot { title, dots: dots.collect(), marks: None, labels: [tasks, label], legend: legend.join("  ") }
-        .sheet(style)
+    let curves = curves.iter().map(|(name, series)| Curve {
+        run: 0,
+        name: name.clone(),
+        points: series.points.clone(),
+    });
+    let units = [Unit::Other("tasks".into()), unit];
+    plotted(Plot { title, of: "", curves: curves.collect(), marks: None, units })
 }

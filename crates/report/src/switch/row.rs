@@ -89,7 +89,7 @@ fn texts(row: &Measurement, layout: Layout, style: &Style) -> [String; 8] {
 pub(super) fn table(rows: &[&Measurement], layout: Layout, style: &Style) -> Sheet {
     let mut table = Table::new([
         Column::left("").least(16),
-        Column::right("ns"),
+        Column::right("ns").quoted(),
         Column::right("cycles").rank(1),
         Column::right(style.plus_minus()),
         Column::right("single").rank(4),

@@ -84,16 +84,15 @@ async function drawn(faults, page) {
 }
 
 /**
- * The marks of rows on one axis, held against the numbers in the table behind them. Where a number belongs is worked out
- * only from the names of the axis' ticks and their places on the screen.
+ * The marks of rows on one axis, held against the numbers beside them. Where a number belongs is worked out only from the
+ * names of the axis' ticks and their places on the screen.
  */
 const places = () => {
   const unit = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
   const faults = [];
   let seen = 0;
-  for (const figure of document.querySelectorAll('#ladder figure, #emulated figure')) {
-    const section = figure.closest('section[id]').id;
-    const ticks = [...figure.querySelectorAll('.axis-row .tick')].filter((tick) => tick.getClientRects().length).map((tick) => {
+  for (const table of document.querySelectorAll('#ladder table.decades')) {
+    const ticks = [...table.querySelectorAll('thead .tick')].filter((tick) => tick.getClientRects().length).map((tick) => {
       const { left, right } = tick.getBoundingClientRect();
       const [number, name] = tick.textContent.split(' ');
       const anchor = tick.getAttribute('text-anchor');
@@ -105,35 +104,36 @@ const places = () => {
     const decade = (last.at - first.at) / (last.log - first.log);
     const place = (number) => first.at + (Math.log10(number) - first.log) * decade;
     for (const { at, log } of ticks) {
-      if (Math.abs(place(10 ** log) - at) > 1.5) faults.push(`${section}: a tick is ${(at - place(10 ** log)).toFixed(1)} pixels off the axis`);
+      if (Math.abs(place(10 ** log) - at) > 1.5) faults.push(`a tick is ${(at - place(10 ** log)).toFixed(1)} pixels off the axis`);
     }
-    const heads = [...figure.querySelectorAll('table thead th')].map((th) => th.textContent.trim());
-    const [run, ns] = [heads.indexOf('run'), heads.indexOf('ns')];
-    const marks = new Map();
-    for (const row of figure.querySelectorAll('[data-name]')) {
-      for (const mark of row.querySelectorAll('.track .m')) {
-        const words = mark.getAttribute('aria-label') || mark.querySelector('title').textContent;
-        const { left, right } = mark.querySelector('use').getBoundingClientRect();
-        marks.set(`${run < 0 ? '' : words.split(':')[0]} ${row.dataset.name}`, (left + right) / 2);
+    const ns = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim()).indexOf('ns');
+    for (const row of table.querySelectorAll('tr[data-name]')) {
+      const marks = [...row.querySelectorAll('.track .m use')].map((use) => {
+        const { left, right } = use.getBoundingClientRect();
+        return (left + right) / 2;
+      });
+      // Of many runs it is the range of their figures.
+      const { textContent: text = '', dataset = {} } = row.cells[ns] ?? {};
+      const parts = text.includes(' – ') ? text.split(' – ') : [dataset.v ?? text];
+      const numbers = parts.map((part) => {
+        const shown = part.replace(/,/g, '').trim();
+        const letter = { k: 1e3, M: 1e6, G: 1e9 }[shown.slice(-1)] ?? 1;
+        const digits = letter === 1 ? shown : shown.slice(0, -1);
+        // Half of the last digit is all that the table leaves open.
+        return { number: Number(digits) * letter, open: (0.5 * letter) / 10 ** (digits.split('.')[1]?.length ?? 0) };
+      });
+      for (const [i, { number, open }] of numbers.entries()) {
+        if (!(number > open)) {
+          if (marks.length > 0) faults.push(`${row.dataset.name} has a mark and the figure '${text}'`);
+          continue;
+        }
+        const at = numbers.length > 1 ? (i ? Math.max(...marks) : Math.min(...marks)) : marks[0];
+        if (marks.length === 0) { faults.push(`${row.dataset.name} has no mark for its ${number} ns`); continue; }
+        seen += 1;
+        const far = Math.max(place(number - open) - at, at - place(number + open));
+        if (far > 1) faults.push(`the mark of ${row.dataset.name} is ${far.toFixed(1)} pixels off ${number} ns`);
       }
     }
-    const wanted = [...figure.querySelectorAll('table tbody tr')].flatMap((tr) => {
-      const shown = tr.cells[ns].textContent.replace(/,/g, '');
-      const letter = { k: 1e3, M: 1e6, G: 1e9 }[shown.slice(-1)] ?? 1;
-      const digits = letter === 1 ? shown : shown.slice(0, -1);
-      // Half of the last digit is all that the table leaves open.
-      const open = (0.5 * letter) / 10 ** (digits.split('.')[1]?.length ?? 0);
-      const number = Number(digits) * letter;
-      return number > open ? [{ name: `${run < 0 ? '' : tr.cells[run].textContent} ${tr.cells[0].textContent}`, number, open }] : [];
-    });
-    for (const { name, number, open } of wanted) {
-      const at = marks.get(name);
-      if (at === undefined) { faults.push(`${section}: ${name} has no mark for its ${number} ns`); continue; }
-      seen += 1;
-      const far = Math.max(place(number - open) - at, at - place(number + open));
-      if (far > 1) faults.push(`${section}: the mark of ${name} is ${far.toFixed(1)} pixels off ${number} ns`);
-    }
-    if (marks.size !== wanted.length) faults.push(`${section}: ${marks.size} marks of ${wanted.length} figures`);
   }
   if (seen === 0) faults.push('there is no mark on a named axis');
   return faults;

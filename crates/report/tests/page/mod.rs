@@ -21,6 +21,7 @@ const ATTRIBUTES: &[&str] = &[
     "aria-labelledby",
     "charset",
     "class",
+    "colspan",
     "content",
     "d",
     "data-name",
@@ -179,20 +180,41 @@ impl Page {
         self.all(tag, class).filter(|it| it.inside.contains(&part)).collect()
     }
 
-    /// The rows of the first table of that part: the text of each cell, without the heading.
+    /// The rows of the first table of that part: the text of each cell, without headings.
     pub(crate) fn rows(&self, id: &str) -> Vec<Vec<String>> {
-        let Some(table) = self.part(id, "table", "").first().and_then(|table| self.place(table)) else {
-            return Vec::new();
-        };
-        let body =
-            self.all("tbody", "").find(|it| it.inside.contains(&table)).and_then(|body| self.place(body));
-        let rows = self.all("tr", "").filter(|it| body.is_some_and(|body| it.inside.contains(&body)));
+        self.part(id, "table", "").first().map_or_else(Vec::new, |table| self.rows_of(table))
+    }
+
+    /// The rows of a table that show figures.
+    pub(crate) fn rows_of(&self, table: &Element) -> Vec<Vec<String>> {
+        let table = self.place(table).unwrap();
+        let bodies: Vec<usize> =
+            self.all("tbody", "").filter(|it| it.inside.contains(&table)).filter_map(|it| self.place(it)).collect();
+        let in_body = |it: &&Element| it.inside.last().is_some_and(|place| bodies.contains(place));
+        let rows = self.all("tr", "").filter(in_body).filter(|it| !it.is("tr", "group"));
         rows.map(|row| {
             let place = self.place(row);
             let cells = self.elements.iter().filter(|it| it.tag == "td" || it.tag == "th");
             cells.filter(|it| it.inside.last().copied() == place).map(|it| it.text.clone()).collect()
         })
         .collect()
+    }
+
+    /// The rows of that part that show this probe.
+    pub(crate) fn named<'a>(&'a self, id: &str, name: &str) -> Vec<&'a Element> {
+        self.part(id, "tr", "").into_iter().filter(|it| it.attribute("data-name") == Some(name)).collect()
+    }
+
+    /// The elements in another one.
+    pub(crate) fn within<'a>(&'a self, outer: &Element, tag: &'a str, class: &'a str) -> Vec<&'a Element> {
+        let place = self.place(outer).unwrap();
+        self.all(tag, class).filter(|it| it.inside.contains(&place)).collect()
+    }
+
+    /// All text of that part.
+    pub(crate) fn text(&self, id: &str) -> String {
+        let part = self.all("section", "part").find(|it| it.attribute("id") == Some(id));
+        part.map_or_else(String::new, |it| it.text.clone())
     }
 
     fn place(&self, element: &Element) -> Option<usize> {

@@ -51,6 +51,7 @@ fn run(rows: Vec<StageRow>) -> Run {
         command: Vec::new(),
         complete: true,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host: Host::default(),

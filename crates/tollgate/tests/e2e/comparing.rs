@@ -413,6 +413,7 @@ fn run(id: &str, results: Vec<Measurement>) -> Run {
         command: vec!["riscv".into()],
         complete: true,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host: Host { name: "elsewhere".into(), ..Host::default() },

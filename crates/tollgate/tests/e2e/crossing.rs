@@ -165,7 +165,7 @@ const PARTS: [(&str, &[&str]); 7] = [
     ("fault/zero-page", &["entry", "handling", "return", "unattributed"]),
     ("fault/cached-file", &["entry", "handling", "return", "unattributed"]),
     ("fault/protection", &["entry", "delivery", "sigreturn", "unattributed"]),
-    ("signal/self", &["kill to handler", "handler to return", "unattributed"]),
+    ("signal/self", &["kill-to-handler", "handler-to-return", "unattributed"]),
 ];
 
 fn parts(result: &Value) -> Vec<&str> {
@@ -188,7 +188,7 @@ fn taken_apart(run: &Value) {
         }
         // Where a bare guest tells the hardware's share, the entry and the return are two parts each.
         let found = parts(result);
-        if !found.contains(&"hardware entry") {
+        if !found.contains(&"hardware-entry") {
             assert_eq!(found, names, "{result}");
         }
         for phase in result["phases"].as_array().unwrap() {

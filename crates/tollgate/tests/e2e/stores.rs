@@ -333,6 +333,7 @@ pub(crate) fn record(id: &str) -> String {
         command: vec!["--quick".into()],
         complete: true,
         interleaved_with: None,
+        label: None,
         same_addresses: false,
         until: None,
         host: Host::default(),

@@ -184,7 +184,7 @@ fn tolls_of_one_machine_differ_as_the_counts_do() {
     assert_eq!((toll.a, toll.b, toll.ratio), (21.5e6, 21.715e6, Some(1.01)));
     assert_eq!(part_of(&found, "exec/total", Some("toll")).b, 21.715e6);
     // A time of one run says nothing.
-    assert_eq!(part_of(&found, "exec/read", Some("kernel work")).verdict, Verdict::CannotTell);
+    assert_eq!(part_of(&found, "exec/read", Some("kernel-work")).verdict, Verdict::CannotTell);
     let text = comparison(&found, false, &ASCII);
     assert!(text.contains("    tolls ") && text.contains("    kernel work "), "{text}");
 }
@@ -203,7 +203,7 @@ fn a_part_that_some_runs_do_not_have_is_not_compared() {
     let (a, mut b) = (billed("a", 1_000, 190.0, 5e6), billed("b", 1_000, 190.0, 5e6));
     b.results[1].phases.pop();
     let found = compare(&[a], &[b], &Options::default()).unwrap();
-    assert!(found.rows.iter().all(|row| row.part.as_deref() != Some("kernel work")), "{:?}", found.rows);
+    assert!(found.rows.iter().all(|row| row.part.as_deref() != Some("kernel-work")), "{:?}", found.rows);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn the_work_of_runs_in_turns_is_compared_with_that_of_neighbors() {
     };
     let compared = |more| compare(&side("a", "b", 1.0), &side("b", "a", more), &Options::default()).unwrap();
     let found = compared(1.05);
-    let work = part_of(&found, "exec/read", Some("kernel work"));
+    let work = part_of(&found, "exec/read", Some("kernel-work"));
     assert_eq!((work.verdict, work.units), (Verdict::Worse, [12, 12]), "{work:?}");
     assert!((work.ratio.unwrap() - 1.05).abs() < 0.001, "{work:?}");
     assert_eq!(part_of(&found, "exec/read", Some("toll")).verdict, Verdict::Same);

@@ -35,7 +35,7 @@ impl Figure {
                 @if !self.notes.is_empty() { ul.notes { @for note in &self.notes { li { (clean(note)) } } } }
                 @if !self.table.is_empty() {
                     details.data {
-                        summary { "The same as a table, " (plural(self.table.len(), "row", "rows")) }
+                        summary { "The same as a table, " (plural(self.table.rows(), "row", "rows")) }
                         (self.table.element())
                     }
                 }
