@@ -61,6 +61,11 @@ enum Role {
 }
 
 impl Prose {
+    /// In a color.
+    pub(crate) fn paint(self, paint: Paint) -> Self {
+        Self { paint, ..self }
+    }
+
     /// With one of its words in a color.
     pub(crate) fn mark(mut self, word: impl Into<String>, paint: Paint) -> Self {
         self.marks.push((word.into(), paint));
@@ -114,9 +119,10 @@ pub(crate) fn drawn(lines: Vec<String>) -> Sheet {
     if lines.is_empty() { Sheet::default() } else { Sheet { blocks: vec![Block::Drawn(lines)] } }
 }
 
-/// Lines that are drawings in a terminal, where a page has a picture.
-pub(crate) fn sketch(lines: Vec<String>) -> Sheet {
-    if lines.is_empty() { Sheet::default() } else { Sheet { blocks: vec![Block::Sketch(lines)] } }
+/// Lines that are drawings in a terminal, where a page has a picture, below their title.
+pub(crate) fn sketch(title: Option<Prose>, lines: Vec<String>) -> Sheet {
+    let title = title.map(|title| Block::Text(Prose { role: Role::Legend, ..title }));
+    title.into_iter().chain((!lines.is_empty()).then_some(Block::Sketch(lines))).collect()
 }
 
 /// Short texts side by side.
@@ -145,6 +151,22 @@ impl Sheet {
             }
         }
         self
+    }
+
+    /// With its plots, each below its title, before everything else.
+    pub(crate) fn plots_first(self) -> Self {
+        let mut first = Vec::new();
+        let mut rest: Vec<Block> = Vec::new();
+        for block in self.blocks {
+            match block {
+                Block::Plot(_) => {
+                    let is_title = |it: &mut Block| matches!(it, Block::Text(prose) if prose.role == Role::Title);
+                    first.extend(rest.pop_if(is_title).into_iter().chain([block]));
+                }
+                block => rest.push(block),
+            }
+        }
+        first.into_iter().chain(rest).collect()
     }
 
     /// The sheet as text in the format of `style`.

@@ -18,14 +18,18 @@ pub(crate) fn axis(scale: &Scale, unit: &Unit, key: &[(Look, String)]) -> Markup
     html! {
         div class="rung axis-row" aria-hidden="true" {
             span class="name key" { @for (look, letter) in key { span { (mark::swatch(*look)) (clean(letter)) } } }
-            (ticks(scale, unit))
+            (ticks(scale, unit, usize::MAX))
         }
     }
 }
 
-/// The names of the ticks, on a track.
-pub(crate) fn ticks(scale: &Scale, unit: &Unit) -> Markup {
-    let ticks = scale.ticks(unit);
+/// The names of the ticks, on a track: of more than `most` only every other one.
+pub(crate) fn ticks(scale: &Scale, unit: &Unit, most: usize) -> Markup {
+    let mut ticks = scale.ticks(unit);
+    if ticks.len() > most {
+        let last = ticks.len() - 1;
+        ticks = ticks.into_iter().enumerate().filter(|(i, _)| (last - i) % 2 == 0).map(|(_, tick)| tick).collect();
+    }
     let last = ticks.len().saturating_sub(1);
     mark::track(20.0, html! {
         @for (i, tick) in ticks.iter().enumerate() {

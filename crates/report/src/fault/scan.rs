@@ -3,7 +3,7 @@
 use super::{explain, number};
 use crate::head::head;
 use crate::notes::notes;
-use crate::sheet::{Column, Sheet, Table, sketch, painted, prose};
+use crate::sheet::{Column, Sheet, Table, painted, paragraph, prose, sketch};
 use crate::style::{Paint, Style};
 use crate::text::{clean, cut, left, marked};
 use crate::words::reason;
@@ -140,7 +140,7 @@ fn seconds(result: &Measurement, key: &str) -> Option<String> {
 /// Touches and major faults in equal parts of the scan's time, as bars of characters.
 fn timeline(scan: &Measurement, style: &Style) -> Sheet {
     let find = |name: &str| scan.series.iter().find(|series| series.name == name);
-    let mut text = painted(Paint::Bold, format!("{} over its time", name(scan)));
+    let title = paragraph(format!("{} over its time", name(scan)), "").paint(Paint::Bold);
     let mut bars = Vec::new();
     for (name, title) in
         [("touches", "touches"), ("bytes read", "read"), ("minor faults", "minor"), ("major faults", "major")]
@@ -156,8 +156,7 @@ fn timeline(scan: &Measurement, style: &Style) -> Sheet {
         let total = cut(&total, 10, style);
         bars.push(format!("  {}|{}| {total}", left(title, 8), style.paint(Paint::Bar, &bar)));
     }
-    text.extend(sketch(bars));
-    text
+    sketch(Some(title), bars)
 }
 
 /// How much a cumulated curve grows in each of `columns` equal parts of its time.

@@ -1,4 +1,4 @@
-//! Curves that belong to figures: the timeline of a scan's faults, how runtimes grow.
+//! Curves that belong to figures: the timeline of a scan's faults.
 
 use super::runs::Runs;
 use crate::chart::plot::{Axis, Plot, Point};
@@ -36,8 +36,9 @@ struct Line<'a> {
 }
 
 pub(super) fn section(runs: &Runs) -> Markup {
-    // Caches have a section of their own.
-    let rows = runs.rows(|it| !it.series.is_empty() && it.family() != "riscv-icache");
+    // Caches have a section of their own, and how runtimes grow is above their rows.
+    let rows =
+        runs.rows(|it| !it.series.is_empty() && !matches!(it.family(), "riscv-icache" | "switch"));
     let mut groups: Vec<Group> = Vec::new();
     for row in &rows {
         for (run, it) in &row.results {

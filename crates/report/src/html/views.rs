@@ -6,9 +6,17 @@ use crate::crossing::bills;
 use crate::sheet::{Page, Sheet, overlay, title};
 use crate::style::Style;
 use crate::view::{self, VIEWS};
-use maud::Markup;
+use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tollgate_record::{Measurement, Run, Status};
+
+/// The last view is the ladder.
+const LADDER: usize = VIEWS.len() - 1;
+
+/// How to read it.
+const HOW: &str = "The bold figure is the one to quote: the cost of one crossing in a quiet moment, in nanoseconds. ± is half of \
+                   its 95 % interval, which is drawn where it is wider than the mark. Each step of the scale is ten times \
+                   the one before.";
 
 /// The sections of the views, in the order of their first runs.
 pub(super) fn sections(runs: &Runs) -> Vec<(&'static str, &'static str, Markup)> {
@@ -25,7 +33,8 @@ pub(super) fn sections(runs: &Runs) -> Vec<(&'static str, &'static str, Markup)>
         let shown = runs.all.iter().enumerate().filter(|(n, _)| of[*n] == view);
         let sheets = shown.map(|(n, one)| (n, sheet(view, &one.run))).collect();
         let (id, title) = VIEWS[view].page;
-        (id, title, overlay(sheets, &letters).elements(&page))
+        let rows = overlay(sheets, &letters).plots_first().elements(&page);
+        (id, title, html! { @if view == LADDER { p.lead { (HOW) } } (rows) })
     };
     first.map(section).collect()
 }
@@ -33,7 +42,7 @@ pub(super) fn sections(runs: &Runs) -> Vec<(&'static str, &'static str, Markup)>
 fn sheet(view: usize, run: &Run) -> Sheet {
     let mut sheet = (VIEWS[view].show)(run, &Style::PAGE);
     // The ladder has one line for each crossing; a page has room for their parts.
-    if view == VIEWS.len() - 1 {
+    if view == LADDER {
         let all: Vec<&Measurement> = run.results.iter().collect();
         let parts = bills::table(&all, &Style::PAGE);
         if !parts.is_empty() {

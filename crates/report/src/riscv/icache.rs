@@ -2,7 +2,7 @@
 
 use super::words::{bar, or_dash, part, share, warnings};
 use crate::notes::absent;
-use crate::sheet::{Cell, Column, Sheet, Table, prose, sketch};
+use crate::sheet::{Cell, Column, Sheet, Table, paragraph, prose, sketch};
 use crate::style::{Paint, Style};
 use crate::text::clean;
 use std::borrow::Cow;
@@ -221,7 +221,6 @@ fn heat(program: &Program, style: &Style) -> Sheet {
     for lines in lines.chunks(((style.columns() - 7) / 12).max(1)) {
         out.blank();
         let title = format!("{}: misses in % of fetches, LRU; . is under 0.5", program.name);
-        out.extend(prose(&title, ""));
         let heads: String = lines.iter().map(|bytes| format!(" {:<11}", format!("{bytes}-byte"))).collect();
         let mut rows = vec![style.paint(Paint::Dim, format!("  line {heads}").trim_end())];
         let ways: String = WAYS.iter().map(|ways| format!("{ways:>3}")).collect();
@@ -242,7 +241,7 @@ fn heat(program: &Program, style: &Style) -> Sheet {
                 break;
             }
         }
-        out.extend(sketch(rows));
+        out.extend(sketch(Some(paragraph(title, "")), rows));
     }
     out
 }

@@ -19,7 +19,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
             let core = result.asked.pipeline().map_or("-", |asked| &asked.core);
             text.extend(painted(Paint::Bold, clean(core, style)));
             text.blank();
-            text.extend(sketch(draw(&diagram.rows[..diagram.rows.len().min(MOST)], style)));
+            text.extend(sketch(None, draw(&diagram.rows[..diagram.rows.len().min(MOST)], style)));
             text.blank();
             text.extend(prose(clean(&sentence(result), style), ""));
         }

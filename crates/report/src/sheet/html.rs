@@ -11,8 +11,10 @@ use maud::{Markup, html};
 use tollgate_record::Estimate;
 use tollgate_record::number::{half_share, plural};
 
-/// Longer tables are folded below what is to be read first.
+/// Longer tables are folded below what is to be read first, where there is something.
 const LONG: usize = 20;
+/// Longer tables are folded in any case.
+const LONGEST: usize = 60;
 
 /// What a page knows beside the sheet.
 pub(crate) struct Page<'a> {
@@ -40,9 +42,9 @@ impl Sheet {
         for block in &self.blocks {
             match block {
                 Block::Text(prose) if prose.role == Role::Prose => {
-                    match prose.words().strip_prefix("- ") {
-                        Some(item) => items.push(item.to_owned()),
-                        None => parts.extend([list(&mut items), prose.element()]),
+                    match prose.first.trim().ends_with('-') {
+                        true => items.push(clean(&format!("{}{}", prose.first.replace("- ", ""), prose.text))),
+                        false => parts.extend([list(&mut items), prose.element()]),
                     }
                     continue;
                 }
@@ -53,10 +55,7 @@ impl Sheet {
                     title = prose.words();
                     parts.push(html! { h3 { (title) } });
                 }
-                Block::Table(table) if table.rows() > LONG && !table.has_bars() => {
-                    parts.push(table.folded(&title, page));
-                }
-                Block::Table(table) => parts.push(table.titled(&title, page)),
+                Block::Table(table) => parts.push(table.folded(&title, page)),
                 Block::Plot(plot) => parts.push(plot.element(page)),
                 Block::Drawn(lines) => parts.push(html! { pre tabindex="0" { @for line in lines { (line) "\n" } } }),
                 // The page has the facts of its machines in a section, and pictures of its own.
@@ -91,7 +90,8 @@ impl Prose {
 /// The class of a color.
 fn class(paint: Paint) -> Option<&'static str> {
     match paint {
-        Paint::Plain | Paint::Bar | Paint::Bold => None,
+        Paint::Plain | Paint::Bar => None,
+        Paint::Bold => Some("head"),
         Paint::Dim => Some("dim"),
         Paint::Warn => Some("warned"),
         Paint::Bad => Some("bad"),
@@ -149,12 +149,16 @@ impl Table {
         (0..self.columns.len()).any(|place| self.is_drawing(place))
     }
 
-    /// The rows to be read first, and behind them all.
+    /// The table; of a long one the rows to be read first, and all behind them.
     fn folded(&self, title: &str, page: &Page) -> Markup {
-        let first = self.noticed(&if title.is_empty() { self.caption.clone() } else { title.to_owned() });
+        let rows = self.rows();
+        let first = self.noticed(if title.is_empty() { &self.caption } else { title }).filter(|_| rows > LONG);
+        if self.has_bars() || first.is_none() && rows <= LONGEST {
+            return self.titled(title, page);
+        }
         html! {
             @if let Some(first) = first { (first.titled("", page)) }
-            details.data { summary { "All " (plural(self.rows(), "row", "rows")) } (self.titled(title, page)) }
+            details.data { summary { "All " (plural(rows, "row", "rows")) } (self.titled(title, page)) }
         }
     }
 
@@ -182,7 +186,7 @@ impl Table {
         let step = scale.map(|scale| format!("--step:{}", across(1.0 / (scale.high / scale.low).log10().max(1.0))));
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         for (n, row) in self.rows.iter().enumerate() {
-            if matches!(row, Row::Text(..)) {
+            if row.is_heading() {
                 groups.push(Vec::new());
             }
             groups.last_mut().into_iter().for_each(|group| group.push(n));
@@ -213,10 +217,14 @@ impl Table {
         let (cells, after, paint) = match &self.rows[n] {
             Row::Cells(cells, paint) => (cells, "", *paint),
             Row::Prose(cells, text, paint) => (cells, text.as_str(), *paint),
-            Row::Text(first, text, _) => {
-                let text = clean(&format!("{first}{text}"));
+            Row::Text(first, text, paint) => {
+                let (text, columns) = (clean(&format!("{first}{text}")), shown.len());
                 return html! {
-                    @if !text.is_empty() { tr.group { th.t scope="rowgroup" colspan=(shown.len()) { (text) } } }
+                    @if text.is_empty() {} @else if self.rows[n].is_heading() {
+                        tr.group { th.t scope="rowgroup" colspan=(columns) { (text) } }
+                    } @else {
+                        tr.group { td class={ "t " (class(*paint).unwrap_or_default()) } colspan=(columns) { (text) } }
+                    }
                 };
             }
         };
@@ -245,6 +253,13 @@ impl Table {
     }
 }
 
+impl Row {
+    /// Whether rows follow that belong to it; other texts belong to the rows before them.
+    fn is_heading(&self) -> bool {
+        matches!(self, Self::Text(first, text, paint) if first.is_empty() && !text.is_empty() && *paint != Paint::Dim)
+    }
+}
+
 /// The marks of one row, a line for each where they are few.
 fn track(bars: &[(usize, Estimate)], scale: &Scale, name: &str, page: &Page) -> Markup {
     let point = |(run, figure): &(usize, Estimate)| {
@@ -259,7 +274,7 @@ impl Column {
     fn heading(&self, scale: Option<&Scale>) -> Markup {
         let (class, title) = ((self.align == Align::Left).then_some("t"), self.title.words());
         match (&self.title.content, scale) {
-            (Content::Axis, Some(scale)) => html! { td.bar { (rungs::ticks(scale, &Unit::Nanoseconds)) } },
+            (Content::Axis, Some(scale)) => html! { td.bar { (rungs::ticks(scale, &Unit::Nanoseconds, 6)) } },
             // A heading without words is not a heading, and nothing to sort by.
             _ if title.is_empty() => html! { td class=[class] {} },
             _ => html! { th scope="col" class=(self.class(class)) { (title) } },
@@ -281,6 +296,14 @@ impl Cell {
         }
     }
 
+    /// How far the text is below the one of a row above.
+    fn indent(&self) -> usize {
+        match &self.content {
+            Content::Text(text) => ((text.len() - text.trim_start_matches(' ').len()) / 2).min(3),
+            _ => 0,
+        }
+    }
+
     /// Most cells hold numbers, so that those which do not are the marked ones.
     fn element(&self, first: bool, column: &Column, link: Option<&str>) -> Markup {
         let words = self.words();
@@ -296,6 +319,7 @@ impl Cell {
         let length = share.map(|share| format!("--share:{}", across(share.abs().min(1.0))));
         let mut classes = vec![column.class(is_text.then_some("t"))];
         classes.extend(class(self.paint).map(str::to_owned));
+        classes.extend(first.then(|| self.indent()).filter(|indent| *indent > 0).map(|indent| format!("in{indent}")));
         classes.extend(share.map(|share| if share < 0.0 { "share negative" } else { "share" }.to_owned()));
         let class = Some(classes.join(" ").trim().to_owned()).filter(|class| !class.is_empty());
         html! {

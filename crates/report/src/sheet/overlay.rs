@@ -88,8 +88,11 @@ impl Part {
                 Shared::Tables(tables) => blocks.push(Block::Table(beside(tables, letters))),
                 Shared::Other(Block::Text(prose)) if of_some => {
                     let item = prose.first.trim_start().starts_with("- ");
-                    let first = format!("{}{}: {}", if item { "- " } else { "" }, names(), prose.first.trim_start_matches([' ', '-']));
-                    blocks.push(Block::Text(Prose { first, ..prose }));
+                    let (first, text) = match item {
+                        true => (prose.first, format!("{}: {}", names(), prose.text)),
+                        false => (format!("{}: {}", names(), prose.first.trim_start()), prose.text),
+                    };
+                    blocks.push(Block::Text(Prose { first, text, ..prose }));
                 }
                 Shared::Other(block) => blocks.push(block),
             }
