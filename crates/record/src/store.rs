@@ -252,8 +252,11 @@ impl Store {
             return Ok(path.into());
         }
         let entries: Vec<Entry> = ids.iter().map(entry).collect();
-        let labels = || entries.iter().filter_map(|it| Some((it, it.content.as_ref().ok()?.label.as_str())));
-        let labeled: Vec<&Entry> = labels().filter(|(_, label)| *label == wanted).map(|(it, _)| it).collect();
+        let label = |entry: &Entry| entry.content.as_ref().map_or_else(|_| String::new(), |run| run.label.clone());
+        let labels: Vec<(&Entry, String)> =
+            entries.iter().map(|it| (it, label(it))).filter(|(_, label)| !label.is_empty()).collect();
+        let labeled: Vec<&Entry> =
+            labels.iter().filter(|(_, label)| label == wanted).map(|(it, _)| *it).collect();
         match labeled.as_slice() {
             [] => {}
             [entry] => return Ok(entry.path.clone()),
@@ -261,8 +264,8 @@ impl Store {
                 return Err(StoreError::Ambiguous(wanted.into(), several.iter().map(|it| it.id.clone()).collect()));
             }
         }
-        let names = ids.iter().map(|(id, _)| id.as_str()).chain(labels().map(|(_, label)| label)).chain(["latest"]);
-        let nearest = text::nearest(wanted_id, names.filter(|name| !name.is_empty())).map(str::to_owned);
+        let names = ids.iter().map(|(id, _)| id).chain(labels.iter().map(|(_, label)| label)).map(String::as_str);
+        let nearest = text::nearest(wanted_id, names.chain(["latest"])).map(str::to_owned);
         if wanted_id != wanted && nearest.is_none() {
             return Err(StoreError::NoSuchFile(wanted.into(), self.dir.clone()));
         }

@@ -123,8 +123,8 @@ fn a_run_is_found_by_its_label_and_by_nothing_else_that_it_was_called() {
     assert_eq!(store.load("before").unwrap().id, ids[0]);
     assert_eq!(store.load("the change").unwrap(), Run { label: Some("the change".into()), ..with_id(ids[1]) });
     // What it is nearly called is told.
-    says(&store.load("befor").unwrap_err(), &["befor", "`before`"]);
-    says(&store.load("lates").unwrap_err(), &["`latest`"]);
+    says(&store.load("befor").unwrap_err(), &["befor", "'before'"]);
+    says(&store.load("lates").unwrap_err(), &["'latest'"]);
     let wanted = |label: &str| {
         let filter = Filter { label: Some(label.into()), ..Filter::default() };
         store.list().unwrap().iter().filter(|entry| filter.wants(entry)).count()
