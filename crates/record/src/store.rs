@@ -174,7 +174,9 @@ impl Store {
     /// # Errors
     /// As [`Store::save`].
     pub fn check_writable(&self) -> Result<(), StoreError> {
-        Self::temporary(&self.dir).and_then(|mut file| file.write_all(&TRIAL)).map_err(|cause| self.unwritable(cause))
+        Self::temporary(&self.dir)
+            .and_then(|mut file| file.write_all(&TRIAL))
+            .map_err(|cause| self.unwritable(cause))
     }
 
     /// Removes the runs of these ids, or of the only ids that begin so. All are found before one is removed.
@@ -242,7 +244,11 @@ impl Store {
         }
         let ids = self.ids()?;
         if wanted == "latest" {
-            return ids.into_iter().next_back().map(|it| it.1).ok_or_else(|| StoreError::Empty(self.dir.clone()));
+            return ids
+                .into_iter()
+                .next_back()
+                .map(|it| it.1)
+                .ok_or_else(|| StoreError::Empty(self.dir.clone()));
         }
         let wanted_id = wanted.strip_suffix(".json").unwrap_or(wanted);
         if let Some(path) = self.named(wanted_id, &ids)? {
@@ -252,7 +258,8 @@ impl Store {
             return Ok(path.into());
         }
         let entries: Vec<Entry> = ids.iter().map(entry).collect();
-        let label = |entry: &Entry| entry.content.as_ref().map_or_else(|_| String::new(), |run| run.label.clone());
+        let label =
+            |entry: &Entry| entry.content.as_ref().map_or_else(|_| String::new(), |run| run.label.clone());
         let labels: Vec<(&Entry, String)> =
             entries.iter().map(|it| (it, label(it))).filter(|(_, label)| !label.is_empty()).collect();
         let labeled: Vec<&Entry> =
@@ -261,10 +268,14 @@ impl Store {
             [] => {}
             [entry] => return Ok(entry.path.clone()),
             several => {
-                return Err(StoreError::Ambiguous(wanted.into(), several.iter().map(|it| it.id.clone()).collect()));
+                return Err(StoreError::Ambiguous(
+                    wanted.into(),
+                    several.iter().map(|it| it.id.clone()).collect(),
+                ));
             }
         }
-        let names = ids.iter().map(|(id, _)| id).chain(labels.iter().map(|(_, label)| label)).map(String::as_str);
+        let names =
+            ids.iter().map(|(id, _)| id).chain(labels.iter().map(|(_, label)| label)).map(String::as_str);
         let nearest = text::nearest(wanted_id, names.chain(["latest"])).map(str::to_owned);
         if wanted_id != wanted && nearest.is_none() {
             return Err(StoreError::NoSuchFile(wanted.into(), self.dir.clone()));

@@ -323,7 +323,11 @@ mod tests {
 
     #[test]
     fn phases_of_earlier_records_are_found_by_their_words() {
-        for (old, new) in [("kernel work", "kernel-work"), ("sender's call", "senders-call"), ("canonical ABI", "canonical-abi")] {
+        for (old, new) in [
+            ("kernel work", "kernel-work"),
+            ("sender's call", "senders-call"),
+            ("canonical ABI", "canonical-abi"),
+        ] {
             assert_eq!(phase_key(old).as_deref(), Some(new));
             assert_eq!(phase_words(new), old);
         }

@@ -121,7 +121,10 @@ fn a_run_is_found_by_its_label_and_by_nothing_else_that_it_was_called() {
     assert_eq!(store.label("20260101", "before").unwrap().label.as_deref(), Some("before"));
     assert_eq!(store.label("latest", " the change ").unwrap().label.as_deref(), Some("the change"));
     assert_eq!(store.load("before").unwrap().id, ids[0]);
-    assert_eq!(store.load("the change").unwrap(), Run { label: Some("the change".into()), ..with_id(ids[1]) });
+    assert_eq!(
+        store.load("the change").unwrap(),
+        Run { label: Some("the change".into()), ..with_id(ids[1]) }
+    );
     // What it is nearly called is told.
     says(&store.load("befor").unwrap_err(), &["befor", "'before'"]);
     says(&store.load("lates").unwrap_err(), &["'latest'"]);
@@ -243,7 +246,10 @@ fn keys_of_earlier_records_are_read_as_they_are_spelled_now() {
     result.proof = [("right_answers_per_call".into(), 1.0)].into();
     result.instrumented_ns = [("page_faults_event".into(), 1.0)].into();
     result.per_counted = Some("switches_per_crossing".into());
-    result.phases = vec![Phase::new("kernel work", Evidence::Difference), Phase::new("of another version", Evidence::Difference)];
+    result.phases = vec![
+        Phase::new("kernel work", Evidence::Difference),
+        Phase::new("of another version", Evidence::Difference),
+    ];
     let result = &from_json(to_json(&run).unwrap().as_bytes()).unwrap().results[0];
     let phases: Vec<&str> = result.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(phases, ["kernel-work", "of another version"]);

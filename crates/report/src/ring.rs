@@ -2,9 +2,9 @@
 
 mod cell;
 
+use crate::chart::Unit;
 use crate::head::head;
 use crate::notes::notes;
-use crate::chart::Unit;
 use crate::plot::{Curve, Plot, has_place};
 use crate::remarks::sentence;
 use crate::sheet::{Column, Sheet, Table, painted, plotted, prose, title};

@@ -53,8 +53,8 @@ fn table(rows: &[(&str, &Summary)], style: &Style) -> Sheet {
     ]);
     for (id, run) in rows {
         let results = format!("{}/{}/{}", run.measured, run.skipped, run.failed);
-        let cells =
-            [id.to_owned(), &started(&run.started), &results, &run.label, &run.host].map(|cell| clean(cell, style));
+        let cells = [id.to_owned(), &started(&run.started), &results, &run.label, &run.host]
+            .map(|cell| clean(cell, style));
         table.prose(cells, command(run, style), Paint::Plain);
     }
     table.into()

@@ -160,7 +160,8 @@ impl Sheet {
         for block in self.blocks {
             match block {
                 Block::Plot(_) => {
-                    let is_title = |it: &mut Block| matches!(it, Block::Text(prose) if prose.role == Role::Title);
+                    let is_title =
+                        |it: &mut Block| matches!(it, Block::Text(prose) if prose.role == Role::Title);
                     first.extend(rest.pop_if(is_title).into_iter().chain([block]));
                 }
                 block => rest.push(block),

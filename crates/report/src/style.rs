@@ -78,7 +78,8 @@ impl Style {
     pub const MARKDOWN: Self = Self { width: 160, unicode: true, format: Format::Markdown, ..Self::PLAIN };
 
     /// A page, which has room for everything.
-    pub(crate) const PAGE: Self = Self { width: 160, unicode: true, all: true, warnings: true, ..Self::PLAIN };
+    pub(crate) const PAGE: Self =
+        Self { width: 160, unicode: true, all: true, warnings: true, ..Self::PLAIN };
 
     /// The style, as the environment wants it. `NO_COLOR` comes before everything, then `CLICOLOR_FORCE` (colors
     /// also where standard output is not a terminal), then `CLICOLOR=0` and a terminal that is `dumb`. A file of `--out`

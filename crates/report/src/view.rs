@@ -24,11 +24,31 @@ pub(crate) struct View {
 
 /// The first that suits is taken; the ladder shows everything else.
 pub(crate) static VIEWS: [View; 8] = [
-    View { page: ("crossing", "Crossings taken apart"), command: &["crossing"], suits: of_crossing, show: crossing },
-    View { page: ("toll", "The toll of a program"), command: &["exec"], suits: |run| family(run, "exec"), show: exec },
+    View {
+        page: ("crossing", "Crossings taken apart"),
+        command: &["crossing"],
+        suits: of_crossing,
+        show: crossing,
+    },
+    View {
+        page: ("toll", "The toll of a program"),
+        command: &["exec"],
+        suits: |run| family(run, "exec"),
+        show: exec,
+    },
     View { page: ("ring", "The ring"), command: &["ring"], suits: |run| family(run, "ring"), show: ring },
-    View { page: ("switch", "Runtimes"), command: &["switch"], suits: |run| family(run, "switch"), show: switch },
-    View { page: ("riscv", "The RISC-V machine"), command: &["riscv"], suits: riscv::is_shown, show: riscv::riscv },
+    View {
+        page: ("switch", "Runtimes"),
+        command: &["switch"],
+        suits: |run| family(run, "switch"),
+        show: switch,
+    },
+    View {
+        page: ("riscv", "The RISC-V machine"),
+        command: &["riscv"],
+        suits: riscv::is_shown,
+        show: riscv::riscv,
+    },
     View {
         page: ("scan", "The scan of a file"),
         command: &["fault", "scan"],

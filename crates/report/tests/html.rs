@@ -127,7 +127,10 @@ fn several_runs_lie_over_each_other_each_with_its_look() {
 fn what_runs_share_is_said_once() {
     let warned = |text: &str| {
         let mut call = measured_at("call/direct", 1.5);
-        call.warnings = vec![Warning { code: "both".into(), text: "of both".into() }, Warning { code: text.into(), text: text.into() }];
+        call.warnings = vec![
+            Warning { code: "both".into(), text: "of both".into() },
+            Warning { code: text.into(), text: text.into() },
+        ];
         run(vec![call])
     };
     let text = read(&[warned("only the first"), warned("only the second")]).text("ladder");
@@ -403,7 +406,10 @@ fn every_warning_stands_on_the_page() {
         }
     }
     let page = html(&runs);
-    let absent = runs.iter().flat_map(|run| &run.results).find(|it| !page.contains(it.warnings[0].text.trim_end_matches('.')));
+    let absent = runs
+        .iter()
+        .flat_map(|run| &run.results)
+        .find(|it| !page.contains(it.warnings[0].text.trim_end_matches('.')));
     assert!(absent.is_none(), "together: {absent:?}");
 }
 
@@ -430,7 +436,12 @@ fn every_reason_stands_on_the_page() {
             {
                 for said in [&result.reason, &result.enable] {
                     let said = said.as_deref().unwrap();
-                    assert!(page.contains(said.trim_end_matches('.')), "{said}: {} of {:?}", result.probe, run.command);
+                    assert!(
+                        page.contains(said.trim_end_matches('.')),
+                        "{said}: {} of {:?}",
+                        result.probe,
+                        run.command
+                    );
                 }
             }
         }
@@ -451,7 +462,10 @@ fn what_an_emulator_made_is_below_the_ladder() {
     assert!(page.rows("ladder")[2][0].starts_with("cr3 [kvm-intel]"), "{:?}", page.rows("ladder"));
     assert!(page.text("ladder").contains("ring 0 of the guest is emulated"));
     for heading in page.part("distributions", "h3", "") {
-        assert!(!heading.text.starts_with("the hardware alone") || heading.text.ends_with("guest"), "{heading:?}");
+        assert!(
+            !heading.text.starts_with("the hardware alone") || heading.text.ends_with("guest"),
+            "{heading:?}"
+        );
     }
 }
 

@@ -59,7 +59,8 @@ fn label(text: &str) -> Result<String, String> {
     match text {
         "latest" => Err("'latest' always means the newest run".into()),
         text if text.contains('/') || text.ends_with(".json") => {
-            Err("a label contains no '/' and does not end in .json, so that it cannot be taken for a path".into())
+            Err("a label contains no '/' and does not end in .json, so that it cannot be taken for a path"
+                .into())
         }
         text if text.chars().any(char::is_control) => Err("a label is one line of text".into()),
         text if text.chars().count() > 60 => Err("a label has at most 60 characters".into()),

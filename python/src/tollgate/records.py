@@ -1757,6 +1757,9 @@ class Run:
     interleaved_with: str | None = None
     """Id of the run whose batches took turns with those of this one (`tollgate run --against PROGRAM`)."""
 
+    label: str | None = None
+    """What its user calls the run (`tollgate show --label NAME RUN`)."""
+
     results: list[Measurement]
     """One entry for each probe, in the order of the list of probes."""
 

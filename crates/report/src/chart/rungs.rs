@@ -28,27 +28,35 @@ pub(crate) fn ticks(scale: &Scale, unit: &Unit, most: usize) -> Markup {
     let mut ticks = scale.ticks(unit);
     if ticks.len() > most {
         let last = ticks.len() - 1;
-        ticks = ticks.into_iter().enumerate().filter(|(i, _)| (last - i) % 2 == 0).map(|(_, tick)| tick).collect();
+        ticks = ticks
+            .into_iter()
+            .enumerate()
+            .filter(|(i, _)| (last - i) % 2 == 0)
+            .map(|(_, tick)| tick)
+            .collect();
     }
     let last = ticks.len().saturating_sub(1);
-    mark::track(20.0, html! {
-        @for (i, tick) in ticks.iter().enumerate() {
-            // The first name is to the right of its tick, where a near one would be in its way.
-            @if i == 0 || i == last || tick.at > FIRST {
-                // A phone has no room for a name so near the first one.
-                @let major = tick.major && (i == 0 || tick.at > 2.0 * FIRST);
-                // Numbers without a unit get it once, shares each.
-                @let label = match unit {
-                    Unit::Other(name) if name == "%" || i == last && !name.is_empty() => {
-                        format!("{} {name}", tick.label)
-                    }
-                    _ => tick.label.clone(),
-                };
-                @let anchor = if i == 0 { "start" } else if i == last { "end" } else { "middle" };
-                (mark::label(if major { "tick" } else { "tick minor" }, anchor, tick.at, 14.0, &label))
+    mark::track(
+        20.0,
+        html! {
+            @for (i, tick) in ticks.iter().enumerate() {
+                // The first name is to the right of its tick, where a near one would be in its way.
+                @if i == 0 || i == last || tick.at > FIRST {
+                    // A phone has no room for a name so near the first one.
+                    @let major = tick.major && (i == 0 || tick.at > 2.0 * FIRST);
+                    // Numbers without a unit get it once, shares each.
+                    @let label = match unit {
+                        Unit::Other(name) if name == "%" || i == last && !name.is_empty() => {
+                            format!("{} {name}", tick.label)
+                        }
+                        _ => tick.label.clone(),
+                    };
+                    @let anchor = if i == 0 { "start" } else if i == last { "end" } else { "middle" };
+                    (mark::label(if major { "tick" } else { "tick minor" }, anchor, tick.at, 14.0, &label))
+                }
             }
-        }
-    })
+        },
+    )
 }
 
 /// The lines of the ticks behind the marks of one track.

@@ -97,7 +97,8 @@ fn bill(table: &mut Table, result: &Measurement, style: &Style) {
         return;
     }
     for phase in &result.phases {
-        let name = part(&result.probe, &phase.name).map_or_else(|| words::phase(&phase.name, style), str::to_owned);
+        let name =
+            part(&result.probe, &phase.name).map_or_else(|| words::phase(&phase.name, style), str::to_owned);
         let ns = phase.ns.map_or(f64::NAN, |ns| ns.estimate);
         let half = phase.ns.map_or("-".into(), |ns| half_width(&ns, 8));
         table.row([

@@ -37,8 +37,7 @@ struct Line<'a> {
 
 pub(super) fn section(runs: &Runs) -> Markup {
     // Caches have a section of their own, and how runtimes grow is above their rows.
-    let rows =
-        runs.rows(|it| !it.series.is_empty() && !matches!(it.family(), "riscv-icache" | "switch"));
+    let rows = runs.rows(|it| !it.series.is_empty() && !matches!(it.family(), "riscv-icache" | "switch"));
     let mut groups: Vec<Group> = Vec::new();
     for row in &rows {
         for (run, it) in &row.results {

@@ -5,8 +5,8 @@
 mod histogram;
 
 use super::runs::{PageRow, Runs};
-use crate::chart::scale::extent;
 use crate::chart::rungs::{APART as OVERLAID, TOLD};
+use crate::chart::scale::extent;
 use crate::chart::{Scale, Unit, mark, rungs};
 use crate::figure::Figure;
 use crate::markup::{clean, px};

@@ -2,9 +2,9 @@
 //! that it called, and what it called is below it.
 
 use super::runs::Runs;
-use crate::figure::Figure;
 use crate::chart::mark::{self, Look};
 use crate::export::stacks::cut;
+use crate::figure::Figure;
 use crate::markup::{clean, percent as across, px};
 use crate::sheet::{Cell, Table};
 use indexmap::{IndexMap, IndexSet};

@@ -68,11 +68,7 @@ impl<'a> Runs<'a> {
     /// The look of a run's line: among several runs the color is the run's and the shape tells its lines apart; of one run
     /// each line has its own of both.
     pub(super) fn line(&self, run: usize, line: usize) -> Look {
-        if self.are_several() {
-            self.one(run).look.varied(line)
-        } else {
-            Look::nth(line)
-        }
+        if self.are_several() { self.one(run).look.varied(line) } else { Look::nth(line) }
     }
 
     /// The words for a run before a figure of it: nothing when there is only one.

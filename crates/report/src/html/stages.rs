@@ -2,8 +2,8 @@
 //! each instruction, a column for each cycle, or for many cycles in which nothing moves.
 
 use super::runs::Runs;
-use crate::figure::Figure;
 use crate::chart::mark::{self, Look};
+use crate::figure::Figure;
 use crate::markup::clean;
 use crate::sheet::{Cell, Table};
 use crate::stages::{STAGES, kind, letter, note, sentence, waits};

@@ -115,8 +115,10 @@ impl Rung {
         let resolved = |single: &Single| result.ns.is_some_and(|ns| ns.estimate >= single.pair_overhead_ns);
         let p99 = result.single.filter(resolved);
         let marks = [result.ns.is_some_and(|ns| ns.is_zero_within_error()), p99.is_none()];
-        let p99 =
-            p99.map_or_else(|| "-".into(), |single| Cell::shown(number::fit(single.p99, digits(style)), single.p99));
+        let p99 = p99.map_or_else(
+            || "-".into(),
+            |single| Cell::shown(number::fit(single.p99, digits(style)), single.p99),
+        );
         let order = match &failure {
             // Two infinities: failed rows come after rows without a figure in nanoseconds.
             Some(_) => f64::NAN,

@@ -69,9 +69,7 @@ fn texts(cell: &Measurement, style: &Style) -> [Cell; 10] {
         |part: Option<Estimate>| part.map_or("-".into(), |ns| Cell::shown(fit(ns.estimate, 8), ns.estimate));
     let part = |name| part(cell, name);
     let refill = match part(phase::REFILL).filter(|ns| indistinct(*ns)) {
-        Some(ns) => {
-            Cell::shown(format!("{} {}", style.at_most(), bound(ns.ci[1].max(0.0), 8)), ns.estimate)
-        }
+        Some(ns) => Cell::shown(format!("{} {}", style.at_most(), bound(ns.ci[1].max(0.0), 8)), ns.estimate),
         None => show(part(phase::REFILL)),
     };
     let switches = cell.proof.get("switches-per-crossing");

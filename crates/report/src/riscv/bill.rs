@@ -1,8 +1,7 @@
 //! The bills of one kernel in instructions: the spread of each, the phases of all, and the first one in full.
 
 use super::words::{
-    PHASES, bar, crossing, instructions, kernel, names_functions, of_phase, or_dash, percent,
-    share, trap,
+    PHASES, bar, crossing, instructions, kernel, names_functions, of_phase, or_dash, percent, share, trap,
 };
 use crate::sheet::{Column, Sheet, Table, painted, prose};
 use crate::style::{Paint, Style};

@@ -43,7 +43,9 @@ impl Sheet {
             match block {
                 Block::Text(prose) if prose.role == Role::Prose => {
                     match prose.first.trim().ends_with('-') {
-                        true => items.push(clean(&format!("{}{}", prose.first.replace("- ", ""), prose.text))),
+                        true => {
+                            items.push(clean(&format!("{}{}", prose.first.replace("- ", ""), prose.text)))
+                        }
                         false => parts.extend([list(&mut items), prose.element()]),
                     }
                     continue;
@@ -57,7 +59,9 @@ impl Sheet {
                 }
                 Block::Table(table) => parts.push(table.folded(&title, page)),
                 Block::Plot(plot) => parts.push(plot.element(page)),
-                Block::Drawn(lines) => parts.push(html! { pre tabindex="0" { @for line in lines { (line) "\n" } } }),
+                Block::Drawn(lines) => {
+                    parts.push(html! { pre tabindex="0" { @for line in lines { (line) "\n" } } })
+                }
                 // The page has the facts of its machines in a section, and pictures of its own.
                 Block::Facts(..) | Block::Sketch(_) | Block::Blank | Block::Text(_) => {}
             }
@@ -113,7 +117,8 @@ impl Plot {
         let heights: Vec<f64> = points.iter().map(|point| point[1]).collect();
         let [unit_x, unit_y] = self.units.clone();
         let (across, of) = self.title.split_once(", over the ").unwrap_or((self.title, ""));
-        let x = Axis { scale: Scale::log_between(low / 1.4, high * 1.4), unit: unit_x.clone(), title: of.into() };
+        let x =
+            Axis { scale: Scale::log_between(low / 1.4, high * 1.4), unit: unit_x.clone(), title: of.into() };
         let y = Axis { scale: Scale::suited(&heights, 40.0), unit: unit_y.clone(), title: across.into() };
         let mut field = Field::new(x, y);
         for (x, name) in self.marks.iter().flatten() {
@@ -122,7 +127,8 @@ impl Plot {
         }
         for (n, curve) in self.curves.iter().enumerate() {
             let of_run = self.curves[..n].iter().filter(|other| other.run == curve.run).count();
-            let look = if page.letters.is_empty() { Look::nth(n) } else { Look::nth(curve.run).varied(of_run) };
+            let look =
+                if page.letters.is_empty() { Look::nth(n) } else { Look::nth(curve.run).varied(of_run) };
             let name = format!("{}{}{}", page.before(curve.run), self.of, curve.name);
             let points = curve.points.iter().map(|&[x, y]| {
                 let words = Some(format!("{name}, {}: {}", unit_x.show(x), unit_y.show(y)));
@@ -152,7 +158,8 @@ impl Table {
     /// The table; of a long one the rows to be read first, and all behind them.
     fn folded(&self, title: &str, page: &Page) -> Markup {
         let rows = self.rows();
-        let first = self.noticed(if title.is_empty() { &self.caption } else { title }).filter(|_| rows > LONG);
+        let first =
+            self.noticed(if title.is_empty() { &self.caption } else { title }).filter(|_| rows > LONG);
         if self.has_bars() || first.is_none() && rows <= LONGEST {
             return self.titled(title, page);
         }
@@ -183,7 +190,8 @@ impl Table {
         let label = if caption.is_empty() { title } else { &caption };
         let shown: Vec<usize> = (0..self.columns.len()).filter(|&place| !self.is_blank(place)).collect();
         let scale = self.has_bars().then(|| Scale::decades(self.figures()));
-        let step = scale.map(|scale| format!("--step:{}", across(1.0 / (scale.high / scale.low).log10().max(1.0))));
+        let step =
+            scale.map(|scale| format!("--step:{}", across(1.0 / (scale.high / scale.low).log10().max(1.0))));
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         for (n, row) in self.rows.iter().enumerate() {
             if row.is_heading() {
@@ -319,7 +327,9 @@ impl Cell {
         let length = share.map(|share| format!("--share:{}", across(share.abs().min(1.0))));
         let mut classes = vec![column.class(is_text.then_some("t"))];
         classes.extend(class(self.paint).map(str::to_owned));
-        classes.extend(first.then(|| self.indent()).filter(|indent| *indent > 0).map(|indent| format!("in{indent}")));
+        classes.extend(
+            first.then(|| self.indent()).filter(|indent| *indent > 0).map(|indent| format!("in{indent}")),
+        );
         classes.extend(share.map(|share| if share < 0.0 { "share negative" } else { "share" }.to_owned()));
         let class = Some(classes.join(" ").trim().to_owned()).filter(|class| !class.is_empty());
         html! {

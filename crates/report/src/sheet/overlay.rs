@@ -55,7 +55,9 @@ impl Part {
         let mut block = block;
         for (runs, shared) in self.blocks.iter_mut().filter(|(runs, _)| !runs.contains(&run)) {
             block = match (shared, block) {
-                (Shared::Other(Block::Text(one)), Block::Text(other)) if *one == other => return runs.push(run),
+                (Shared::Other(Block::Text(one)), Block::Text(other)) if *one == other => {
+                    return runs.push(run);
+                }
                 (Shared::Tables(all), Block::Table(table)) if all[0].1.is_like(&table) => {
                     all.push((run, table));
                     return runs.push(run);
@@ -157,7 +159,8 @@ fn lines(rows: Vec<Of>, letters: &[&str]) -> Vec<(Option<String>, Row)> {
     let mut lines = Vec::new();
     if let Some((_, Row::Cells(first, paint), name)) = many.first() {
         let of: Vec<&[Cell]> = many.iter().map(|(_, row, _)| row.cells()).collect();
-        let mut cells: Vec<Cell> = (0..first.len()).map(|at| range(of.iter().filter_map(|it| it.get(at)))).collect();
+        let mut cells: Vec<Cell> =
+            (0..first.len()).map(|at| range(of.iter().filter_map(|it| it.get(at)))).collect();
         cells.insert(1, plural(many.len(), "run", "runs").into());
         lines.push((name.clone(), Row::Cells(cells, *paint)));
     }
@@ -185,10 +188,9 @@ fn range<'a>(cells: impl Iterator<Item = &'a Cell>) -> Cell {
     let valued = || cells.iter().filter(|cell| cell.value.is_some());
     match (valued().min_by(ordered), valued().max_by(ordered)) {
         _ if cells.iter().all(|cell| cell.content == cells[0].content) => cells[0].clone(),
-        (Some(low), Some(high)) if low.words() != high.words() => Cell {
-            value: low.value,
-            ..Cell::from(format!("{} – {}", low.words(), high.words()))
-        },
+        (Some(low), Some(high)) if low.words() != high.words() => {
+            Cell { value: low.value, ..Cell::from(format!("{} – {}", low.words(), high.words())) }
+        }
         (Some(one), _) => (*one).clone(),
         _ => "".into(),
     }

@@ -188,8 +188,11 @@ impl Page {
     /// The rows of a table that show figures.
     pub(crate) fn rows_of(&self, table: &Element) -> Vec<Vec<String>> {
         let table = self.place(table).unwrap();
-        let bodies: Vec<usize> =
-            self.all("tbody", "").filter(|it| it.inside.contains(&table)).filter_map(|it| self.place(it)).collect();
+        let bodies: Vec<usize> = self
+            .all("tbody", "")
+            .filter(|it| it.inside.contains(&table))
+            .filter_map(|it| self.place(it))
+            .collect();
         let in_body = |it: &&Element| it.inside.last().is_some_and(|place| bodies.contains(place));
         let rows = self.all("tr", "").filter(in_body).filter(|it| !it.is("tr", "group"));
         rows.map(|row| {
