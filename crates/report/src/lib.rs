@@ -14,6 +14,7 @@ mod figure;
 mod findings;
 mod fleet;
 mod head;
+mod histogram;
 mod history;
 mod html;
 pub mod import;

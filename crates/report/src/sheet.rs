@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 use tollgate_record::Estimate;
 use tollgate_record::number::{count, figure, percent};
 
+/// Longer tables are folded on a page and in Markdown, below what is to be read first.
+const LONG: usize = 20;
+
 /// What a view shows, from top to bottom.
 #[derive(Default)]
 pub(crate) struct Sheet {
@@ -479,12 +482,42 @@ impl Table {
         })
     }
 
+    /// How many rows show something.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows.iter().filter(|row| !matches!(row, Row::Text(..))).count()
+    }
+
+    /// The rows that a color says to read first, unless they are most.
+    fn noticed(&self) -> Option<Self> {
+        let mut first = Self::new(self.columns.iter().cloned());
+        let mut heading = None;
+        for row in &self.rows {
+            if let Row::Text(..) = row {
+                heading = Some(row.clone());
+            } else if row.is_noticed() {
+                first.rows.extend(heading.take().into_iter().chain([row.clone()]));
+            }
+        }
+        (!first.is_empty() && first.rows.len() * 2 <= self.rows.len()).then_some(first)
+    }
+
     fn is_drawing(&self, column: usize) -> bool {
         self.columns[column].title.content == Content::Axis
     }
 }
 
 impl Row {
+    /// Whether a color says that it is to be read first.
+    fn is_noticed(&self) -> bool {
+        let is = |paint: Paint| matches!(paint, Paint::Bad | Paint::Good | Paint::Warn);
+        match self {
+            Self::Cells(cells, paint) | Self::Prose(cells, _, paint) => {
+                is(*paint) || cells.iter().any(|cell| is(cell.paint))
+            }
+            Self::Text(..) => false,
+        }
+    }
+
     fn cells(&self) -> &[Cell] {
         match self {
             Self::Cells(cells, _) | Self::Prose(cells, ..) => cells,

@@ -4,20 +4,12 @@
 //! begins with the run and has no length.
 
 use super::rows::{ExportError, ExportRow, Exported, number};
+use crate::histogram;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
-use std::io::Cursor;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use tollgate_record::Run;
 use tollgate_record::text::printable;
-
-/// What the text of a histogram begins with when it is encoded but not compressed (V2, cookie 0x1c849303). What
-/// is compressed is not taken: it might unfold into any size.
-const PLAIN: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
-
-/// No histogram of a record is larger, in base64.
-const MOST: usize = 1 << 20;
 
 pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportError> {
     let mut lines = vec![
@@ -55,16 +47,8 @@ pub(super) fn write(run: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, Expor
 
 /// The record's histogram as the log has it, and its largest value.
 fn recoded(text: &str) -> Result<(String, f64), &'static str> {
-    let damaged = "its histogram is damaged";
-    if text.len() > MOST {
-        return Err("its histogram is larger than any that is recorded");
-    }
-    let bytes = STANDARD.decode(text).map_err(|_| damaged)?;
-    if !bytes.starts_with(&PLAIN) {
-        return Err(damaged);
-    }
-    let histogram: Histogram<u64> =
-        Deserializer::new().deserialize(&mut Cursor::new(bytes)).map_err(|_| damaged)?;
+    let damaged = "its histogram is damaged, or larger than any that is recorded";
+    let histogram = histogram::read(text).ok_or(damaged)?;
     let mut packed = Vec::new();
     V2DeflateSerializer::new().serialize(&histogram, &mut packed).map_err(|_| damaged)?;
     Ok((STANDARD.encode(packed), histogram.max() as f64))

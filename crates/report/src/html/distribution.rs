@@ -2,13 +2,12 @@
 //! logarithmic axis, for each row an area per run, whose height goes with the square root of the share of crossings, so
 //! that one slow crossing in a thousand still shows.
 
-mod histogram;
-
 use super::runs::{PageRow, Runs};
 use crate::chart::rungs::{APART as OVERLAID, TOLD};
 use crate::chart::scale::extent;
 use crate::chart::{Scale, Unit, mark, rungs};
 use crate::figure::Figure;
+use crate::histogram;
 use crate::markup::{clean, px};
 use crate::sheet::{Cell, Table};
 use indexmap::IndexMap;

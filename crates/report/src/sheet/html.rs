@@ -1,6 +1,6 @@
 //! A sheet on a page.
 
-use super::{Align, Block, Cell, Column, Content, Prose, Role, Row, Sheet, Table};
+use super::{Align, Block, Cell, Column, Content, LONG, Prose, Role, Row, Sheet, Table};
 use crate::chart::mark::Look;
 use crate::chart::plot::{Axis, Plot as Field, Point};
 use crate::chart::{Scale, Unit, rungs};
@@ -11,8 +11,6 @@ use maud::{Markup, html};
 use tollgate_record::Estimate;
 use tollgate_record::number::{half_share, plural};
 
-/// Longer tables are folded below what is to be read first, where there is something.
-const LONG: usize = 20;
 /// Longer tables are folded in any case.
 const LONGEST: usize = 60;
 
@@ -146,11 +144,6 @@ impl Table {
         self.titled("", &Page::PLAIN)
     }
 
-    /// Rows with figures.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows.iter().filter(|row| !matches!(row, Row::Text(..))).count()
-    }
-
     fn has_bars(&self) -> bool {
         (0..self.columns.len()).any(|place| self.is_drawing(place))
     }
@@ -158,29 +151,14 @@ impl Table {
     /// The table; of a long one the rows to be read first, and all behind them.
     fn folded(&self, title: &str, page: &Page) -> Markup {
         let rows = self.rows();
-        let first =
-            self.noticed(if title.is_empty() { &self.caption } else { title }).filter(|_| rows > LONG);
+        let first = self.noticed().filter(|_| rows > LONG);
         if self.has_bars() || first.is_none() && rows <= LONGEST {
             return self.titled(title, page);
         }
         html! {
-            @if let Some(first) = first { (first.titled("", page)) }
+            @if let Some(first) = first { (first.titled(&format!("{}: to be read first", if title.is_empty() { &self.caption } else { title }), page)) }
             details.data { summary { "All " (plural(rows, "row", "rows")) } (self.titled(title, page)) }
         }
-    }
-
-    /// The rows that a color says to read first, unless they are most.
-    fn noticed(&self, title: &str) -> Option<Self> {
-        let mut first = Self::new(self.columns.iter().cloned()).caption(format!("{title}: to be read first"));
-        let mut heading = None;
-        for row in &self.rows {
-            if let Row::Text(..) = row {
-                heading = Some(row.clone());
-            } else if row.is_noticed() {
-                first.rows.extend(heading.take().into_iter().chain([row.clone()]));
-            }
-        }
-        (!first.is_empty() && first.rows.len() * 2 <= self.rows.len()).then_some(first)
     }
 
     /// The table in a box that scrolls by itself, so that the page does not. Not a region: a page has too many to be

@@ -1,6 +1,6 @@
 //! A sheet as GitHub's Markdown, for issues and pull requests.
 
-use super::{Align, Block, Cell, Content, Row, Sheet, Table};
+use super::{Align, Block, Cell, Content, LONG, Row, Sheet, Table};
 use crate::style::{Paint, Style};
 
 impl Sheet {
@@ -30,7 +30,7 @@ fn write(sheet: &Sheet) -> String {
                 }
             }
             Block::Facts(facts, _) => escape(&facts.join(" \u{b7} ")),
-            Block::Table(table) => rows(table),
+            Block::Table(table) => folded(table),
             Block::Plot(plot) => fenced(&plot.lines(&Style::MARKDOWN)),
             Block::Drawn(lines) | Block::Sketch(lines) => fenced(lines),
         };
@@ -50,11 +50,21 @@ fn emphasized(words: String, paint: Paint) -> String {
     if is_strong && !words.is_empty() { format!("**{words}**") } else { words }
 }
 
-/// Longer tables are folded; what is to be read first is above the fold.
-const LONG: usize = 20;
+/// A table; of a long one what is to be read first, and all rows folded behind it.
+fn folded(table: &Table) -> String {
+    let (whole, rows) = (lines(table), table.rows());
+    if rows <= LONG {
+        return whole;
+    }
+    let folded = format!("<details><summary>All {rows} rows</summary>\n\n{whole}\n\n</details>");
+    match table.noticed() {
+        Some(first) => format!("{}\n\n{folded}", lines(&first)),
+        None => folded,
+    }
+}
 
 /// A table. Columns without content and drawings are left out; prose is in the cell behind those before it.
-fn rows(table: &Table) -> String {
+fn lines(table: &Table) -> String {
     let shown: Vec<usize> = (0..table.columns.len())
         .filter(|&place| !table.is_drawing(place) && !table.is_blank(place))
         .collect();
@@ -68,8 +78,6 @@ fn rows(table: &Table) -> String {
     ]
     .join("\n");
     let mut lines = Vec::new();
-    let mut noticed = Vec::new();
-    let mut heading = None;
     for row in &table.rows {
         let mut cells: Vec<String> = match row {
             Row::Cells(cells, _) | Row::Prose(cells, ..) => {
@@ -85,37 +93,9 @@ fn rows(table: &Table) -> String {
             cells[place] = format!("{} {}", cells[place], escape(text)).trim().to_owned();
         }
         cells.resize(shown.len(), String::new());
-        let text = line(&mut cells.into_iter());
-        if let Row::Text(..) = row {
-            heading = Some(text.clone());
-        } else if row.is_noticed() {
-            noticed.extend(heading.take().into_iter().chain([text.clone()]));
-        }
-        lines.push(text);
+        lines.push(line(&mut cells.into_iter()));
     }
-    let whole = format!("{head}\n{}", lines.join("\n"));
-    let rows = table.rows.iter().filter(|row| !matches!(row, Row::Text(..))).count();
-    if rows <= LONG {
-        return whole;
-    }
-    let folded = format!("<details><summary>All {rows} rows</summary>\n\n{whole}\n\n</details>");
-    match noticed.is_empty() || noticed.len() * 2 > lines.len() {
-        true => folded,
-        false => format!("{head}\n{}\n\n{folded}", noticed.join("\n")),
-    }
-}
-
-impl Row {
-    /// Whether a color says that it is to be read first.
-    pub(super) fn is_noticed(&self) -> bool {
-        let is = |paint: Paint| matches!(paint, Paint::Bad | Paint::Good | Paint::Warn);
-        match self {
-            Self::Cells(cells, paint) | Self::Prose(cells, _, paint) => {
-                is(*paint) || cells.iter().any(|cell| is(cell.paint))
-            }
-            Self::Text(..) => false,
-        }
-    }
+    format!("{head}\n{}", lines.join("\n"))
 }
 
 fn cell(cell: &Cell) -> String {

@@ -288,7 +288,8 @@ mod tests {
         let lines = table.lines(&narrow(44));
         assert_eq!(
             lines,
-            ["                      1          9  proof", "a name of twenty two  ------        2.0~ (!)"]
+            // A microsecond is below its label.
+            ["                       1n   1u  1m  proof", "a name of twenty two   -----|       2.0~ (!)"]
         );
     }
 

@@ -50,7 +50,7 @@ pub(crate) const CASES: &[Case] = &[
     Case {
         name: "compare as Markdown",
         args: "compare old new --markdown --store {dir}/store",
-        prints: &["| ecall (embedded) | 200c | 210c | +5.0 % | exact |", "**worse** |"],
+        prints: &["| ecall (embedded) | 200c | 210c | 1.050 | +5.0 % | exact |", "**worse** |"],
         scene: two,
         ..CASE
     },

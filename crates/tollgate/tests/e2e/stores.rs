@@ -44,6 +44,31 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "a run that is labeled",
+        args: "show latest --label before --store {dir}/store",
+        says: &["20260102T000000Z-bbbbbb is labeled 'before'"],
+        scene: two_runs,
+        then: |outcome| {
+            let text = fs::read_to_string(outcome.path("store/20260102T000000Z-bbbbbb.json")).unwrap();
+            assert_eq!(document::from_json(text.as_bytes()).unwrap().label.as_deref(), Some("before"));
+        },
+        ..CASE
+    },
+    Case {
+        name: "runs of no such label",
+        args: "show --label before --json --store {dir}/store",
+        scene: two_runs,
+        then: |outcome| assert_eq!(listed(outcome), 0),
+        ..CASE
+    },
+    Case {
+        name: "a label that could be a path",
+        args: "show latest --label a/b --store {dir}/store",
+        says: &["a label contains no '/'"],
+        scene: two_runs,
+        ..NO_RUN
+    },
+    Case {
         name: "a run that is deleted",
         args: "show --delete 20260101T000000Z-aaaaaa --store {dir}/store",
         says: &["deleted 20260101T000000Z-aaaaaa (tollgate "],

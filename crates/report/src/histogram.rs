@@ -18,8 +18,8 @@ const HIGHEST: u64 = 1 << 48;
 /// value, ratio (eight each).
 const HEADER: usize = 40;
 
-/// Each value that occurred, ascending, with how often; `None` when it cannot be read.
-pub(super) fn counts(text: &str) -> Option<Vec<(f64, u64)>> {
+/// The histogram; `None` when it cannot be read, or would take more room than any of ours.
+pub(crate) fn read(text: &str) -> Option<Histogram<u64>> {
     let bytes = STANDARD.decode(Some(text.trim()).filter(|text| text.len() <= MOST)?).ok()?;
     let header = bytes.get(..HEADER)?;
     let number = |at: usize, length: usize| {
@@ -31,7 +31,12 @@ pub(super) fn counts(text: &str) -> Option<Vec<(f64, u64)>> {
     if !usual || !(1..=DIGITS).contains(&digits) || !(2..=HIGHEST).contains(&highest) {
         return None;
     }
-    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+    Deserializer::new().deserialize(&mut bytes.as_slice()).ok()
+}
+
+/// Each value that occurred, ascending, with how often; `None` when it cannot be read.
+pub(crate) fn counts(text: &str) -> Option<Vec<(f64, u64)>> {
+    let histogram = read(text)?;
     let counts = histogram.iter_recorded();
     // The value that stands for the bucket, and not its upper end.
     let value = |highest: u64| histogram.median_equivalent(highest) as f64;
@@ -39,7 +44,7 @@ pub(super) fn counts(text: &str) -> Option<Vec<(f64, u64)>> {
 }
 
 /// The value that at least the share `q` of all does not exceed.
-pub(super) fn quantile(counts: &[(f64, u64)], q: f64) -> f64 {
+pub(crate) fn quantile(counts: &[(f64, u64)], q: f64) -> f64 {
     let all: u128 = counts.iter().map(|(_, times)| u128::from(*times)).sum();
     let mut below = 0_u128;
     for (value, times) in counts {
