@@ -39,7 +39,7 @@ struct Step {
     slow: bool,
     /// The group that it belongs to; without one it always runs.
     group: Option<&'static Group>,
-    /// Whether it takes only the processor time that others leave. For builds, which have no time limit.
+    /// Whether it takes only the processor time that others leave. For builds: they have no time limit, and tests have.
     yields: bool,
     run: fn(&mut Session) -> Result<()>,
 }
@@ -81,14 +81,14 @@ static STAGES: &[&[Lane]] = &[
         &[step("test", "the tests that do not measure, on all processors", FAST, programs::test)],
         &[
             step("tidy", "cargo xtask tidy", FAST, steps::tidy),
-            step("clippy", "cargo clippy --workspace --all-targets -- -D warnings", FAST, steps::clippy),
-            step("doctest", "cargo test --workspace --doc", FAST, steps::doctest),
-            step("doc", "cargo doc --no-deps --workspace, warnings denied", SLOW, steps::doc),
-            step("minimum", "cargo check with the minimum Rust version", SLOW, steps::minimum),
+            step("clippy", "cargo clippy --workspace --all-targets -- -D warnings", FAST, steps::clippy).yielding(),
+            step("doctest", "cargo test --workspace --doc", FAST, steps::doctest).yielding(),
+            step("doc", "cargo doc --no-deps --workspace, warnings denied", SLOW, steps::doc).yielding(),
+            step("minimum", "cargo check with the minimum Rust version", SLOW, steps::minimum).yielding(),
             step("book", "cargo xtask book: the HTML of docs", SLOW, steps::book),
             step("deny", "cargo deny check", SLOW, steps::deny),
             step("typos", "typos", SLOW, steps::typos),
-            step("guests", "cargo xtask guests --check", SLOW, steps::guests).of(&groups::GUESTS),
+            step("guests", "cargo xtask guests --check", SLOW, steps::guests).of(&groups::GUESTS).yielding(),
         ],
         &[step("programs", "the programs that cross tries", SLOW, steps::programs)
             .of(&groups::CROSS)

@@ -143,3 +143,66 @@ fn environment(root: &Path) -> Result<Vec<(String, String)>> {
     let variables = variables.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
     Ok(variables.filter(|(name, _)| std::env::var_os(name).is_none()).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{MEASURING, UNIT, environment, programs};
+    use tollgate_testkit::workspace;
+
+    #[test]
+    fn every_program_that_measures_exists() {
+        let crates = workspace::root().expect("the tests run in the repository").join("crates");
+        for (package, names) in MEASURING {
+            let folder = crates.join(package.strip_prefix("tollgate-").unwrap_or(package));
+            assert!(folder.join("Cargo.toml").is_file(), "{package}");
+            for name in names.iter().filter(|name| **name != UNIT) {
+                let [file, main] = ["", "/main"].map(|end| folder.join(format!("tests/{name}{end}.rs")));
+                assert!(file.is_file() || main.is_file(), "{package}: {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_programs_are_those_that_cargo_has_built_as_tests() {
+        let artifact = |package: &str, kind: &str, name: &str, is_test: bool| {
+            let folder = package.split('#').next().unwrap_or_default();
+            serde_json::json!({
+                "reason": "compiler-artifact",
+                "package_id": format!("path+file://{package}"),
+                "manifest_path": format!("{folder}/Cargo.toml"),
+                "target": {
+                    "kind": [kind], "crate_types": ["bin"], "name": name, "src_path": "a.rs", "edition": "2024",
+                    "doc": false, "doctest": false, "test": true,
+                },
+                "profile": {
+                    "opt_level": "0", "debuginfo": 1, "debug_assertions": true, "overflow_checks": true,
+                    "test": is_test,
+                },
+                "features": [], "filenames": [], "executable": format!("/w/target/{name}"), "fresh": true,
+            })
+        };
+        let lines = [
+            artifact("/w/xtask#0.1.0", "bin", "xtask", true),
+            artifact("/w/crates/toll#tollgate-toll@0.1.0", "bin", "toll-programs", false),
+            artifact("/w/crates/lab#tollgate-lab@0.1.0", "test", "all", true),
+            artifact("/w/crates/toll#tollgate-toll@0.1.0", "lib", "tollgate_toll", true),
+        ];
+        let list = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(list.path(), lines.map(|line| format!("{line}\n")).concat()).expect("written");
+        let found = programs(list.path()).expect("a list");
+        let found = found.iter().map(|it| (it.package.as_str(), it.name.as_str(), it.measures()));
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [("tollgate-lab", "all", false), ("tollgate-toll", UNIT, true), ("xtask", UNIT, false)]
+        );
+    }
+
+    /// Random tests would differ from run to run.
+    #[test]
+    fn the_tests_get_the_variables_of_cargo() {
+        let root = workspace::root().expect("the tests run in the repository");
+        let seed = "PROPTEST_RNG_SEED";
+        let given = environment(&root).expect("a file").iter().any(|(name, _)| name == seed);
+        assert!(given || std::env::var_os(seed).is_some());
+    }
+}

@@ -277,7 +277,7 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     fn a_skip_counts_once() {
         let session = Session::new(false, false).expect("a session");
         let list = session._folder.path().join("skips");
-        assert_eq!(skips(&list).expect("no list is no skip"), []);
+        assert_eq!(skips(&list).expect("a list that is missing has no skips"), []);
         std::fs::write(&list, "skipped: b: y\nskipped: a: x\nnoise\nskipped: b: y\n").expect("written");
         let session = Session { skips: list.clone(), ..session };
         let skip = Skip { test: "a".into(), case: Some("one".into()), reason: "z".into() };
