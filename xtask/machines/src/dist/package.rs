@@ -31,13 +31,10 @@ pub(super) fn make(tree: &Tree, target: &Target, format: &str, folder: &Path) ->
     let mut contents = Vec::new();
     for (from, to) in files(tree)? {
         let from = if to.contains("/man/") { zipped(&from, &scratch)? } else { from };
-        let (from, to) = (from.display().to_string(), placed(&to, format));
-        contents.push(json!({ "src": from, "dst": to, "file_info": { "mode": mode(&to) } }));
+        contents.push(entry(&from, &placed(&to, format)));
     }
     let packaging = tree.root.join("packaging");
-    let mut add = |from: PathBuf, to: &str| {
-        contents.push(json!({ "src": from, "dst": to, "file_info": { "mode": 0o644 } }));
-    };
+    let mut add = |from: PathBuf, to: &str| contents.push(entry(&from, to));
     match format {
         "deb" => {
             add(packaging.join("copyright"), "/usr/share/doc/tollgate/copyright");
@@ -51,7 +48,7 @@ pub(super) fn make(tree: &Tree, target: &Target, format: &str, folder: &Path) ->
     let changelog = scratch.join("changelog.yaml");
     fs::write(&changelog, changes(time.trim()).to_string())?;
     let manifest = scratch.join("nfpm.json");
-    fs::write(&manifest, manifest_of(target, time.trim(), &changelog, &contents)?.to_string())?;
+    fs::write(&manifest, manifest_of(target, time.trim(), &changelog, &contents).to_string())?;
     let packages = scratch.join("made");
     fs::create_dir(&packages)?;
     let mut nfpm = Command::new("nfpm");
@@ -107,21 +104,31 @@ fn placed(path: &str, format: &str) -> String {
     }
 }
 
+/// A file of a package, as nfpm reads it. RPM marks documentation and licenses.
+fn entry(from: &Path, to: &str) -> Value {
+    let kind = match to {
+        _ if to.starts_with("/usr/share/licenses/") => "license",
+        _ if to.starts_with("/usr/share/doc/") || to.starts_with("/usr/share/man/") => "doc",
+        _ => "",
+    };
+    json!({ "src": from, "dst": to, "type": kind, "file_info": { "mode": mode(to) } })
+}
+
 fn mode(path: &str) -> u32 {
-    if path.starts_with("/usr/bin/") { 0o755 } else { 0o644 }
+    if path.starts_with("/usr/bin/") || path.ends_with("/tollgate-ci") { 0o755 } else { 0o644 }
 }
 
 /// Who answers for the packages.
 const MAINTAINER: &str = "The tollgate maintainers <tollgate@packages.invalid>";
 
 /// What nfpm reads: its format is YAML, of which JSON is a part.
-fn manifest_of(target: &Target, time: &str, changelog: &Path, contents: &[Value]) -> Result<Value> {
+fn manifest_of(target: &Target, time: &str, changelog: &Path, contents: &[Value]) -> Value {
     let arch = match target.arch {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
         other => other,
     };
-    Ok(json!({
+    json!({
         "name": "tollgate",
         "arch": arch,
         "platform": "linux",
@@ -140,11 +147,12 @@ fn manifest_of(target: &Target, time: &str, changelog: &Path, contents: &[Value]
         "deb": { "compression": "xz" },
         "rpm": {
             "compression": "xz",
-            "summary": DESCRIPTION.lines().next().context("a description")?,
+            "summary": "Measure what it costs to cross an execution boundary",
+            "group": "Development/Tools",
             "buildhost": "localhost",
             "packager": MAINTAINER,
         },
-    }))
+    })
 }
 
 /// The history of the package, in which the change log of the program is named.
@@ -153,7 +161,8 @@ fn changes(time: &str) -> Value {
         "semver": format!("{}-{RELEASE}", env!("CARGO_PKG_VERSION")),
         "date": time,
         "packager": MAINTAINER,
-        "changes": [{ "note": "New release: see CHANGELOG.md." }],
+        "deb": { "urgency": "medium", "distributions": ["unstable"] },
+        "changes": [{ "note": "New release: see NEWS.md." }],
     }])
 }
 

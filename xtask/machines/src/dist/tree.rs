@@ -23,9 +23,10 @@ const fn item(name: &'static str, system: &'static str) -> Item {
 /// Everything that users get. A folder is installed file by file.
 pub(super) const ITEMS: &[Item] = &[
     item("tollgate", "/usr/bin/tollgate"),
+    item("tollgate-ci", "/usr/share/tollgate/tollgate-ci"),
     item("README.md", "/usr/share/doc/tollgate/README.md"),
     item("METHOD.md", "/usr/share/doc/tollgate/METHOD.md"),
-    item("CHANGELOG.md", "/usr/share/doc/tollgate/CHANGELOG.md"),
+    item("CHANGELOG.md", "/usr/share/doc/tollgate/NEWS.md"),
     item("THIRD-PARTY.md", "/usr/share/doc/tollgate/THIRD-PARTY.md"),
     item("tollgate.cdx.json", "/usr/share/doc/tollgate/tollgate.cdx.json"),
     item("book", "/usr/share/doc/tollgate/book"),
@@ -69,6 +70,7 @@ impl Tree {
         let place = tree.folder();
         fs::create_dir(&place)?;
         fs::copy(program, place.join("tollgate")).with_context(|| program.display().to_string())?;
+        fs::copy(root.join("ci/tollgate-ci"), place.join("tollgate-ci")).context("ci/tollgate-ci")?;
         for file in COPIED {
             fs::copy(root.join(file), place.join(file)).with_context(|| file.to_owned())?;
         }

@@ -105,13 +105,13 @@ const PRIVILEGES: [&str; 7] = [
 ];
 
 /// Runs the program of an OCI image in a container: with the usual capabilities and masks, or with all privileges and the host's
-/// devices. The container is crun's, so no engine is needed.
+/// devices. The container is of runc, so no engine is needed.
 ///
 /// # Errors
 /// When a tool is missing or the program fails.
 pub(super) fn run_image(archive: &Path, store: &Path, privileged: bool, args: &[&str]) -> Result<String> {
     need("umoci", "apt-get install umoci")?;
-    need("crun", "apt-get install crun")?;
+    need("runc", "apt-get install runc")?;
     fs::create_dir_all(store)?;
     let scratch = tempfile::tempdir_in(store)?;
     let mut unpack = Command::new("tar");
@@ -137,6 +137,6 @@ pub(super) fn run_image(archive: &Path, store: &Path, privileged: bool, args: &[
     }
     fs::write(&path, config.to_string())?;
     let name = format!("tollgate-{}-{privileged}", std::process::id());
-    let mut crun = Command::new("crun");
-    printed(crun.args(["run", "--bundle"]).arg(&bundle).arg(name))
+    let mut runc = Command::new("runc");
+    printed(runc.args(["run", "--bundle"]).arg(&bundle).arg(name))
 }
