@@ -1,4 +1,4 @@
-//! Files without a name: nothing is left of them, however the program ends.
+//! Files without a name, of which nothing is left after any end of the program.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
