@@ -2,14 +2,14 @@
 //!
 //! [`Tree::start`] puts a guard between this process and the program. The guard is a fork of this process that waits.
 //! It is the parent and the subreaper (`PR_SET_CHILD_SUBREAPER`) of the program, so that all descendants of the
-//! program remain its descendants in any process group or session. When this process closes the guard's socket,
+//! program stay its own, whatever process group or session they move to. When this process closes the guard's socket,
 //! or the kernel closes it because this process was killed, the guard kills its descendants until none is left.
 //!
-//! The guard needs no privilege and no `/proc`. If it cannot be started (no process, descriptor or `fork` is left
-//! for it), the program starts without it: its process group is then killed at the end, and processes that have left
-//! that group are not found.
+//! The guard needs no rights and no `/proc`. Where it cannot be started (no process, descriptor or `fork` is left
+//! for it), the program is started without it: its process group is then killed at the end, and what has left
+//! that group is not found.
 //!
-//! [`Patience`] decides when silence means a hang, [`Interrupt`] handles the signals of this process.
+//! [`Patience`] decides when silence means a hang, [`Interrupt`] what a signal does to this process.
 
 mod descendants;
 mod guard;

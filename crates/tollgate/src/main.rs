@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the command line and does what it says. Never a part of `main`, whose frame must fit into any stack.
+/// Parses the command line and executes it. Never a part of `main`, whose frame must fit into any stack.
 #[inline(never)]
 fn run_command() -> ExitCode {
     let matches = cli::command().try_get_matches_from(lat_ctx::called_as(std::env::args_os()));

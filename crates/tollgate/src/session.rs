@@ -29,9 +29,9 @@ pub(crate) struct Session {
     /// Saves states of the record that are not yet in `run`.
     pub(crate) keeper: Keeper,
     sink: Sink,
-    /// Failures without a row.
+    /// What failed that no row shows.
     failures: Vec<String>,
-    /// Print nothing on standard error at the end, because scripts read it.
+    /// Whether scripts read standard error: nothing is printed there at the end.
     pub(crate) quiet: bool,
     pub(crate) progress: Progress,
     interrupt: Arc<Interrupt>,
@@ -66,7 +66,7 @@ impl Session {
         self.sink.aside();
     }
 
-    /// The destination of the result.
+    /// Where the result goes.
     pub(crate) fn sink(&self) -> &Sink {
         &self.sink
     }
@@ -132,11 +132,11 @@ impl Session {
         }
         self.progress.clear();
         let delivered = deliver(&self.run, &self.sink);
-        // The path of the saved run is most useful when the run could not be printed.
+        // Where the run was saved is most useful when it could not be printed.
         if !self.quiet {
             self.conclude().into_iter().for_each(say);
         }
-        // The results until a signal are printed and saved; the status says that the run is incomplete.
+        // What was measured until a signal came is printed and saved; the status says that it is not all.
         if let (Ok(_), false, Some(status)) = (&delivered, self.run.complete, self.interrupt.status()) {
             return Ok(ExitCode::from(status));
         }
