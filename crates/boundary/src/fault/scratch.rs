@@ -1,4 +1,4 @@
-//! Files without a name, of which nothing is left after any end of the program.
+//! Files without a name, which vanish with the program, however it ends.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
