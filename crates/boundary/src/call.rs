@@ -13,7 +13,7 @@ use crate::mechanism;
 use std::arch::asm;
 use tollgate_measure::{Claim, Meta};
 
-/// What the rows have in common.
+/// The defaults of the rows.
 const ROW: Meta = Meta { proof: &[Claim::exact("callee-count-per-call")], ..mechanism::ROW };
 
 /// The callee: `imaxabs` of the C library, compiled into this program.

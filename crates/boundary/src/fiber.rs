@@ -37,7 +37,7 @@ use crate::mechanism;
 use tollgate_measure::{Claim, Meta};
 use tollgate_record::Per;
 
-/// What the rows have in common: the fiber counts its arrivals, the loop counts the returns from it, and one pass is two
+/// The defaults of the rows: the fiber counts its arrivals, the loop counts the returns from it, and one pass is two
 /// switches.
 const ROW: Meta = Meta {
     per: Per::Switch,

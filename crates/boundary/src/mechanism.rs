@@ -27,7 +27,7 @@ impl Probe for Mechanism {
     }
 }
 
-/// What most rows have in common: one crossing a pass, on the measured CPU.
+/// The defaults of most rows: one crossing a pass, on the measured CPU.
 pub(crate) const ROW: Meta = Meta {
     id: "",
     what: "",

@@ -9,7 +9,7 @@ use tollgate_record::Per;
 
 pub(crate) use spin::{CAS, SPIN};
 
-/// What the rows have in common.
+/// The defaults of the rows.
 const ROW: Meta = Meta { per: Per::Message, placement: Placement::Pair, ..mechanism::ROW };
 
 const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {

@@ -5,7 +5,7 @@ use crate::task::{PingPong, Proof, Tasks, media};
 use tollgate_measure::Meta;
 use tollgate_record::Per;
 
-/// What the rows have in common.
+/// The defaults of the rows.
 const ROW: Meta = Meta { per: Per::Switch, least_passes: 16, ..mechanism::ROW };
 
 const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {

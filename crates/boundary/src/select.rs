@@ -9,7 +9,7 @@ use wildmatch::WildMatch;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no probe is called '{pattern}'{} ('tollgate list' shows all)", suggestion(nearest.as_deref()))]
 pub struct UnknownProbe {
-    /// What was asked for.
+    /// The pattern.
     pub pattern: String,
     /// The probe or family that was most likely meant, where one is like it.
     pub nearest: Option<String>,

@@ -1,4 +1,4 @@
-//! A thread that makes a probe's calls under something that binds a thread for good, such as a seccomp filter.
+//! A thread that makes a probe's calls under something that cannot be removed from a thread, such as a seccomp filter.
 //! The sampler subtracts the cost of asking that thread as the empty batch.
 
 use crate::task::task_refusal;

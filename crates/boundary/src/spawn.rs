@@ -19,7 +19,7 @@ pub(crate) use {
     thread::THREAD,
 };
 
-/// What the rows have in common.
+/// The defaults of the rows.
 const ROW: Meta = Meta { per: Per::Task, ..mechanism::ROW };
 
 /// An open probe that makes one task at a time and counts those that ended as they should.

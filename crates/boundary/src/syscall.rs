@@ -21,7 +21,7 @@ use tollgate_measure::{Claim, Meta};
 use tollgate_record::Per;
 use tollgate_record::family::ProbeFound;
 
-/// What plain system calls have in common: each answer is checked and is right.
+/// The defaults of plain system calls: each answer is checked and is right.
 pub(crate) const ROW: Meta =
     Meta { per: Per::Syscall, proof: &[Claim::exact("right-answers-per-syscall")], ..mechanism::ROW };
 

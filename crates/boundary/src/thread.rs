@@ -9,7 +9,7 @@ use tollgate_record::Per;
 
 pub(crate) use rotation::ROTATION;
 
-/// What the rows have in common.
+/// The defaults of the rows.
 const ROW: Meta = Meta { per: Per::Switch, least_passes: 16, ..mechanism::ROW };
 
 const fn row<M: media::Medium>(meta: Meta) -> PingPong<M> {

@@ -187,7 +187,7 @@ fn assert_agrees(meta: &Meta, claim: &Claim, count: u64, passes: u64) {
 fn every_probe_keeps_the_contract() {
     let _turn = turn();
     let site = site();
-    // What the first use of anything leaves in the process for good must not be blamed on a probe.
+    // Permanent effects of a first use must not be charged to a probe.
     for probe in every() {
         drop(probe.open(&site));
     }

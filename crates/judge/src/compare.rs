@@ -1,9 +1,9 @@
 //! Two sets of runs against each other: which probes became faster or slower, by how much, and how sure that is.
 //!
 //! Everything here is a pure function of records. METHOD.md says how a verdict comes about; in short: figures of
-//! one host are compared in core cycles, because its core's frequency is what moves all probes of a run alike;
-//! the test is a permutation of processes that corrects for the number of probes; and what two runs of the same
-//! thing differ by anyway is taken from the probes of this comparison themselves.
+//! one host are compared in core cycles, because its core's frequency moves all probes of a run alike;
+//! the test is a permutation of processes that corrects for the number of probes; and the usual difference between two runs
+//! is estimated from the probes of this comparison themselves.
 
 mod draft;
 mod explain;
@@ -48,9 +48,9 @@ pub enum CompareError {
     /// No probe has a figure on both sides.
     #[error("no probe was measured on both sides: A has {a}, B has {b}; `tollgate show ID` lists them")]
     NothingInCommon {
-        /// What A measured.
+        /// A's figures.
         a: String,
-        /// What B measured.
+        /// B's figures.
         b: String,
     },
     /// Simulated and measured units under one name.
@@ -124,7 +124,7 @@ pub fn compare(a: &[Run], b: &[Run], options: &Options) -> Result<Comparison, Co
     })
 }
 
-/// The rows, at one core frequency if that is known to be right and wanted, each with what the other way says.
+/// The rows, at one core frequency if that is right and wanted, each with the result of the other comparison.
 fn both_ways(
     judge: &draft::Judge<'_>,
     pairs: &[pairs::Pair<'_>],
@@ -165,7 +165,8 @@ pub fn comparable(run: &Run, others: impl IntoIterator<Item = Run>) -> Option<Ru
     others.into_iter().find(is_comparable)
 }
 
-/// The run without what a comparison does not read: distributions, curves, diagrams and warnings, which are most of a
+/// The run without the parts that a comparison does not read: distributions, curves, diagrams and warnings, which are most
+/// of a
 /// record. A directory of thousands of runs fits into memory so.
 pub fn essentials(mut run: Run) -> Run {
     run.warnings.clear();

@@ -1,4 +1,4 @@
-//! The records of many hosts: which of them differ from their like, in which probe, and what goes with that.
+//! The records of many hosts: which of them differ from similar ones, in which probe, and the facts that go with it.
 //!
 //! Pure functions of records. A host is compared with the hosts that have its processor, kernel and mitigations and were
 //! measured with the same effort and clock. METHOD.md says how a difference is found.
@@ -41,9 +41,9 @@ pub struct Fleet {
     pub hosts: Vec<FleetHost>,
     /// Hosts that can be compared with each other, the largest group first.
     pub groups: Vec<Alike>,
-    /// What differs, hosts in the order of `hosts`.
+    /// The differences, hosts in the order of `hosts`.
     pub differences: Vec<HostDifference>,
-    /// What the hosts that differ in a probe have in common.
+    /// Facts that the hosts that differ in a probe have in common.
     pub companions: Vec<Companion>,
     /// How many figures were tested, for which chances are corrected.
     pub tested: usize,
@@ -76,7 +76,7 @@ pub struct FleetHost {
     pub core_hz: Option<f64>,
     /// How many probes have a figure.
     pub measured: usize,
-    /// Probes in which it is slower than its like.
+    /// Probes in which it is slower than similar hosts.
     pub slower: usize,
     /// Probes in which it is faster.
     pub faster: usize,
@@ -94,7 +94,7 @@ pub struct Alike {
     pub processor: String,
     /// Their kernel's release.
     pub kernel: String,
-    /// What their kernel says of each vulnerability.
+    /// The kernel's report on each vulnerability.
     pub mitigations: BTreeMap<String, String>,
     /// How much was measured: `quick`, `usual`, `thorough`.
     pub effort: String,
@@ -102,7 +102,7 @@ pub struct Alike {
     pub clock: String,
     /// Their number.
     pub hosts: usize,
-    /// What they measured.
+    /// The probes that they measured.
     pub probes: Vec<AlikeProbe>,
 }
 
@@ -127,7 +127,7 @@ pub struct AlikeProbe {
 pub struct ProbeName {
     /// `family/mechanism`.
     pub probe: String,
-    /// What ran it.
+    /// The engine that ran it.
     pub engine: String,
     /// How it was asked for.
     pub params: BTreeMap<String, String>,
@@ -157,7 +157,7 @@ pub struct HostFigure {
     pub differs: bool,
 }
 
-/// A host that differs from its like in a probe.
+/// A host that differs from similar ones in a probe.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostDifference {
     /// The host.
@@ -169,7 +169,7 @@ pub struct HostDifference {
     pub of: ProbeName,
     /// Its figure.
     pub value: f64,
-    /// The median of its like.
+    /// The median of similar hosts.
     pub usual: f64,
     /// Its figure over that.
     pub ratio: f64,
@@ -236,7 +236,7 @@ pub fn fleet(runs: &[Run], unreadable: Vec<String>) -> Result<Fleet, FleetError>
     Ok(judged(groups, left_out))
 }
 
-/// What like hosts have in common. The order of the fields is that of groups with as many hosts.
+/// The facts that similar hosts share. The order of the fields sorts groups of the same size.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Kind {
     processor: String,

@@ -1,4 +1,4 @@
-//! The runs of a host over time: how a probe's figure went, and where it changed for good.
+//! The runs of a host over time: a probe's figures, and where they changed.
 
 mod points;
 
@@ -47,12 +47,11 @@ pub struct Group {
 pub struct Series {
     /// The probe.
     pub probe: String,
-    /// What ran it.
+    /// The engine that ran it.
     pub engine: String,
     /// Unit of the points: `cycles` of the core where its frequency was measured in every run, else `ns`.
     pub unit: &'static str,
-    /// Whether what the machine did was taken out of the points by the yardsticks of the runs: the points are then of typical
-    /// batches, and not headlines.
+    /// Whether the yardsticks of the runs adjusted the points: they are then of typical batches, and not headlines.
     pub relative: bool,
     /// Oldest first.
     pub points: Vec<Point>,
@@ -84,7 +83,7 @@ pub struct Change {
     pub ratio: f64,
     /// The chance of such a change in runs that come in any order.
     pub chance: f64,
-    /// What else changed with that run: kernel, microcode, the tool.
+    /// Other changes in that run: kernel, microcode, the tool.
     pub with: Vec<String>,
 }
 

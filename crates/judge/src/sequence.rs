@@ -8,8 +8,8 @@
 /// Probability that the interval of a quantity ever misses it, over all looks.
 pub const SEQUENCE_MISSES: f64 = 0.001;
 
-/// What the same batch of two programs may differ by in one place of the machine: their stacks begin at other
-/// addresses, because their names have other lengths. Half the width of every interval of pairs is larger by it.
+/// The possible difference between two programs with the same code: their stacks begin at other addresses, because their
+/// names have other lengths. It is added to half the width of every interval of pairs.
 pub const LEAST_OF_PAIRS: f64 = 0.0002;
 
 /// Powers of two that the mixture weighs alike, for `l`. The best `l` is about the distance over the variance: this
@@ -157,7 +157,7 @@ mod tests {
         ("noise that grows", |rng, epoch| 0.0005 * (1.0 + epoch as f64) * normal(rng)),
     ];
 
-    /// How many of so many series ever miss their center, when each is looked at after each of its values.
+    /// The number of series that ever miss their center, if each is looked at after each of its values.
     fn misses(shape: Shape, runs: usize, outside: impl Fn(&Evidence, &Evidence, &[f64]) -> bool) -> usize {
         let mut rng = ChaCha8Rng::seed_from_u64(20_261_123);
         (0..runs)

@@ -15,15 +15,15 @@ pub(crate) const LEVEL: f64 = 0.99;
 pub(crate) const Z: f64 = 2.575_829_303_548_901;
 /// The quantile that a change exceeds with 80 % of the chances.
 pub(crate) const POWER: f64 = 0.841_621_233_572_914_3;
-/// From so many ways to deal the units out on they are drawn and not listed.
+/// From this number of permutations on, they are drawn at random and not enumerated.
 const MOST_LISTED: f64 = 20_000.0;
 const DRAWN: u32 = 4_999;
-/// The largest corrected chance that is still taken for a difference.
+/// The largest corrected chance of a difference.
 pub(crate) const CHANCE: f64 = 0.05;
 /// More values on either side than this are not counted exactly.
 const MOST_COUNTED: usize = 60;
-/// What is added to the standard error in the denominator of the statistic, in logarithms: a probe whose
-/// values hardly vary is not made important by a difference of a thousandth.
+/// Added to the standard error in the denominator of the statistic, in logarithms, so that a difference of a thousandth is
+/// not significant in a probe that hardly varies.
 pub(crate) const FUDGE: f64 = 0.001;
 /// From more epochs on, the signs of pairs are drawn and not listed.
 const MOST_EPOCHS_LISTED: usize = 14;
@@ -72,8 +72,8 @@ fn difference(a: &[f64], b: &[f64], place: usize) -> f64 {
     value(low)
 }
 
-/// How many times as far the ends of [`shift`] must be where so few values cannot reach the level: as Student's quantile at the level
-/// is above that at the level which the whole range of differences has.
+/// The factor by which the interval of [`shift`] is widened if few values cannot reach the level: Student's quantile at the
+/// level over that at the level of the whole range of differences.
 pub(crate) fn short_of_level(n: usize, m: usize) -> f64 {
     let least = smallest_chance(n, m);
     let freedom = (n + m).saturating_sub(2).max(1) as f64;
@@ -110,7 +110,7 @@ pub(crate) fn quantile_of(freedom: f64) -> f64 {
         .map_or(f64::INFINITY, |student| student.inverse_cdf(1.0 - (1.0 - LEVEL) / 2.0))
 }
 
-/// The chance that a difference of so many times its error has with so few degrees of freedom, if there is none.
+/// The chance of a difference of `times` standard errors with few degrees of freedom, if there is none.
 pub(crate) fn chance_of(times: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |student| 2.0 * (1.0 - student.cdf(times.abs())))
 }
@@ -246,7 +246,7 @@ fn where_sum_is(values: &[f64], sum: f64) -> Option<[f64; 2]> {
     Some([place(&|middle| at(middle) > sum), place(&|middle| at(middle) >= -sum)])
 }
 
-/// What the test of pairs says of one probe.
+/// The result of the test of pairs for one probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Signs {
     /// The chance that, if nothing differed, some probe's epochs would lie as far to one side as this one's.
@@ -308,13 +308,13 @@ fn signed_scores(column: &Column) -> Vec<f64> {
     scores
 }
 
-/// The smallest chance that so many epochs of pairs can show: two of all choices of signs.
+/// The smallest chance that this many epochs of pairs can have: two of all choices of signs.
 pub(crate) fn smallest_chance_of_signs(epochs: usize) -> f64 {
     2.0 * 0.5_f64.powi(epochs as i32)
 }
 
-/// What the test looks at: the values of one probe by unit, first those of A, then those of B. A unit is a process or
-/// a run; a unit in which the probe has no figure has none.
+/// The input of the test: the values of one probe by unit, first those of A, then those of B. A unit is a process or a run;
+/// it is `None` if the probe has no figure in it.
 pub(crate) type Column = Vec<Option<f64>>;
 
 /// For each probe the chance that, if nothing differed, some probe's means would lie as far apart as this
@@ -359,8 +359,8 @@ pub(crate) fn chances(columns: &[Column], count_a: usize) -> Vec<f64> {
     reached.into_iter().map(|times| f64::from(times) / f64::from(all.max(1))).collect()
 }
 
-/// Whether the figures of a probe, dealt out evenly, could show a difference: that depends on their number alone, which is
-/// the same in every deal.
+/// Whether the figures of a probe, split evenly, could show a difference. That depends on their number alone, which is the
+/// same in every permutation.
 fn is_testable(column: &Column) -> bool {
     let figures = column.iter().flatten().count();
     smallest_chance(figures / 2, figures - figures / 2) <= CHANCE
@@ -387,7 +387,7 @@ fn studentised(column: &Column, dealt: &[bool]) -> f64 {
     (mean_b - mean_a).abs() / ((var_a / n + var_b / m).sqrt() + FUDGE)
 }
 
-/// The smallest chance that so many units can show: two of all ways to deal them out.
+/// The smallest chance that this many units can have: two of all permutations.
 pub(crate) fn smallest_chance(units_a: usize, units_b: usize) -> f64 {
     2.0 / binomial(units_a + units_b, units_a)
 }
@@ -401,7 +401,7 @@ fn next_deal(dealt: &mut [bool]) -> bool {
     let Some(place) = (1..dealt.len()).rev().find(|&place| !dealt[place - 1] && dealt[place]) else {
         return false;
     };
-    // What follows is descending: the last of B's units is the one to exchange.
+    // The rest is descending: exchange the last of B's units.
     let last = dealt.iter().rposition(|&of_b| of_b).unwrap_or(place);
     dealt.swap(place - 1, last);
     dealt[place..].reverse();

@@ -18,7 +18,7 @@ const LEAST_VARIANCE: f64 = 1e-4;
 const LEAST_VARIANCE_OF_WEIGHTS: f64 = 1e-9;
 /// The least deviation of a batch, so that figures of a clock with large steps do not weigh infinitely.
 const LEAST_DEVIATION: f64 = 1e-5;
-/// A regression needs so many batches.
+/// The least number of batches of a regression.
 const FEWEST: usize = 24;
 /// The standard deviation of a normal distribution over the median of its absolute values.
 const NORMAL: f64 = 1.482_602_218_505_602;
@@ -127,7 +127,7 @@ fn weighted(all: &[(usize, &BatchBeside)], weights: &[f64], yardsticks: usize) -
 pub struct Fit {
     /// Change of the logarithm of the probe for each change of that of a yardstick, the others staying as they are.
     pub powers: Vec<f64>,
-    /// What is left of the standard deviation of a batch when they are taken out, as a share.
+    /// The share of a batch's standard deviation that remains without them.
     pub left: f64,
     /// Their covariance, if batches were independent.
     covariance: Vec<Vec<f64>>,
@@ -174,7 +174,7 @@ impl Fit {
         is_finite.then_some(Self { powers, left, covariance })
     }
 
-    /// The logarithm of what the machine did to the probe when the logarithms of the yardsticks are these.
+    /// The logarithm of the machine's effect on the probe, from the logarithms of the yardsticks.
     pub fn machine(&self, yardsticks: &[f64]) -> f64 {
         dot(&self.powers, yardsticks)
     }

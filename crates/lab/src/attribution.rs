@@ -1,4 +1,4 @@
-//! Charges what a machine does to the phases of a crossing, from outside: the guest does not notice.
+//! Charges a machine's instructions to the phases of a crossing, from outside: the guest does not notice.
 
 use tollgate_riscv::{Access, AccessKind, Elf, Observer, Privilege, Retired, Trap};
 
@@ -27,12 +27,12 @@ enum Window {
 pub(crate) struct Attribution {
     map: Marks<Phase>,
     window: Window,
-    /// The crossing that is going on.
+    /// The open crossing.
     open: Option<Phases>,
     /// Accesses of the instruction that has not retired yet, and of the trap hardware.
     data: Cost,
     stacking: Cost,
-    /// What has been seen: the first crossing and those of the loop together.
+    /// The finished crossings: the first one, and those of the loop together.
     finished: Option<(Spread, [Phases; 2])>,
     /// How many crossings the loop should have; more are not counted.
     wanted: u64,
@@ -69,7 +69,7 @@ impl Attribution {
         }
     }
 
-    /// Whether a crossing is going on.
+    /// Whether a crossing is open.
     pub(crate) fn is_open(&self) -> bool {
         self.open.is_some()
     }
@@ -132,7 +132,7 @@ impl Observer for Attribution {
         if let Some(phases) = &mut self.open {
             let phase = self.map.at(retired.pc);
             phases[phase] += Cost { instructions: 1, ..data };
-            // What the hardware does on a return belongs to the hardware, not to the returning instruction.
+            // The hardware's stacking on a return belongs to the hardware, not to the returning instruction.
             phases[Phase::HardwareTrap] += stacking;
         }
         if let Window::Between { begin, .. } = &self.window
@@ -144,7 +144,7 @@ impl Observer for Attribution {
     }
 
     fn trap(&mut self, trap: &Trap) {
-        // An instruction that traps does not retire, and what it did not finish is not charged.
+        // An instruction that traps does not retire, and its unfinished work is not charged.
         self.data = Cost::default();
         let stacking = std::mem::take(&mut self.stacking);
         if matches!(self.window, Window::Interrupt)

@@ -22,7 +22,7 @@ pub use files::{DriveFile, Input, input};
 pub use terminal::Terminal;
 pub use until::Until;
 
-/// What to boot, on what.
+/// A kernel to boot, and its machine.
 #[derive(Clone, Debug)]
 pub struct BootJob {
     /// The machine's instructions.
@@ -69,7 +69,7 @@ pub enum BootEnding {
     Rebooted,
     /// Its instructions were used up.
     Budget,
-    /// It came to where it was to be stopped.
+    /// It reached the point at which it was to be stopped.
     Reached,
     /// Somebody interrupted it.
     Interrupted,
@@ -160,7 +160,7 @@ const LAST_BYTES: usize = 4096;
 /// A machine with a kernel, before its first instruction.
 ///
 /// # Errors
-/// What is not a kernel, or does not fit.
+/// A file that is not a kernel, or does not fit.
 pub fn prepare(job: &BootJob, drive: Option<Box<dyn Storage>>) -> Result<Machine, KernelError> {
     let config = Config {
         isa: job.isa,
@@ -196,7 +196,7 @@ pub(crate) trait Watching: Observer {
 
 impl Watching for () {}
 
-/// Runs a prepared machine until the kernel ends, it comes to `until`, its instructions are used up, or `interrupted`
+/// Runs a prepared machine until the kernel ends, it reaches `until`, its instructions are used up, or `interrupted`
 /// says so.
 ///
 /// # Errors
@@ -212,7 +212,7 @@ pub fn run(
     run_watched(machine, (max_instructions, until, &mut |_| true), input, console, interrupted, &mut ())
 }
 
-/// The most instructions, where to stop, and what is done there; it says whether the machine stops indeed.
+/// The most instructions, the point to stop at, and a closure to call there, which returns whether the machine stops.
 pub type Limits<'a> = (u64, Option<&'a Until>, &'a mut dyn FnMut(&mut Machine) -> bool);
 
 /// The same, watched.
@@ -279,7 +279,7 @@ struct Run<'a> {
     found: bool,
     /// Typed, and not yet accepted by the machine.
     pending: VecDeque<u8>,
-    /// Whether more may be typed.
+    /// Whether more input may come.
     open: bool,
     tail: Vec<u8>,
     /// Slices since the kernel gave up.

@@ -1,4 +1,4 @@
-//! What is crossed: a system call by its number, an interrupt, a switch.
+//! The crossings: a system call by its number, an interrupt, a switch.
 
 use crate::error::LabError;
 

@@ -1,8 +1,8 @@
 //! The bill in cycles: by phase and by cause, with caches warm and cold, and what the program pays afterwards.
 //!
-//! What a trap costs after its return is measured with a twin: a copy of the core from just before the trap that
-//! continues as if this trap had not occurred. Both receive the program's instructions from the return on; what an
-//! instruction takes longer on the real one is caused by the trap alone. The two run until the next trap, and the last
+//! The cost of a trap after its return is measured with a twin: a copy of the core from just before the trap that continues
+//! as if this trap had not occurred. Both receive the program's instructions from the return on; the trap alone causes the
+//! extra cycles of an instruction on the real one. The two run until the next trap, and the last
 //! instruction that took longer shows when the program was back at its steady pace.
 
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ const WARMING: u64 = 8;
 /// Crossings that are followed beyond their return: each needs a copy of the core.
 const FOLLOWED: u64 = 32;
 
-/// What the program paid after its returns.
+/// The extra cycles of the program after its returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct After {
     /// How many returns were followed.
@@ -63,12 +63,12 @@ pub struct After {
     pub instructions: u64,
     /// Cycles that they take without a trap.
     pub steady: u64,
-    /// What the trap threw out and the program had to fetch again, in all.
+    /// Lines and translations that the trap evicted and the program fetched again.
     pub lost: Lost,
 }
 
-/// What the program had to fetch again: misses that its twin does not have. Signed, because the kernel may also
-/// leave something behind that the program uses.
+/// Misses of the program that its twin does not have. Signed, because the kernel may also fetch lines that the program
+/// uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Lines of the first-level instruction cache.
@@ -123,7 +123,7 @@ pub struct Cycles {
     pub crossings: u64,
     /// Cycles of each of them: how often each number occurred.
     pub each: BTreeMap<u64, u64>,
-    /// What the program paid afterwards; `None` when another program continues.
+    /// The extra cycles of the program afterwards; `None` if another program continues.
     pub after: Option<After>,
 }
 
@@ -142,7 +142,7 @@ fn since(now: &Causes, before: &Causes) -> Causes {
     std::array::from_fn(|i| now[i] - before[i])
 }
 
-/// What emptied the pipe last: its refilling is charged to it.
+/// The last event that emptied the pipe: the refill is charged to it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Emptied {
     Nothing,
@@ -153,13 +153,13 @@ enum Emptied {
 /// A copy of the core as if this trap had not occurred.
 struct Twin {
     clock: Clock,
-    /// Whether the program goes on.
+    /// Whether the program continues.
     resumed: bool,
     instructions: u64,
     steady: u64,
     recovery: u64,
     more: [i64; Cause::COUNT],
-    /// What both had fetched when the program went on.
+    /// The fetches of both when the program continued.
     fetched: [[u64; 5]; 2],
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct CycleAttribution {
     cycles: Cycles,
     warming: u64,
     twin: Option<Twin>,
-    /// Whether the same program goes on after a crossing.
+    /// Whether the same program continues after a crossing.
     follows: bool,
 }
 
@@ -306,7 +306,7 @@ impl Observer for CycleAttribution {
         let before = *self.clock.model.stacking();
         self.clock.model.retire(retired);
         let mut spent = self.clock.step();
-        // What the hardware does on a return belongs to the hardware, not to the returning instruction.
+        // The hardware's stacking on a return belongs to the hardware, not to the returning instruction.
         let stacking = since(self.clock.model.stacking(), &before);
         spent = since(&spent, &stacking);
         if self.bill.is_open() {

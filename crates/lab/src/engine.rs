@@ -1,4 +1,4 @@
-//! What can run an experiment. The error of a missing engine contains what to install.
+//! The engines that can run an experiment. The error of a missing engine names the package to install.
 
 mod embedded;
 mod external;

@@ -1,4 +1,4 @@
-//! What can go wrong in an experiment.
+//! The errors of an experiment.
 
 /// Why an experiment could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum LabError {
     Image(String),
     #[error("the machine refused the guest: {0}")]
     Machine(String),
-    /// The guest did something other than what it was built for; the text begins with a verb.
+    /// The guest did something unexpected; the text begins with a verb.
     #[error("the guest {0}")]
     Guest(String),
     /// The bill and the guest's own counters disagree; one of them is wrong, so neither is printed.

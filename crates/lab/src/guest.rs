@@ -1,4 +1,4 @@
-//! What a guest prints. The program's report of its own measurement is one line, see `report` in
+//! The output of a guest. The program's report of its own measurement is one line, see `report` in
 //! `guests/riscv/user/bill.c`.
 
 use crate::bill::Spread;
@@ -6,7 +6,7 @@ use crate::bill::Spread;
 /// The program's own report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// What the system call returned.
+    /// The result of the system call.
     pub(crate) result: Option<i64>,
     /// Differences of two reads of the counter, one of which is the first read itself.
     pub(crate) spread: Spread,

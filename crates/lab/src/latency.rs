@@ -36,7 +36,7 @@ pub struct Latency {
     pub view: View,
 }
 
-/// The bundled loop, interrupted so many instructions later in it.
+/// The bundled loop, interrupted a number of instructions later.
 ///
 /// # Panics
 /// Never: the image is part of the program and has the parameter.
@@ -55,7 +55,7 @@ fn retires(row: &StageRow) -> u64 {
     row.end().saturating_sub(1)
 }
 
-/// Whether an interrupt takes the place of an instruction that waits in ID.
+/// Whether an interrupt replaces the instruction that waits in ID.
 fn replaces(core: &Core) -> bool {
     core.trap.interrupt_in_decode && core.pipeline.replay > 0
 }

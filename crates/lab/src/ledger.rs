@@ -88,7 +88,7 @@ impl ProgramLedger {
         self.stacks.charge(now - std::mem::replace(&mut self.at, now));
     }
 
-    /// Gives the core the runs that are collected, and charges what they took.
+    /// Gives the core the collected runs, and charges their cycles.
     fn flush(&mut self, rest: &mut Rest) {
         if self.runs.is_empty() {
             return;
@@ -106,7 +106,7 @@ impl ProgramLedger {
     }
 }
 
-/// What a report contains that its core did not get yet, and how much of it belongs to the runs that are collected.
+/// The part of a report that its core has not received yet, and the share of it in the collected runs.
 struct Rest<'a> {
     several: Several<'a>,
     instructions: u64,

@@ -12,7 +12,7 @@ pub enum Phase {
     /// The program's own instructions around the trap.
     #[strum(serialize = "user")]
     UserStub,
-    /// What the hardware does between the trapping instruction and the first one of the handler.
+    /// The hardware, between the trapping instruction and the first one of the handler.
     HardwareTrap,
     /// Machine mode, between the hardware and a supervisor kernel.
     Firmware,
@@ -29,7 +29,7 @@ pub enum Phase {
     Page,
     /// A page is entered into the page table.
     Map,
-    /// Who waits becomes ready to run.
+    /// The waiting task becomes ready to run.
     Wake,
     /// Choice of the next task.
     Schedule,

@@ -18,7 +18,7 @@ use row::Known;
 use crate::program::{self, Booted, Job, ProgramError};
 use crate::symbols::{PROXY_KERNEL_BIAS as HIGH, Symbols};
 
-/// What a diagram is drawn around.
+/// The event in the middle of a diagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Around {
     /// An exception: a system call, a fault.
@@ -43,7 +43,7 @@ impl Around {
     }
 }
 
-/// What to draw.
+/// A diagram to draw.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Around what.
@@ -81,14 +81,14 @@ pub struct View {
     pub rows: Vec<StageRow>,
     /// The first one's number in that order, from the start of the simulation.
     pub first_fetch: u64,
-    /// What the diagram is about, by index: the instruction that trapped, was the last before the interrupt,
-    /// jumped, or is at the symbol.
+    /// The index of the event: the instruction that trapped, was the last before the interrupt, jumped, or is at the
+    /// symbol.
     pub event: usize,
     /// The cost of the hazard; `None` around a symbol.
     pub hazard: Option<Hazard>,
 }
 
-/// What a control hazard cost.
+/// The cost of a control hazard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hazard {
     /// Cycles in which nothing retires, between the last instruction before and the first one after. A trapping
@@ -228,7 +228,7 @@ fn slot(passage: &Passage) -> Option<u64> {
     passage.starts[Stage::WriteBack as usize]
 }
 
-/// What the hazard at the event cost.
+/// The cost of the hazard at the event.
 fn hazard(found: &Found) -> Option<Hazard> {
     let behind = found.passages.iter().enumerate().skip(found.event + 1);
     let (next, first) = behind.clone().find(|(_, p)| p.squashed.is_none())?;

@@ -127,7 +127,7 @@ impl Profile {
         }
     }
 
-    /// The program goes on behind its call.
+    /// The program continues after its call.
     fn close(&mut self) {
         let Some((number, phases)) = self.open.take() else { return };
         let total = phases.total().instructions;
@@ -139,7 +139,7 @@ impl Profile {
     }
 }
 
-/// What is known of the programs' code.
+/// The symbols of the programs' code.
 struct Code {
     symbols: Symbols,
     marks: Option<Marks<Phase>>,

@@ -158,7 +158,7 @@ fn phase(phase: Phase, instructions: f64) -> RecordPhase {
     RecordPhase { instructions, ..RecordPhase::new(phase.name(), Evidence::Simulated) }
 }
 
-/// What the traps of a workload cost, each.
+/// The cost of each trap of a workload.
 pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     let point = &seen.point;
     let probe = format!("riscv-workload/{}", point.workload.name);
@@ -200,7 +200,7 @@ pub fn slowdown(seen: &Slowdown, core: &str) -> Measurement {
     entry
 }
 
-/// A stage diagram. The figure is what the hazard costs in cycles, where there is one.
+/// A stage diagram. The figure is the cost of the hazard in cycles, if there is one.
 pub fn stages(view: View, wanted: &Wanted, core: &str, program: &str) -> Measurement {
     let (kind, per) = match wanted.around {
         Around::Trap => ("trap", Per::Trap),
@@ -293,7 +293,7 @@ fn program_ledger(ledger: &ProgramLedger, asked: ProgramAsked) -> Measurement {
             let (causes, total) = cycles.remove(function.name.as_str()).unzip();
             (function.causes, function.total) = (causes.unwrap_or_default(), total);
         }
-        // What only trapped has cycles and no instructions.
+        // A function that only trapped has cycles and no instructions.
         found.functions.extend(cycles.into_iter().map(|(name, (causes, total))| FunctionFound {
             name: name.into(),
             instructions: 0,
@@ -382,7 +382,7 @@ fn asked(experiment: &Experiment) -> TrapAsked {
     }
 }
 
-/// What an experiment has beside its figures, measured or not.
+/// The facts of an experiment beside its figures, measured or not.
 fn found(experiment: &Experiment, result: Option<i64>) -> Found {
     Found::Trap(TrapFound { result, about: experiment.design.about.into(), proof: None })
 }

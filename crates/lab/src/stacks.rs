@@ -1,6 +1,6 @@
-//! Who called the code that runs: the call stack of a program, followed by its calls, returns and traps.
+//! The call stack of a program, from its calls, returns and traps.
 //!
-//! A jump between functions replaces the caller (a tail call). The return from a trap ends what the handler has called. A
+//! A jump between functions replaces the caller (a tail call). The return from a trap ends all calls of the handler. A
 //! return that fits no call, as after `longjmp`, changes only the function; a trap that returns to another program
 //! starts a new stack.
 
@@ -71,7 +71,7 @@ impl Stacks {
         self.calls.0.last().map(|frame| &frame.of)
     }
 
-    /// Whether the function that runs is another one, or called anew, when control arrives at `function`.
+    /// Whether control at `function` is in another function, or in a new call of the same one.
     #[inline]
     pub(crate) fn changes(&self, function: usize) -> bool {
         !matches!(self.left, Leave::Next) || self.top().is_none_or(|top| top.function != function)

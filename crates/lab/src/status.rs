@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use crate::boot::{BootEnding, BootOutcome};
 use crate::program::{Ending, Outcome};
 
-/// What the help of such a command says.
+/// The exit statuses in the help of such a command.
 pub const EXIT_STATUS: &str = "Exit status: that of the program; 124 its instructions were used up (--max-instructions); 125 tollgate \
      itself failed, or the program can neither end nor continue; 126 the file cannot be run; 127 it was not found; 128 + N \
      signal N stopped tollgate, which prints and saves what it has.";

@@ -10,7 +10,7 @@ const RAM: u64 = 0x8000_0000;
 /// How far that is from where it was loaded.
 pub(crate) const PROXY_KERNEL_BIAS: u64 = PROXY_KERNEL_HIGH.wrapping_sub(RAM);
 
-/// What each address belongs to: from one mark to the next.
+/// The owner of each address: from one mark to the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Marks<T> {
     /// Sorted by address; the first is at 0.
@@ -27,7 +27,7 @@ impl<T: Copy> Marks<T> {
         Self { marks, last: 0 }
     }
 
-    /// What the instruction at `pc` belongs to.
+    /// The owner of the instruction at `pc`.
     pub(crate) fn at(&mut self, pc: u64) -> T {
         let holds = |i: usize| self.marks[i].0 <= pc && self.marks.get(i + 1).is_none_or(|next| pc < next.0);
         if !holds(self.last) {
@@ -44,7 +44,7 @@ pub(crate) struct Symbols {
     names: Vec<String>,
 }
 
-/// What code without a symbol is called.
+/// The name of code without a symbol.
 pub(crate) const NAMELESS: &str = "(no symbol)";
 
 impl Symbols {

@@ -1,4 +1,5 @@
-//! What is watched while a kernel runs: where its instructions or cycles go, every instruction, or its traps over time.
+//! Observers of a running kernel: a profile of its instructions or cycles, a trace of every instruction, or its traps over
+//! time.
 
 mod events;
 
@@ -69,7 +70,7 @@ impl Program {
     /// Reads a static ELF, called `name`.
     ///
     /// # Errors
-    /// What is not an ELF, or has no symbols.
+    /// A file that is not an ELF, or has no symbols.
     pub fn new(name: &str, file: &[u8]) -> Result<Self, ProgramError> {
         let elf = Elf::parse(file)?;
         let program = Self { name: name.to_owned(), elf };
@@ -151,7 +152,7 @@ impl Watching for Tracer {
     }
 }
 
-/// What is watched.
+/// An observer.
 pub enum Watch {
     /// Nothing, at full speed.
     Nothing,

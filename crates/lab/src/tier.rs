@@ -2,7 +2,7 @@
 
 use tollgate_riscv::Machine;
 
-/// What `--tier` selects. What a guest does, and after how many instructions, is the same on each.
+/// The values of `--tier`. A guest executes the same instructions on each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tier {
     /// The interpreter alone.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tollgate_riscv::csr::name;
 use tollgate_riscv::{Access, Extension, Isa, Observer, Op, Privilege, RegClass, Retired, Trap, TrapReturn, text};
 
-/// What a trace contains.
+/// The contents of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trace {
     /// Mode, address, bits, the registers written and the memory touched: Spike's `--log-commits`.

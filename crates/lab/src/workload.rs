@@ -2,7 +2,7 @@
 //! its own.
 //!
 //! Two copies of the core run at once. The first sees everything; the second, the twin, sees only the program's own
-//! instructions, as if no trap occurred. What the first takes longer is what the traps cost. The cycles
+//! instructions, as if no trap occurred. The extra cycles of the first are the cost of the traps. The cycles
 //! that it spends outside the program, and the refilling of the pipe on the way in and out, are direct; what the
 //! program's own instructions take longer than the twin's is refill. The two add up to the slow-down, exactly.
 
@@ -22,9 +22,9 @@ use crate::source::{self, Library, Recipe, SourceError};
 /// A program with a working set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// What `--workload` calls it.
+    /// Its name for `--workload`.
     pub name: Cow<'static, str>,
-    /// What `guests/riscv/programs/workload.c` calls it.
+    /// Its number in `guests/riscv/programs/workload.c`.
     kind: u64,
     /// Instructions of one step of its loop.
     step: u64,
@@ -105,7 +105,7 @@ static IMAGE: &[u8] = include_bytes!("../guests/riscv/images/workload.elf");
 /// One point of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'w> {
-    /// What the program does.
+    /// The program.
     pub workload: &'w Workload,
     /// Its working set in bytes: a multiple of [`LINE`], at most [`MOST_BYTES`].
     pub set: u64,
@@ -117,10 +117,10 @@ pub struct Point<'w> {
     pub traps: u64,
 }
 
-/// What the traps of a workload cost.
+/// The cost of the traps of a workload.
 #[derive(Clone, Debug)]
 pub struct Slowdown<'w> {
-    /// What was measured.
+    /// The measured point.
     pub point: Point<'w>,
     /// Traps between the marks; equal to the number in the point.
     pub traps: u64,
@@ -134,7 +134,7 @@ pub struct Slowdown<'w> {
     pub direct: Causes,
     /// Cycles that the program's own instructions take longer, by cause; signed.
     pub refill: [i64; Cause::COUNT],
-    /// What the program fetched again.
+    /// The lines and translations that the program fetched again.
     pub lost: Lost,
 }
 

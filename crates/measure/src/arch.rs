@@ -1,4 +1,4 @@
-//! What differs between architectures: one file for each, with the same functions.
+//! The code that depends on the architecture: one file for each, with the same functions.
 //!
 //! | function | meaning |
 //! |---|---|

@@ -34,7 +34,7 @@ pub enum Request {
         warm: u64,
         /// Passes of each batch; 0 times the empty call.
         passes: Vec<u64>,
-        /// No further batch begins after so many ticks.
+        /// No further batch begins after this many ticks.
         most_ticks: u64,
     },
     /// Time single passes one by one.
@@ -43,9 +43,9 @@ pub enum Request {
         probe: usize,
         /// How many, at least and at most.
         count: (u32, u32),
-        /// As many as fit into so many ticks, with all that each of them needs before and after it.
+        /// As many as fit into this many ticks, with the work before and after each of them.
         ticks: u64,
-        /// No further pass begins after so many ticks, even if there are too few.
+        /// No further pass begins after this many ticks, even if there are too few.
         most_ticks: u64,
     },
     /// Make about `count` single passes with stamps at their cuts.
@@ -70,7 +70,7 @@ pub enum Reply {
     Opened {
         /// The most passes of one batch.
         most_passes: u64,
-        /// What the probe says about itself, for the record.
+        /// The probe's facts, for the record.
         facts: Box<Facts>,
         /// How its crossings are taken apart, where they are.
         dissection: Option<Dissection>,
@@ -79,12 +79,12 @@ pub enum Reply {
     Skipped {
         /// Why.
         reason: String,
-        /// What would make it measurable.
+        /// The remedy.
         enable: String,
     },
     /// The probe failed; it is closed now.
     Failed {
-        /// What happened.
+        /// The reason.
         reason: String,
     },
     /// The probe is closed.
@@ -97,7 +97,7 @@ pub enum Reply {
         counts: Vec<Option<u64>>,
         /// Passes of the visit, warm-up included.
         passes: u64,
-        /// What else happened to the measuring thread.
+        /// The disturbances of the measuring thread.
         noise: BatchNoise,
     },
     /// Ticks of each single pass, the clock's own cost included.
@@ -163,7 +163,7 @@ pub trait Bench {
     /// [`Lost`] when it cannot be started.
     fn restart(&mut self) -> Result<(), Lost>;
 
-    /// Ends what is open, so that another bench can work meanwhile; [`Bench::restart`] is the next call.
+    /// Closes all probes, so that another bench can work; [`Bench::restart`] is the next call.
     fn pause(&mut self) {}
 
     /// Nanoseconds since some fixed moment, for keeping to a budget and not for measuring.

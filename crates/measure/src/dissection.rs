@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use tollgate_record::Evidence;
 
-/// What a dissected crossing records, and how its parts follow from that.
+/// The plan of a dissected crossing: its spans, and how its parts follow from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dissection {
     /// How many lanes of spans there are.
     pub lanes: usize,
     /// The parts of the bill.
     pub parts: Vec<Part>,
-    /// What the parts add up to.
+    /// The sum of the parts.
     pub total: Term,
     /// Lanes of whole crossings that were made while something recorded, with the name of what did; none
     /// where stamping changes nothing but for the clock.
@@ -36,7 +36,7 @@ pub struct Part {
     pub name: String,
     /// How it is known.
     pub evidence: Evidence,
-    /// What is added (1) and taken off (-1).
+    /// Terms to add (1) and to subtract (-1).
     pub terms: Vec<(i8, Term)>,
 }
 

@@ -1,7 +1,7 @@
-//! What on this host spoils, or may spoil, a measurement: one row of a table for each check.
+//! The causes that spoil, or may spoil, a measurement on this host: one row of a table for each check.
 //!
-//! Pure: it judges a [`Host`] and what was observed, and changes nothing. What is not known gives no
-//! finding, so a list without a code does not mean that all is well there.
+//! Pure: it judges a [`Host`] and observations, and changes nothing. An unknown fact gives no finding, so a missing code
+//! does not mean that all is well there.
 
 mod check;
 mod kernel;

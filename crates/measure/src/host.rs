@@ -109,7 +109,7 @@ fn hidden(files: &Files) -> Vec<String> {
         .collect()
 }
 
-/// A directory of the system, what it has when it is one, and files of it that facts come from.
+/// A directory of the system, a file that shows that it is mounted, and the files with facts.
 type Directory = (&'static str, &'static str, &'static [&'static str]);
 
 const DIRECTORIES: &[Directory] = &[

@@ -47,7 +47,7 @@ pub struct CacheLevel {
     pub bytes: f64,
 }
 
-/// What the cells show of one cache.
+/// The fit of one cache.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CacheFit {
     /// The cache.
@@ -63,7 +63,7 @@ pub struct Knee {
     pub bytes: f64,
     /// The footprints that fit the data nearly as well: a 95 % interval.
     pub interval: [f64; 2],
-    /// What a KiB takes more behind it, in nanoseconds.
+    /// The extra time of a KiB above it, in nanoseconds.
     pub ns_per_kib: f64,
     /// Twice the jackknife's standard error of that, both ways.
     pub ns_interval: [f64; 2],
@@ -80,7 +80,7 @@ pub struct Prediction {
     pub worst: f64,
 }
 
-/// What a fit found.
+/// The result of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     /// One entry for each cache.
@@ -91,7 +91,7 @@ pub struct Fit {
 
 /// Half the width of a ramp, in factors of e: from 0.6 to 1.65 of the knee.
 pub const RAMP: f64 = 0.5;
-/// A knee is looked for from so many times below to so many times above its cache's size.
+/// The range in which a knee is searched, as a factor below and above its cache's size.
 const RANGE: f64 = 4.0;
 /// Places tried in that range.
 const PLACES: usize = 33;
@@ -299,7 +299,7 @@ impl Stairs {
     }
 }
 
-/// What a step of one nanosecond a KiB adds to the refill of this cell.
+/// The refill of this cell that a step of one nanosecond a KiB adds.
 fn basis(point: &RefillPoint, knee: f64) -> f64 {
     point.bytes / 1024.0 * (ramp(footprint(point), knee) - ramp(point.bytes, knee))
 }

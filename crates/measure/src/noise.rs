@@ -1,7 +1,7 @@
 //! The noise watch: what else happened on the measured CPU while we measured.
 //!
 //! Around each batch only two cheap things are read (`batch.rs`): whether the thread was pushed off its CPU, and
-//! whether it ended on another. Around a longer span (a round, the whole run) the system's own books are read
+//! whether it ended on another. Around a longer span (a round, the whole run) the kernel's accounts are read
 //! (`span.rs`): time stolen by the hypervisor, interrupts of devices, and time that the CPU spent on tasks which are
 //! not ours. All of it is read outside the clock; what a system does not show is `None`.
 
@@ -47,14 +47,14 @@ impl Watch {
         Self { files: Files::below(root), cpu, peer, tick_ns: 10_000_000, process }
     }
 
-    /// What the books say now. It reads a file of every process of the system, so take it seconds
-    /// apart, not around a batch. The time stamp is CLOCK_MONOTONIC.
+    /// The kernel's accounts now. It reads a file of every process of the system, so take it seconds apart, not around a
+    /// batch. The time stamp is CLOCK_MONOTONIC.
     #[must_use]
     pub fn mark(&self) -> Mark {
         self.mark_at(monotonic_ns())
     }
 
-    /// What the books say, with a time stamp (nanoseconds) that the caller has taken.
+    /// The kernel's accounts, with a time stamp (nanoseconds) of the caller.
     #[must_use]
     pub fn mark_at(&self, at_ns: u64) -> Mark {
         let stat = self.files.text("proc/stat").unwrap_or_default();
@@ -72,7 +72,7 @@ impl Watch {
         }
     }
 
-    /// What happened between two marks.
+    /// The disturbances between two marks.
     #[must_use]
     pub fn span(&self, from: &Mark, to: &Mark) -> SpanNoise {
         span::between(from, to, self.tick_ns)

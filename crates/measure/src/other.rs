@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tollgate_record::{Per, Tool};
 
-/// What a program prints for `tollgate protocol`: what another one must know before it sends requests to its worker.
+/// The output of `tollgate protocol`: the facts that another program needs before it sends requests to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Protocol {
     protocol: u32,
@@ -34,7 +34,7 @@ struct KnownProbe {
 }
 
 impl Protocol {
-    /// What this program prints.
+    /// The protocol of this program.
     pub fn of(tool: Tool, metas: &[&Meta]) -> Self {
         let probe = |meta: &&Meta| KnownProbe {
             id: meta.id.into(),
@@ -97,18 +97,18 @@ pub enum OtherError {
 pub struct OtherProgram {
     /// The program and what is before it on its command line.
     words: Vec<String>,
-    /// What it calls itself.
+    /// Its name and version.
     pub tool: Tool,
     /// The place of each of our probes in its list.
     pub places: Vec<Option<usize>>,
-    /// Whether it is this very program, and could be started at the addresses that this one is started at.
+    /// Whether it is the same file as this program, and can be started at the same addresses.
     pub same_addresses: bool,
 }
 
 /// The words of a command in one argument, as a shell reads them: quotes and backslashes keep blanks together.
 ///
 /// # Errors
-/// What is wrong with it, as the rest of a sentence: no word, or a quote that does not end.
+/// The fault of the command, as the rest of a sentence: no word, or a quote that does not end.
 pub fn words(command: &str) -> Result<Vec<String>, String> {
     match shlex::split(command) {
         Some(words) if !words.is_empty() => Ok(words),
@@ -164,7 +164,7 @@ impl OtherProgram {
     }
 }
 
-/// What the program behind these words answers to `protocol`.
+/// The answer of the program to `protocol`.
 fn hello(words: &[String], fixed: bool) -> Result<Protocol, OtherError> {
     let name = || words.join(" ");
     let mut command = Command::new(&words[0]);

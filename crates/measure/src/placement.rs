@@ -44,8 +44,8 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     // SAFETY: the set is valid for its size; 0 is the calling thread.
     if unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &set) } != 0 {
         let error = io::Error::last_os_error();
-        // What is read back decides: a thread that may use only this CPU is pinned, whatever pinned it (a cpuset, or
-        // `taskset` outside of the sandbox that refuses the call).
+        // The affinity that is read back decides: a thread that may use only this CPU is pinned, by whatever means (a
+        // cpuset, or `taskset` outside of the sandbox that refuses the call).
         if !allowed().is_ok_and(|allowed| allowed == [cpu]) {
             return Err(io::Error::new(error.kind(), format!("pin to cpu {cpu}: {error}")));
         }

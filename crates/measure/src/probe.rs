@@ -1,4 +1,4 @@
-//! The contract between what is crossed and how it is measured.
+//! The contract between boundaries and the sampler.
 //!
 //! A probe *opens* (sets up, or refuses with a reason), *crosses* n times (the only thing inside the
 //! clock), *proves* (counts since the last proof), and *closes* (is dropped). It has no
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use tollgate_record::family::{ProbeAsked, ProbeFound};
 use tollgate_record::{Asked, Found, Per};
 
-/// What is known of a probe before it is opened. The list, the docs index and the help come from this.
+/// The static facts of a probe. The list, the docs index and the help come from them.
 #[derive(Clone, Copy, Debug)]
 pub struct Meta {
     /// `family/mechanism`; the family names the boundary.
     pub id: &'static str,
     /// One sentence, no full stop: what one crossing does.
     pub what: &'static str,
-    /// What one figure stands for.
+    /// The unit of one figure.
     pub per: Per,
     /// How many `per` one pass makes: a ping-pong round trip makes two switches.
     pub crossings_per_pass: u32,
@@ -28,7 +28,7 @@ pub struct Meta {
     pub least_passes: u32,
     /// Which CPUs it needs.
     pub placement: Placement,
-    /// What [`Crossing::prove`] counts, in the order of its slice.
+    /// The counts of [`Crossing::prove`], in the order of its slice.
     pub proof: &'static [Claim],
 }
 
@@ -48,7 +48,7 @@ pub enum Placement {
 pub struct Claim {
     /// The key in the record: `switches-per-crossing`, `minor-per-touch`.
     pub key: &'static str,
-    /// What the count must be for each crossing.
+    /// The count that each crossing must have.
     pub per_crossing: f64,
     /// Relative difference that is allowed; 0 for counts that must be exact.
     pub tolerance: f64,
@@ -78,19 +78,19 @@ pub struct Site {
     pub peer: Option<usize>,
 }
 
-/// What an open probe says about itself, for the record.
+/// The facts of an open probe, for the record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// What the user or the plan chose.
+    /// The choices of the user or the plan.
     pub asked: Asked,
-    /// What the probe found on this host.
+    /// The facts that the probe found on this host.
     pub found: Found,
     /// Events that it counted, in a run of its own that is not timed.
     pub counted: Vec<CounterReading>,
 }
 
 impl Facts {
-    /// What a mechanism of this host was made to do, and what it found; a side without a field is left out.
+    /// The facts of a mechanism of this host: `asked` and `found`; a side without a field is left out.
     pub fn of_probe(asked: ProbeAsked, found: ProbeFound) -> Self {
         let nothing = asked == ProbeAsked::default();
         let asked = if nothing { Asked::Nothing } else { Asked::Probe(asked) };
@@ -110,7 +110,7 @@ pub struct CounterReading {
 
 /// The measurement of one mechanism.
 pub trait Probe: Sync {
-    /// What is known of it before it is opened.
+    /// Its static facts.
     fn meta(&self) -> &Meta;
 
     /// Sets up everything that one pass needs. Called on the measuring thread, pinned to `site.cpu`.
@@ -166,7 +166,7 @@ pub trait Crossing {
         Ok(())
     }
 
-    /// What the record says beside the figures: sizes, what was chosen, what was found.
+    /// The facts of the record beside the figures: sizes, choices, findings.
     fn facts(&self) -> Facts {
         Facts::default()
     }

@@ -8,7 +8,7 @@ pub enum Refusal {
     Skip {
         /// Why, as a clause without a full stop.
         reason: String,
-        /// What would make it measurable.
+        /// The remedy.
         enable: String,
     },
     /// It should have worked.

@@ -1,7 +1,7 @@
 //! The bench in a worker process.
 //!
 //! A probe that crashes, hangs or is killed costs its own row only: the supervisor ends the worker with all its
-//! processes, and the sampler goes on with a new one. A new process for each epoch also has a new address-space
+//! processes, and the sampler continues with a new one. A new process for each epoch also has a new address-space
 //! layout (unless the command fixes it, for a pair), so what depends on layout shows in the spread between epochs instead of hiding
 //! in the figure.
 
@@ -38,7 +38,7 @@ struct Worker {
 
 impl<F: FnMut() -> Command> Remote<F> {
     /// `command` makes the command that runs [`serve`](crate::worker::serve). A worker that does not answer within
-    /// `patience_ms` is taken for hung; time in which others kept it from the CPU does not count ([`Patience`]).
+    /// `patience_ms` counts as hung; time in which others kept it from the CPU does not count ([`Patience`]).
     pub fn new(command: F, patience_ms: i32) -> Self {
         let patience = Duration::from_millis(patience_ms.max(0) as u64);
         Self { command, worker: None, patience }

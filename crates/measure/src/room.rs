@@ -3,8 +3,8 @@
 use crate::refusal::Refusal;
 use std::io;
 
-/// What a probe must leave of the memory that this process may have, in bytes: the yardsticks, batches and answers of a
-/// whole run take less.
+/// The bytes that a probe must leave free of the memory that this process may have: the yardsticks, batches and answers of
+/// a whole run take less.
 const ROOM: usize = 1 << 20;
 
 /// Refuses if what this process may still have is too little for a run.

@@ -5,7 +5,7 @@
 //! then makes *rounds*: in each, every active probe is visited once, in an order shuffled by the seed; after the first rounds
 //! one that has taken twice its share of the time waits until the others have caught up.
 //! A visit crosses a few times outside the clock and times one batch. Whatever drifts on the machine
-//! thus meets all probes alike, and what differs from process to process shows between epochs.
+//! thus affects all probes alike, and differences between processes appear between epochs.
 
 mod pair;
 mod plan;
@@ -26,10 +26,10 @@ use side::{Halt, Side};
 use std::ops::ControlFlow;
 
 /// Runs a plan on a bench. `states` says which probes to measure; without an entry a probe is measured. `tell`
-/// hears what goes on, and may stop it.
+/// receives events, and may stop it.
 ///
 /// # Errors
-/// [`Lost`] when the bench was gone before anything was sampled; later than that, what was sampled is
+/// [`Lost`] if the bench was gone before anything was sampled; later, the samples until then are
 /// returned with [`RunSamples::lost`].
 pub fn run(
     bench: &mut impl Bench,
@@ -55,7 +55,7 @@ struct Sampler<'a> {
 impl Sampler<'_> {
     fn epochs(&mut self) -> Result<(), Halt> {
         let start = self.elapsed();
-        // What an epoch does after its rounds takes time, too; the one before tells how much.
+        // The end of an epoch, after its rounds, takes time, too: as long as in the epoch before.
         let (mut closing, mut begun) = (0, start);
         for epoch in 0..self.plan.most_epochs {
             let now = self.elapsed();
@@ -139,7 +139,7 @@ impl Sampler<'_> {
                 break;
             }
             order.shuffle(&mut self.rng);
-            // What a neighbor on the core does to a batch, it does to the work beside it; a moment later it may be gone.
+            // A neighbor on the core that slows a batch also slows the yardsticks beside it; a moment later it may be gone.
             let mut before = self.side.yardsticks()?;
             for probe in order {
                 if !self.side.open[probe] {

@@ -1,4 +1,4 @@
-//! What a run collects: batches by epoch and probe, and readings of the clocks.
+//! The samples of a run: batches by epoch and probe, and readings of the clocks.
 
 use crate::bench::Lost;
 use crate::clock::{Moment, Scale};
@@ -6,7 +6,7 @@ use crate::dissection::Dissection;
 use crate::probe::{Facts, Meta, Placement, Site};
 use crate::yardstick::YARDSTICKS;
 
-/// What became of a probe so far.
+/// The state of a probe.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ProbeState {
     /// It has samples, or is about to.
@@ -18,7 +18,7 @@ pub enum ProbeState {
     Skipped {
         /// Why.
         reason: String,
-        /// What would make it measurable.
+        /// The remedy.
         enable: String,
     },
     /// It failed.
@@ -75,7 +75,7 @@ impl Split {
     }
 }
 
-/// What one probe gave in one epoch.
+/// The samples of one probe in one epoch.
 #[derive(Clone, Debug, Default)]
 pub struct EpochSamples {
     /// Batches of the usual length.
@@ -114,12 +114,12 @@ pub struct EpochSamples {
     pub doubt: f64,
 }
 
-/// What one probe gave in all.
+/// All samples of one probe.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeSamples {
-    /// What became of it.
+    /// Its state.
     pub state: ProbeState,
-    /// What it says about itself, for the record.
+    /// Its facts, for the record.
     pub facts: Facts,
     /// Passes of a batch, found by calibration; later epochs may use fewer.
     pub passes: u64,

@@ -7,7 +7,7 @@ use crate::local::Local;
 use crate::probe::Site;
 use crate::stats::median;
 
-/// What the harness measured, and what it should have.
+/// A measurement of the harness by itself, and the expected value.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SelfCheck {
     /// Ticks of an empty pair of clock readings, median.
@@ -15,9 +15,9 @@ pub struct SelfCheck {
     /// Core frequency by a chain of dependent multiplies, Hz.
     pub core_hz: f64,
     /// Core cycles of 1,000 dependent multiplies timed as a batch is, where one cycle is the time of a
-    /// dependent addition, which no frequency of ours went into; 1,000 times [`arch::MULTIPLY_CYCLES`].
+    /// dependent addition, independent of our own frequency; 1,000 times [`arch::MULTIPLY_CYCLES`].
     pub thousand_multiplies: f64,
-    /// What that should have been.
+    /// The expected value.
     pub expected: f64,
 }
 

@@ -174,7 +174,7 @@ impl Mapping {
     }
 }
 
-/// Stamps one after the other, for what one of them takes.
+/// Stamps in a row, to measure the time of one.
 const ROW: usize = 100;
 /// Rows, of which an interrupt may lengthen one.
 const ROWS: usize = 5;

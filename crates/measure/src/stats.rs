@@ -10,8 +10,8 @@ pub use interval::{COVERAGE, FEWEST_GROUPS, median_interval};
 pub use quantile::{INTERRUPTED, mean_of_crossings, median, quantile, sorted};
 pub use shape::{TwoLevels, drift, outliers, two_levels};
 
-/// Whether a series of times has stopped falling or rising: the least of its last four values and of the four before them differ
-/// by 3 % or less. (The least, because what disturbs a batch makes it longer.)
+/// Whether a series of times has stopped falling or rising: the minima of its last four values and of the four before them
+/// differ by 3 % or less. (Minima, because a disturbance makes a batch longer.)
 ///
 /// ```
 /// use tollgate_measure::stats::is_steady;

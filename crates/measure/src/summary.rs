@@ -146,7 +146,7 @@ fn stamped_lane(probe: &ProbeSamples) -> Option<usize> {
     }
 }
 
-/// What the figures of a row are made of, in ticks for each crossing.
+/// The statistics behind the figures of a row, in ticks for each crossing.
 struct Figures {
     headline: Estimate,
     samples: Vec<f64>,
@@ -171,7 +171,7 @@ fn measured(mut result: Measurement, meta: &Meta, probe: &ProbeSamples, units: &
     if stamped_lane.is_none() {
         let shape = warnings::shape(probe, &figures.headline, &figures.samples, per_pass);
         result.warnings.extend(shape);
-        // What is prepared anew for each crossing cannot be timed by single passes of the harness.
+        // A crossing that needs preparation each time cannot be timed by single passes of the harness.
         if let Some((single, histogram)) = singles::singles(probe, per_pass, to_ns) {
             (result.single, result.histogram) = (Some(single), histogram);
         }
@@ -274,7 +274,7 @@ fn write_figures(
     // The next run may meet another of the rates that the core was seen to run at.
     let [low, high] = figures.headline.ci;
     let ci = [low - units.core_spread * low.abs(), high + units.core_spread * high.abs()];
-    // What differs from process to process does not show in one: its batches vary too little.
+    // One process does not show the differences between processes: its batches vary too little.
     let headline = match figures.epochs.len() > 1 && figures.headline.is_measured() {
         true => Estimate { ci, ..figures.headline },
         false => Estimate::unmeasured(figures.headline.estimate),

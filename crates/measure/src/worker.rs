@@ -68,7 +68,7 @@ pub fn unpinned(error: &io::Error) -> String {
     )
 }
 
-/// Makes this a process of more than one thread, for good. Where no thread can be made, no probe has any either.
+/// Makes this a multi-threaded process. If no thread can be created, no probe has one either.
 fn be_threaded() {
     // SAFETY: sigset_t is plain data, which the calls fill.
     let before = unsafe {
@@ -87,7 +87,8 @@ fn be_threaded() {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut()) };
 }
 
-/// Of requests that came together the last one is answered for all: an answer wakes whoever waits for it, and on one CPU that would
+/// Of requests that came together the last one is answered for all: an answer wakes the waiting process, and on one CPU
+/// that would
 /// take the time of the next request.
 fn answer(
     input: impl Read,

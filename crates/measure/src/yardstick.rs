@@ -1,8 +1,7 @@
 //! Yardsticks: work that is the same in every run, timed among the batches of the probes.
 //!
-//! What the machine does to a run (its frequency, a neighbor on the same core, a neighbor in the caches) it does to the
-//! yardsticks, too; a change of the program or of a probe does not move them. Each of them leans on another part of the
-//! machine.
+//! The machine affects a run (by its frequency, a neighbor on the same core, a neighbor in the caches) and the yardsticks
+//! alike; a change of the program or of a probe does not move them. Each of them depends on another part of the machine.
 
 use crate::arch;
 use crate::clock::Clock;
@@ -19,7 +18,7 @@ const L1_BYTES: usize = 16 << 10;
 /// Does not fit into the first-level cache, and fits into the second.
 const L2_BYTES: usize = 128 << 10;
 
-/// What the yardsticks work on.
+/// The memory of the yardsticks.
 pub(crate) struct Yardsticks {
     l1: Walk,
     l2: Walk,
@@ -43,7 +42,7 @@ impl Walk {
         Self { lines, at: 0 }
     }
 
-    /// Makes so many steps, each to an address that the one before it loaded.
+    /// Makes a number of steps, each to an address that the one before it loaded.
     fn steps(&mut self, count: usize) {
         let mut at = self.at;
         for _ in 0..count {

@@ -111,7 +111,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// What KVM adds to the host's counter for the guest (Linux 5.16, Documentation/virt/kvm/devices/vcpu.rst).
+/// The offset that KVM adds to the host's counter for the guest (Linux 5.16, Documentation/virt/kvm/devices/vcpu.rst).
 pub(crate) fn counter_offset(cpu: &VcpuFd) -> Option<i64> {
     const KVM_GET_DEVICE_ATTR: u64 = 0x4018_aee2;
     let mut offset = 0_i64;

@@ -6,7 +6,7 @@ use std::path::Path;
 /// gives 1; an emulated ring 0 gave more than 80.
 pub const EMULATED_RATIO: f64 = 5.0;
 
-/// What ran a guest.
+/// The engine of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// KVM over Intel's VMX.

@@ -10,13 +10,13 @@ pub enum RunError {
     NotHere {
         /// Why, one clause.
         reason: String,
-        /// What would change that.
+        /// The remedy.
         enable: String,
     },
     /// It ended without announcing its end.
     #[error("the guest {0}")]
     Ended(String),
-    /// It did not end within so many milliseconds, and was stopped.
+    /// It did not end within this many milliseconds, and was stopped.
     #[error("the guest did not end within {0} ms and was stopped")]
     Hung(u128),
     /// It announced its end and left an invalid table.
@@ -25,7 +25,7 @@ pub enum RunError {
     /// This process failed.
     #[error("cannot {what}: {error}")]
     Host {
-        /// What it was about to do.
+        /// The failed action.
         what: &'static str,
         /// The system's error.
         error: std::io::Error,

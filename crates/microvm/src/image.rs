@@ -45,7 +45,7 @@ pub enum Sabotage {
     Runaway = 8,
 }
 
-/// What the guest is asked to do.
+/// The parameters of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     /// Crossings of each phase, at most [`CAPACITY`](crate::CAPACITY); more are cut by the guest.
@@ -54,7 +54,7 @@ pub struct Params {
     pub phases: u64,
     /// From the programming of the timer to its deadline, in ticks of the guest's counter.
     pub deadline_ticks: u32,
-    /// What is broken.
+    /// The fault to inject.
     pub sabotage: Sabotage,
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The device of KVM.
 pub const DEVICE: &str = "/dev/kvm";
 
-/// What the image's own translation covers.
+/// The memory that the image's own page tables cover.
 const MEMORY: usize = 2 << 20;
 const EXIT_PORT: u16 = 0xf4;
 const PLAIN_PORT: u16 = 0x80;
@@ -68,7 +68,7 @@ pub fn run(device: &Path, params: &Params, patience: Duration) -> Result<Visit, 
     }
 }
 
-/// What [`Machine::live`] returns after the time limit; the caller replaces it with [`RunError::Hung`].
+/// The error of [`Machine::live`] after the time limit; the caller replaces it with [`RunError::Hung`].
 const LATE: &str = "was stopped";
 
 /// Whether there is a KVM device that may be opened.
@@ -190,7 +190,7 @@ impl Machine {
     }
 }
 
-/// What the image expects at its entry: flat segments, its translation, interrupts off.
+/// The state that the image expects at its entry: flat segments, its page tables, interrupts off.
 fn long_mode(system: &mut kvm_sregs, translation: u64) {
     let code = kvm_segment {
         base: 0,

@@ -1,6 +1,6 @@
-//! What the guest measures, in the order of its list.
+//! The phases of the guest, in the order of its list.
 
-/// What the four stamps of a sample mean.
+/// The meaning of the four stamps of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamps {
     /// Before and after; those between are zero.
@@ -20,7 +20,7 @@ pub enum Stamps {
 pub struct PhaseMeta {
     /// Its name, for messages and for [`phase`].
     pub name: &'static str,
-    /// What its samples hold.
+    /// The meaning of its samples.
     pub stamps: Stamps,
     /// Why it can be missing on a working machine; `None` if it cannot.
     pub needs: Option<&'static str>,
@@ -59,7 +59,8 @@ pub static PHASES: [PhaseMeta; 21] = [
     needing("irqfd-wake", Stamps::Answer, NO_DOORBELLS),
 ];
 
-/// So many phases from the first on take turns: the guest takes some samples of each, then more of each, because a virtual machine
+/// The number of phases, from the first on, that take turns: the guest takes some samples of each, then more of each,
+/// because a virtual machine
 /// may change its speed every few milliseconds. The same number as in `guests/x86/layout.h`.
 pub const IN_TURNS: usize = 18;
 

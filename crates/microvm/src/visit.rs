@@ -2,7 +2,8 @@
 
 use crate::{Sample, Table, phase};
 
-/// What the host saw of the guest's exits. The stay of an exit in user space is the time from the return of `KVM_RUN` to its
+/// The guest's exits as the host observed them. The stay of an exit in user space is the time from the return of `KVM_RUN`
+/// to its
 /// next call, in ticks of the host's counter, in the order of the exits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stays {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What a program prints. A line on standard error says that it runs when it has been silent for a while.
+/// The output of a program. If it is silent for a while, a line on standard error shows that it runs.
 pub struct Console<W> {
     output: W,
     quiet: Arc<Mutex<Quiet>>,
@@ -90,7 +90,7 @@ impl Quiet {
         }
     }
 
-    /// Whether to draw: for a prompt somebody waits who sees it.
+    /// Whether to draw. After a prompt it does not: the user sees that the program waits.
     fn is_silent(&self, shared: bool, now: Instant) -> bool {
         now.duration_since(self.printed) >= SILENCE && !(shared && self.is_amid_line)
     }

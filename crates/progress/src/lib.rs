@@ -96,12 +96,12 @@ impl Progress {
         self.show(0.0, "starting");
     }
 
-    /// How far the command is, from 0 to 1, and what it does.
+    /// Shows the progress of the command, from 0 to 1, and its current work.
     pub fn show(&self, share: f64, what: impl Into<String>) {
         self.update(Some(share), what.into());
     }
 
-    /// What the command does for a time that is not known.
+    /// Shows work of unknown length.
     pub fn wait(&self, what: impl Into<String>) {
         self.update(None, what.into());
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::io;
 
-/// Whoever read standard output has closed it.
+/// The reader of standard output has closed it.
 #[derive(Debug)]
 pub struct ReaderGone;
 

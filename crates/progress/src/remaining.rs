@@ -1,9 +1,9 @@
 //! How long a command will still take.
 
-/// Below this share, and before so many seconds, the pace of work says nothing about the rest of it.
+/// Below this share, and before this many seconds, the pace of work says nothing about the rest of it.
 const UNTRUE: (f64, f64) = (0.03, 1.0);
 
-/// An estimate that begins with what the plan says, and takes the pace of the work into account as it proceeds.
+/// An estimate that begins with the plan, and follows the pace of the work as it proceeds.
 #[derive(Debug, Default)]
 pub(super) struct Remaining {
     /// Seconds that all of it is likely to take, once that is known.
@@ -11,12 +11,12 @@ pub(super) struct Remaining {
 }
 
 impl Remaining {
-    /// Work that is planned to take so many seconds.
+    /// Work that is planned to take a number of seconds.
     pub(super) fn expecting(seconds: f64) -> Self {
         Self { expected: Some(seconds) }
     }
 
-    /// Seconds that are left after a share of the work and so many seconds; `None` if nothing is known yet.
+    /// The seconds left after a share of the work and an elapsed time; `None` if unknown.
     fn seconds(&mut self, share: f64, elapsed: f64) -> Option<f64> {
         let share = share.clamp(0.0, 1.0);
         let is_paced = share >= UNTRUE.0 && elapsed >= UNTRUE.1;

@@ -78,7 +78,7 @@ fn checksum(run: &mut Run) -> Result<String, DocumentError> {
 /// # Errors
 /// Any [`DocumentError`] but `Unwritable`.
 pub fn from_json(text: &[u8]) -> Result<Run, DocumentError> {
-    /// What is read first, so that a newer record is called newer and not damaged.
+    /// The part that is read first, so that a newer record is reported as newer and not as damaged.
     #[derive(Deserialize)]
     struct Head {
         schema: Option<Value>,

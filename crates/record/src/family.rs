@@ -1,4 +1,4 @@
-//! What was asked for and what was found, typed for each family of measurements.
+//! `asked` and `found`, typed for each family of measurements.
 //!
 //! `asked` is what the user or the plan chose: two results with equal `asked` are the same experiment, and
 //! comparison pairs by it. `found` is what the run learned on the way: it may differ between two runs of one

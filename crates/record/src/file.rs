@@ -121,7 +121,7 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file())
 }
 
-/// What a symbolic link points to. A link of another user is an error: it would choose which file is replaced.
+/// The target of a symbolic link. A link of another user is an error: it would choose the file that is replaced.
 fn target(path: &Path) -> io::Result<PathBuf> {
     trust::check_link(path)?;
     Ok(fs::canonicalize(path).unwrap_or_else(|_| path.into()))

@@ -12,7 +12,7 @@ pub const FIGURE: usize = 11;
 pub const SHORT: usize = 8;
 
 const KIB: f64 = 1024.0;
-/// What is smaller is what rounding leaves of a difference that is zero, in every unit in which figures are printed.
+/// A smaller figure is the rounding error of a difference of zero, in every unit in which figures are printed.
 const ROUNDING: f64 = 1e-9;
 /// Powers of 1,024, largest first.
 const BINARY: [&str; 6] = ["E", "P", "T", "G", "M", "K"];

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 /// Bytes of `64K`, `64KiB` (65,536), `64kB` (64,000), `1M`, `2G`, `1T`, or of a plain number in units of `unit` bytes.
 ///
 /// # Errors
-/// What is not a whole number with one of these suffixes, and what does not fit into 64 bits.
+/// A text that is not a whole number with one of these suffixes, or does not fit into 64 bits.
 pub fn bytes(text: &str, unit: u64) -> Result<u64, String> {
     let text = text.trim();
     let suffix = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -38,7 +38,7 @@ pub fn bytes(text: &str, unit: u64) -> Result<u64, String> {
 /// A share: `5%`, `5 %` or `0.05`.
 ///
 /// # Errors
-/// What is not a number from 0 % to 1000 %; also `5`, which would be 500 %.
+/// A text that is not a number from 0 % to 1000 %; also `5`, which would be 500 %.
 pub fn share(text: &str) -> Result<f64, String> {
     let wrong = || "a share is a number from 0% to 1000%, for example 5% or 0.05".to_owned();
     let (number, unit) = match text.trim().strip_suffix('%') {
@@ -52,7 +52,7 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// A share as a percentage: `3%`, or `3` for the same.
 ///
 /// # Errors
-/// What is not a number from 0 % to 1000 %; also `0.03`, which is a share elsewhere.
+/// A text that is not a number from 0 % to 1000 %; also `0.03`, which is a share elsewhere.
 pub fn percentage(text: &str) -> Result<f64, String> {
     let wrong = || "a percentage is a number from 0% to 1000%, for example 3% or 3".to_owned();
     match text.trim().parse::<f64>() {
@@ -67,7 +67,7 @@ pub fn percentage(text: &str) -> Result<f64, String> {
 /// A whole number of something: `what` in the plural, with an `example` of it.
 ///
 /// # Errors
-/// What is not a whole number in the range.
+/// A text that is not a whole number in the range.
 pub fn count(text: &str, range: RangeInclusive<u64>, what: &str, example: u64) -> Result<u64, String> {
     let number = text.trim().parse::<u64>().ok().filter(|number| range.contains(number));
     number.ok_or_else(|| {
@@ -79,7 +79,7 @@ pub fn count(text: &str, range: RangeInclusive<u64>, what: &str, example: u64) -
 /// A day, `YYYY-MM-DD`.
 ///
 /// # Errors
-/// What is not of that form.
+/// A text of another form.
 pub fn day(text: &str) -> Result<String, String> {
     let is = |(at, c): (usize, char)| if matches!(at, 4 | 7) { c == '-' } else { c.is_ascii_digit() };
     let is_day = text.len() == 10 && text.char_indices().all(is);

@@ -27,7 +27,7 @@ const TEMPORARY: (&str, &str) = (".tollgate-", ".tmp");
 /// A file in the making lives for milliseconds; one this old was left by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// What `check_writable` writes, as much as a small run, so that a full disk shows before measuring.
+/// The data that `check_writable` writes, as much as a small run, so that a full disk is an error before measuring.
 static TRIAL: [u8; 64 << 10] = [b' '; 64 << 10];
 
 /// A directory of runs.
@@ -43,11 +43,11 @@ pub struct Entry {
     pub id: String,
     /// Where it is.
     pub path: PathBuf,
-    /// What it holds, or why it cannot be read.
+    /// Its summary, or the reason why it cannot be read.
     pub content: Result<Summary, String>,
 }
 
-/// What a listing shows of a run.
+/// The line of a run in a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Start of the run, RFC 3339 in UTC.
@@ -86,7 +86,7 @@ impl Summary {
 }
 
 impl Entry {
-    /// What a listing shows of it, for scripts.
+    /// Its line in a listing, for scripts.
     pub fn document(&self) -> serde_json::Value {
         match &self.content {
             Ok(summary) => serde_json::json!({
@@ -352,7 +352,7 @@ impl Store {
         for file in files {
             let path = file.map_err(unreadable)?.path();
             let hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
-            // A pipe in the store would block whoever opens it.
+            // A pipe in the store would block its reader.
             let is_run = path.extension().is_some_and(|extension| extension == "json") && path.is_file();
             if let Some(stem) = path.file_stem().filter(|_| is_run && !hidden) {
                 ids.push((stem.to_string_lossy().into_owned(), path));
@@ -406,7 +406,7 @@ impl Store {
     }
 }
 
-/// What a listing shows of a file.
+/// The line of a file in a listing.
 fn entry((id, path): &(String, PathBuf)) -> Entry {
     let content = match read(path) {
         Ok(run) => Ok(Summary::of(&run)),

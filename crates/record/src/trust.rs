@@ -1,4 +1,4 @@
-//! What other users of the host could change is neither executed nor believed.
+//! Files that other users of the host could change are neither executed nor trusted.
 //!
 //! The rule is that of sshd's `StrictModes`: this user or root owns the file and every directory above it, and nobody else
 //! may write to them. A directory above it may be writable if it is sticky, because its entries are then safe. A symbolic
@@ -74,7 +74,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 pub fn tree(path: &Path) -> io::Result<PathBuf> {
     let judge = Judge::here();
     let root = judge.walk(path)?;
-    // Nobody else comes to the files of a directory that only its owner may search, whatever their modes are.
+    // No other user can open the files of a directory that only its owner may search, with any modes.
     let closed = fs::metadata(&root)?.mode() & 0o011 == 0;
     let mut left = vec![root.clone()];
     while let Some(directory) = left.pop() {
@@ -82,7 +82,7 @@ pub fn tree(path: &Path) -> io::Result<PathBuf> {
             let path = entry?.path();
             let found = fs::symlink_metadata(&path)?;
             if found.is_symlink() {
-                // What it leads to may be outside.
+                // Its target may be outside.
                 match judge.walk(&path) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     other => drop(other?),
@@ -202,7 +202,7 @@ impl Judge {
     fn judge(&self, path: &Path, found: &Metadata, above: bool) -> io::Result<()> {
         self.judge_owner(path, found, above)?;
         let sticky = above && found.mode() & 0o1000 != 0;
-        // Whoever writes to a terminal or to /dev/null changes nothing that is read from it later.
+        // Writing to a terminal or to /dev/null does not change later reads.
         if found.mode() & 0o022 == 0 || sticky || found.file_type().is_char_device() {
             return Ok(());
         }

@@ -41,7 +41,7 @@ const FOREIGN: [(u32, u32, &str, &str); 32] = [
     (0x0600_0073, 0x0600_0043, "a quadruple-precision instruction", "Q"),
 ];
 
-/// The name of an instruction that a machine with this ISA does not have, with what it belongs to; `None` if it has it, or if
+/// The name of an instruction that a machine with this ISA does not have, with its extension; `None` if it has it, or if
 /// the bits encode nothing that is known here.
 ///
 /// ```
@@ -125,7 +125,7 @@ mod tests {
         for row in crate::insn::INSTRUCTIONS {
             for (mask, bits, name, _) in FOREIGN {
                 let same = mask & row.format.mask();
-                // What a row shares with another one, the table decides.
+                // Bits that a row shares with another one are left to the table.
                 let more = row.format.mask() & !mask;
                 assert!(row.bits & same != bits & same || more != 0, "{} and {name}", row.mnemonic);
             }

@@ -13,7 +13,7 @@ const BATCH: usize = 1 << 14;
 /// Batches that wait for the other thread before the machine does.
 const AHEAD: usize = 4;
 
-/// Passes on what a machine does to an observer on another thread, which observes exactly the same, later.
+/// Passes a machine's events to an observer on another thread, which receives exactly the same ones, later.
 /// [`aside`] makes one.
 ///
 /// The machine never asks it anything: [`Observer::run_ahead`], [`Observer::happened`], [`Observer::counter`] and
@@ -38,7 +38,7 @@ enum Place<'o, O> {
     },
 }
 
-/// What happened, in order.
+/// Events, in order.
 #[derive(Default)]
 struct Batch {
     events: Vec<Event>,
@@ -219,7 +219,7 @@ impl Batch {
     }
 }
 
-/// Takes so many off the front.
+/// Removes a number of them from the front.
 fn first<'a, T>(rest: &mut &'a [T], count: usize) -> &'a [T] {
     let (first, others) = rest.split_at(count.min(rest.len()));
     *rest = others;
@@ -363,7 +363,7 @@ mod tests {
         aside_if(apart, &mut seen, |observer| {
             for _ in 0..3 {
                 machine.run(20_000, observer);
-                // What was decoded is dropped.
+                // Decoded code is dropped.
                 machine.write_memory(0x8100_0000, &[0]).unwrap();
             }
         });

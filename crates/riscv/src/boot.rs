@@ -10,7 +10,7 @@ use crate::isa::Xlen;
 use crate::machine::{CONSOLE_SLOT, DRIVE_SLOT, ENTROPY_SLOT, Machine, NETWORK_SLOT};
 use crate::map::{RAM_BASE, from_le};
 
-/// What runs in machine mode.
+/// The firmware in machine mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Firmware {
     /// The kernel itself.
@@ -21,7 +21,7 @@ pub enum Firmware {
     File(Vec<u8>),
 }
 
-/// What to start, and with which devices.
+/// A kernel to start, and its devices.
 pub struct Boot<'a> {
     /// Linux's `Image`, or an ELF.
     pub kernel: &'a [u8],
@@ -36,7 +36,7 @@ pub struct Boot<'a> {
     pub console: bool,
     /// Whether there is a virtio network device. Nothing else is in its network.
     pub network: bool,
-    /// What the entropy device begins with.
+    /// The seed of the entropy device.
     pub seed: u64,
 }
 
@@ -76,7 +76,7 @@ impl Machine {
     /// Places a kernel with what it needs, and resets the harts to start it.
     ///
     /// # Errors
-    /// What is not a kernel for this machine, or does not fit.
+    /// A file that is not a kernel for this machine, or does not fit.
     pub fn boot(&mut self, boot: Boot) -> Result<(), BootError> {
         if self.config.machine != MachineKind::Virt {
             return Err(BootError::Machine);

@@ -29,7 +29,7 @@ pub(crate) struct Bus {
     pub(crate) clint: Clint,
     pub(crate) uart: Uart,
     pub(crate) plic: Plic,
-    /// What only QEMU's `virt` has.
+    /// Devices of QEMU's `virt` alone.
     pub(crate) virt: Option<Box<Virt>>,
     pub(crate) htif: Option<Htif>,
     /// A device was written: interrupts, time or the end of the run may have changed.

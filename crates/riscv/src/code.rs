@@ -1,4 +1,4 @@
-//! What a program's code is before it runs.
+//! A program's code before it runs.
 
 use std::fmt;
 use std::sync::Arc;

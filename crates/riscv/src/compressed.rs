@@ -120,7 +120,7 @@ const RA: u8 = 1;
 const SP: u8 = 2;
 
 /// The 32-bit instruction that a 16-bit one stands for. The word is the same on both widths: `add` is one
-/// encoding, whichever row of the main table decodes it.
+/// encoding, for any row of the main table that decodes it.
 pub fn expand(half: u16, isa: &Isa) -> Option<u32> {
     let row = COMPRESSED.iter().find(|r| r.in_isa(isa) && half & r.mask == r.bits)?;
     (row.expand)(u32::from(half))
@@ -140,7 +140,7 @@ pub(crate) struct Shape {
     pub(crate) slots: Vec<Slot>,
     /// Whether the destination is the first source as well.
     pub(crate) tied: bool,
-    /// What it expands to with all free bits set.
+    /// Its expansion with all free bits set.
     pub(crate) full: u32,
     /// Each free bit, and the bits that it decides.
     free: Vec<(u16, u32)>,

@@ -1,4 +1,4 @@
-//! What kind of machine to build.
+//! The configuration of a machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ fn unknown_machine(name: &str) -> ConfigError {
     ConfigError::Machine(name.to_string())
 }
 
-/// What kind of machine to build.
+/// The configuration of a machine.
 ///
 /// ```
 /// use tollgate_riscv::{Config, Machine, MachineKind};

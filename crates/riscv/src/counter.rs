@@ -1,4 +1,4 @@
-//! What translations report to an observer that counts.
+//! The reports of translations to a counting observer.
 //!
 //! To a cache, an access to the line that was accessed last in its set changes nothing but counts; to a translation buffer, an
 //! access to the page that was translated last does not either. Such accesses are *quiet*. A translation counts all accesses,
@@ -12,9 +12,9 @@ use std::cell::Cell;
 
 use crate::privilege::Privilege;
 
-/// An observer to which most accesses are quiet. What it counts is the same with and without translations.
+/// An observer to which most accesses are quiet. Its counts are the same with and without translations.
 pub trait Counter {
-    /// What it has to see. (Code is translated anew when this has changed.)
+    /// The accesses that it must receive. (Code is translated anew when this has changed.)
     fn sight(&self) -> Sight;
 
     /// Which fetches are quiet in a mode. Only a fetch changes it.
@@ -35,7 +35,7 @@ pub trait Counter {
     fn count(&mut self, passed: &Passed);
 }
 
-/// What an observer has to see.
+/// The accesses that an observer must receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sight {
     /// Of fetches.
@@ -46,7 +46,7 @@ pub struct Sight {
     pub bytes: bool,
 }
 
-/// What an observer has to see of some accesses; nothing by default.
+/// The accesses of one kind that an observer must receive; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// Accesses to lines of a cache that are not quiet.
@@ -55,7 +55,7 @@ pub struct View {
     pub pages: bool,
 }
 
-/// What is seen of the lines of a cache ([`Cache::line_view`](crate::cache::Cache::line_view)).
+/// The view of the lines of a cache ([`Cache::line_view`](crate::cache::Cache::line_view)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineView {
     /// The size of a line as a power of two.
@@ -75,7 +75,7 @@ pub struct Quiet<'a> {
     pub lines: &'a [Cell<u64>],
     /// The bits of a virtual address that are those of its page.
     pub page_mask: u64,
-    /// What they are in the quiet page.
+    /// The counter of those in the quiet page.
     pub page: u64,
 }
 
@@ -105,7 +105,7 @@ pub struct Reported {
     pub privilege: Privilege,
 }
 
-/// What retired in translations.
+/// Counts of instructions that retired in translations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Passed {

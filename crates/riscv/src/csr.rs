@@ -62,7 +62,7 @@ pub fn name(number: u16) -> Option<String> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Illegal;
 
-/// What a write may have changed for the rest of the machine.
+/// The effect of a write on the rest of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     Nothing,

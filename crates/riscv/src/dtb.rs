@@ -13,7 +13,7 @@ use crate::map::{
     VIRTIO_SOURCE, VIRTIO_STRIDE,
 };
 
-/// What a machine has besides its configuration.
+/// The equipment of a machine besides its configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Equipment {
     /// The virtio slots with a device.

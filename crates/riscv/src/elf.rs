@@ -37,7 +37,7 @@ pub struct Elf {
     pub entry: u64,
     /// The register width it was built for.
     pub xlen: Xlen,
-    /// What to load.
+    /// The segments to load.
     pub segments: Vec<Segment>,
     /// Symbols, sorted by address, then name.
     pub symbols: Vec<Symbol>,

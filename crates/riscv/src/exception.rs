@@ -67,14 +67,14 @@ impl Cause {
     }
 }
 
-/// What stops an instruction: the cause and the value for `xtval`.
+/// An exception: its cause and the value for `xtval`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exception {
     pub(crate) cause: Cause,
     pub(crate) tval: u64,
 }
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessType {
     /// Fetches an instruction.
@@ -86,7 +86,7 @@ pub enum AccessType {
 }
 
 impl AccessType {
-    /// What raises one of three causes: for a fetch, a load, a store.
+    /// The exception with one of three causes: for a fetch, a load, a store.
     fn raise(self, tval: u64, causes: [Cause; 3]) -> Exception {
         Exception { cause: causes[self as usize], tval }
     }
@@ -109,7 +109,7 @@ impl AccessType {
 pub struct Trap {
     /// Why.
     pub cause: Cause,
-    /// What `xtval` holds.
+    /// The value of `xtval`.
     pub tval: u64,
     /// The address that `xepc` holds.
     pub epc: u64,
@@ -121,7 +121,7 @@ pub struct Trap {
     pub handler: u64,
     /// Instructions retired before the trap, since reset.
     pub instret: u64,
-    /// What `a7` holds: the number of a system call, if it is one.
+    /// The value of `a7`: the number of a system call, if it is one.
     pub a7: u64,
 }
 
@@ -132,7 +132,7 @@ pub struct TrapReturn {
     pub from: Privilege,
     /// The mode returned to.
     pub to: Privilege,
-    /// Where execution goes on.
+    /// The address where execution continues.
     pub pc: u64,
     /// Instructions retired before the return, since reset.
     pub instret: u64,

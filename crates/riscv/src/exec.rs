@@ -1,4 +1,4 @@
-//! The reference interpreter: what one instruction does, straight from the table.
+//! The reference interpreter: the effect of one instruction, straight from the table.
 
 use crate::alu::{
     carryless, deinterleave, div, div32, divu32, interleave, look_up, or_combine, rem, rem32, remu32,
@@ -276,7 +276,7 @@ impl Machine {
             csr::SIP => &[csr::MIP],
             // (Both halves by the whole register.)
             csr::STIMECMPH => &[csr::STIMECMP],
-            // What nothing can be written to.
+            // Registers without writable bits.
             csr::TSELECT..=csr::TINFO => &[],
             _ if self.hart.is_locked(number) => &[],
             _ => &[number],

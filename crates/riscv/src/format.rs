@@ -111,7 +111,7 @@ pub(crate) enum Slot {
     Constant,
 }
 
-/// What register file a field names.
+/// The register file that a field names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegClass {
     /// The field is not used.

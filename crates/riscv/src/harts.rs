@@ -1,4 +1,4 @@
-//! Running several harts in turns, and what one hart does to another.
+//! Runs several harts in turns, with the effects of one hart on another.
 
 use crate::hart::Hart;
 use crate::machine::{Machine, Stop};
@@ -99,7 +99,7 @@ impl Machine {
         }
     }
 
-    /// Does `fence.i` on a hart: drops what it decoded, unless each write to code is noticed when it is done.
+    /// Executes `fence.i` on a hart: drops its decoded code, unless each write to code is noticed at once.
     pub(crate) fn fence_i_of(&mut self, n: usize) {
         if self.config.coherent_code {
             return;

@@ -27,7 +27,7 @@ impl Errno {
     pub const ENOSYS: Errno = Errno(38);
 }
 
-/// What `stat` returns for a file.
+/// The result of `stat` for a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stat {
     /// Type and permissions, as in `st_mode`.
@@ -36,8 +36,8 @@ pub struct Stat {
     pub size: u64,
 }
 
-/// What a guest that runs on the proxy kernel may ask of the host, beyond its standard streams, which the
-/// machine keeps to itself. Every call is refused unless the implementer allows it; the library has no
+/// Requests of a guest on the proxy kernel to the host. The machine itself serves the standard streams. Every call is
+/// refused unless the implementer allows it; the library has no
 /// implementation that touches the host.
 pub trait HostCalls: Send {
     /// Opens `path` with Linux's `flags`; yields a number from 3 up.

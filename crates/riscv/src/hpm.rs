@@ -16,7 +16,7 @@ const FIRST: u16 = 3;
 /// A counter that software sets and stops: its value follows from a sum that always runs on.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Count {
-    /// What to add to the sum; of a stopped counter the value.
+    /// The offset from the sum; of a stopped counter the value.
     offset: u64,
     stopped: bool,
 }
@@ -113,7 +113,7 @@ impl Counters {
         u64::from(self.counters[place(number)].event)
     }
 
-    /// Chooses what a counter counts from now on; its value stays. An event that does not exist is not accepted.
+    /// Chooses the event of a counter from now on; its value stays. An event that does not exist is not accepted.
     pub(crate) fn select(&mut self, number: u16, event: u64) {
         if event <= EVENTS as u64 {
             let value = self.value(number);

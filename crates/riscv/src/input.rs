@@ -1,4 +1,4 @@
-//! What is typed on the console, and the standard input of a program on Spike's machine.
+//! Console input, and the standard input of a program on Spike's machine.
 
 use crate::machine::{Machine, Stop};
 

@@ -15,7 +15,7 @@ pub enum Width {
     Rv64,
 }
 
-/// What kind of work an instruction does; the groups of the table.
+/// The kind of work of an instruction; the groups of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {
@@ -81,7 +81,7 @@ pub struct Row {
     pub format: Format,
     /// The fixed bits.
     pub bits: u32,
-    /// What kind of work it does.
+    /// The kind of its work.
     pub class: Class,
 }
 

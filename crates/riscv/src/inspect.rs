@@ -1,4 +1,4 @@
-//! What a caller reads and changes of a machine, as a debugger does: registers, memory, the console.
+//! Access to a machine's registers, memory and console, as for a debugger.
 
 use crate::config::Config;
 use crate::csr::Illegal;
@@ -62,12 +62,12 @@ impl Machine {
         self.turns.parked.iter().fold(self.hart.retired, |sum, core| sum.wrapping_add(core.hart.retired))
     }
 
-    /// What the machine was built as.
+    /// The configuration of the machine.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What the guest has written to its console and standard streams.
+    /// The guest's output on its console and standard streams.
     pub fn console(&self) -> &[u8] {
         &self.bus.console.bytes
     }
@@ -101,7 +101,7 @@ impl Machine {
         mmu::look_up(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
     }
 
-    /// What decodes its instructions.
+    /// The decoder of its instructions.
     pub fn decoder(&self) -> &Decoder {
         &self.decoder
     }

@@ -20,7 +20,7 @@ impl fmt::Display for Xlen {
     }
 }
 
-/// What an instruction belongs to. `Priv` is the privileged architecture, which every machine here has.
+/// The extension of an instruction. `Priv` is the privileged architecture, which every machine here has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Extension {
@@ -149,7 +149,7 @@ pub enum IsaError {
     Needs { isa: String, extension: &'static str, needs: &'static str },
 }
 
-/// What an ISA string calls each extension, in the order of the string.
+/// The name of each extension in an ISA string, in the order of the string.
 const NAMES: [(Extension, &str); 35] = [
     (Extension::I, "i"),
     (Extension::M, "m"),
@@ -197,8 +197,8 @@ const OTHER_NAMES: [(&str, u64); 24] = [
     ("zicbop", 0),
     ("zihintpause", 0),
     ("zihintntl", 0),
-    // What memory is like: fetches, reservations and atomics of all kinds, a reservation is of one word, cache blocks have 64 bytes,
-    // page tables can be anywhere.
+    // Properties of memory: fetches, reservations and atomics of all kinds, a reservation is of one word, cache blocks have
+    // 64 bytes, page tables can be anywhere.
     ("ziccif", 0),
     ("ziccrse", 0),
     ("ziccamoa", 0),
@@ -276,7 +276,7 @@ fn names() -> String {
 }
 
 impl Extension {
-    /// What an ISA string calls it.
+    /// Its name in an ISA string.
     pub(crate) fn name(self) -> &'static str {
         let row = NAMES.iter().find(|(extension, _)| *extension == self);
         row.map_or("i", |(_, name)| name.trim_start_matches('_'))
@@ -528,7 +528,8 @@ mod tests {
 
     #[test]
     fn names_that_need_nothing_are_accepted_and_listed() {
-        // What the profile RVA22S64 requires (RISC-V Profiles, 4.3) and its machine has, as a compiler might write it.
+        // The extensions that the profile RVA22S64 requires (RISC-V Profiles, 4.3) and this machine has, as a compiler
+        // might write them.
         let profile = "rv64gcb_zicsr_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop\
                        _zicboz_zkt_svbare_svade_ssccptr_sstvecd_sstvala_sscounterenw_svpbmt_svinval_zihintntl1p0";
         let plain = parse("rv64gcb_zicclsm_zicbom_zicboz_svade_svpbmt_svinval").unwrap();

@@ -1,4 +1,5 @@
-//! What has retired and was not reported to an observer of blocks yet. The engine and translations write it.
+//! The log of retired instructions that were not reported to an observer of blocks yet. The engine and translations write
+//! it.
 
 use crate::observer::{LoudTouch, Pass, Touch};
 

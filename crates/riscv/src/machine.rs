@@ -54,7 +54,7 @@ pub enum Stop {
     },
 }
 
-/// What one [`Machine::step`] did.
+/// The result of one [`Machine::step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// An instruction retired.
@@ -129,7 +129,7 @@ pub struct Machine {
     pub(crate) semihosting: bool,
 }
 
-/// What the clock of [`Rtc`] shows at reset: 2026-01-01.
+/// The time of [`Rtc`] at reset: 2026-01-01.
 const RTC_START: u64 = 1_767_225_600_000_000_000;
 /// The slots of the devices that every machine or some machines have.
 pub(crate) const DRIVE_SLOT: usize = 0;
@@ -414,7 +414,7 @@ impl Machine {
             self.turns.left -= 1;
         }
         let step = self.step_now(&mut AnyObserver::new(obs));
-        // What the step caused shows at once.
+        // The effects of the step appear at once.
         self.service();
         step
     }

@@ -1,4 +1,4 @@
-//! What can be observed: retired instructions, memory accesses, traps and returns.
+//! Observable events: retired instructions, memory accesses, traps and returns.
 
 mod any;
 
@@ -63,7 +63,7 @@ pub struct Access {
     pub pa: u64,
     /// How many bytes.
     pub size: u8,
-    /// What was read or written, zero-extended.
+    /// The value that was read or written, zero-extended.
     pub value: u64,
 }
 
@@ -295,7 +295,7 @@ impl<'a> Several<'a> {
     }
 }
 
-/// Observes a machine. What the constants switch off costs nothing, and is never called.
+/// Observes a machine. Methods that the constants switch off cost nothing, and are never called.
 ///
 /// For one instruction, its accesses come first, then [`retire`](Observer::retire) or
 /// [`trap`](Observer::trap). [`trap_return`](Observer::trap_return) comes before the `retire` of its `mret` or
@@ -385,7 +385,7 @@ pub trait Observer {
     #[inline(always)]
     fn several(&mut self, _several: &Several) {}
 
-    /// What is reported from now on happens on this hart. Called when a run begins, and when it is another hart's turn.
+    /// Events from now on happen on this hart. Called when a run begins, and when it is another hart's turn.
     #[inline(always)]
     fn hart(&mut self, _hart: usize) {}
 

@@ -1,5 +1,4 @@
-//! What the host does for a program on Spike's machine: HTIF commands, and the system calls that the proxy kernel
-//! passes on.
+//! The host's side of a program on Spike's machine: HTIF commands, and the system calls that the proxy kernel passes on.
 
 use crate::bus::Bus;
 use crate::host::{Errno, HostCalls, Stat};

@@ -27,7 +27,7 @@ const COMPARED: u32 = 32;
 /// Words that a period writes and that are remembered.
 const MOST_STORES: usize = 1024;
 
-/// What a period does, as far as it matters.
+/// The effects of a period that matter.
 struct Period {
     lowest: u64,
     /// The physical addresses of the words that it writes.
@@ -81,7 +81,7 @@ impl Machine {
             }
             let now = self.contents(&period.stores);
             match first {
-                // The first period may have changed memory; the second shows whether it goes on changing.
+                // The first period may have changed memory; the second shows whether it continues to change.
                 Some(length) if steps == 2 * length && now == memory => {
                     let quiet = self.is_undisturbed(&period) && self.bus.console.bytes.len() == printed;
                     let (pc, traps) = (self.hart.outside(period.lowest), period.traps);
@@ -98,7 +98,7 @@ impl Machine {
         (Stop::Budget, most, None)
     }
 
-    /// Notes what the next instruction is going to do.
+    /// Records the effects of the next instruction.
     fn note(&self, period: &mut Period) {
         let hart = &self.hart;
         let look = |va: u64, access: AccessType, mode| mmu::look_up(hart, &self.bus, va, access, mode).ok();
@@ -111,7 +111,7 @@ impl Machine {
             _ => Some(low),
         });
         period.lowest = period.lowest.min(hart.pc);
-        // What cannot be fetched or decoded traps.
+        // An instruction that cannot be fetched or decoded traps.
         let Some(insn) = word.and_then(|word| self.decoder.decode(word as u32)) else { return };
         let Insn { op, rs1, imm, .. } = insn;
         let base = hart.x[usize::from(rs1)];
@@ -138,7 +138,7 @@ impl Machine {
         };
         let access = if store { AccessType::Store } else { AccessType::Load };
         for va in [va, va.wrapping_add(7)] {
-            // What cannot be translated traps, or is beyond the access.
+            // An address that cannot be translated traps, or is outside of the access.
             let Some(pa) = look(hart.canonical(va), access, hart.data_privilege()) else { continue };
             let place = pa & !7;
             period.depends |= self.bus.ram_slice(pa, 1).is_none() || period.stores.len() > MOST_STORES;
@@ -148,7 +148,7 @@ impl Machine {
         }
     }
 
-    /// What memory has where the period writes.
+    /// The contents of memory where the period writes.
     fn contents(&self, stores: &[u64]) -> Vec<Option<u64>> {
         stores.iter().map(|&place| self.bus.ram_read(place, 8)).collect()
     }

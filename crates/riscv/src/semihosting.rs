@@ -8,7 +8,7 @@ use crate::machine::{Machine, Stop};
 use crate::map::from_le;
 use crate::mmu;
 
-/// What surrounds the `ebreak` of a call: `slli x0, x0, 0x1f` and `srai x0, x0, 7`, none of the three compressed.
+/// The instructions around the `ebreak` of a call: `slli x0, x0, 0x1f` and `srai x0, x0, 7`, all three uncompressed.
 const BEFORE: u32 = 0x01f0_1013;
 const EBREAK: u32 = 0x0010_0073;
 const BEHIND: u32 = 0x4070_5013;

@@ -24,7 +24,7 @@ const HASH: usize = 32;
 const HEADER: usize = MAGIC.len() + 4 + 8 + HASH;
 /// Pages are saved whole, or not at all if they are zero.
 const PAGE: usize = 4096;
-/// What follows the last page.
+/// The mark after the last page.
 const NO_PAGE: u64 = u64::MAX;
 /// The longest configuration and state that are read, and the most output that a machine keeps.
 const MOST_HEAD: u64 = 1 << 20;
@@ -151,7 +151,7 @@ impl Machine {
     /// needed, which are read whole.
     ///
     /// # Errors
-    /// What is not a whole snapshot of this format, and a drive that it did not have.
+    /// A file that is not a whole snapshot of this format, or a different drive.
     pub fn restore(file: &[u8], drive: Option<Box<dyn Storage>>) -> Result<Self, SnapshotError> {
         Self::restore_within(u64::MAX, file, drive)
     }
@@ -165,7 +165,7 @@ impl Machine {
         file: &[u8],
         drive: Option<Box<dyn Storage>>,
     ) -> Result<Self, SnapshotError> {
-        // What a guest wrote to its drive is in the state, too.
+        // The guest's writes to its drive are in the state, too.
         let most_state = most_ram.saturating_add(MOST_CONSOLE as u64 * 4).min(MOST_STATE);
         let mut body = FrameDecoder::new(check(file)?);
         let head = part(&mut body, MOST_HEAD)?;
@@ -253,7 +253,7 @@ fn identify(drive: &mut Box<dyn Storage>) -> Result<DriveFile, SnapshotError> {
     Ok(DriveFile { bytes, hash: hash.finalize().into() })
 }
 
-/// What precedes the contents.
+/// The header before the contents.
 fn header(body: &[u8]) -> Vec<u8> {
     let mut header = MAGIC.to_vec();
     header.extend(VERSION.to_le_bytes());

@@ -65,13 +65,13 @@ pub struct Region {
     /// Bits that are zero in the address of every instruction of this machine. A jump to another address traps, and does not
     /// retire.
     pub target_mask: u64,
-    /// What `frm` contains where this may run; `None` if floating point is the interpreter's there.
+    /// The value of `frm` with which this may run; `None` if floating point is the interpreter's there.
     pub rounding: Option<u8>,
     /// Whether a translation may do misaligned accesses in a page.
     pub misaligned: bool,
     /// The physical address of RAM.
     pub ram_base: u64,
-    /// What the observer receives.
+    /// The reports for the observer.
     pub reports: Reports,
 }
 
@@ -91,7 +91,7 @@ pub struct Run {
     pub insns: Vec<BlockInsn>,
 }
 
-/// What the observer of translated code receives.
+/// The reports of translated code for an observer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reports {
     /// There is none.
@@ -127,7 +127,7 @@ pub struct TlbEntry {
     /// The page's virtual address. An access of so many bytes matches if its address without the bits of the offset, but
     /// with those that must be zero for alignment, equals it.
     pub tag: u64,
-    /// What makes an address in the page an index of RAM.
+    /// The addend that makes an address in the page an index of RAM.
     pub addend: u64,
 }
 
@@ -164,7 +164,7 @@ fn place(pc: u64) -> usize {
     (pc >> 1) as usize & (STARTS - 1)
 }
 
-/// What a translation works on.
+/// The registers of a translation.
 #[derive(Debug)]
 pub struct Registers<'a> {
     /// The integer registers; the first 32 count, and register 0 is zero.
@@ -197,7 +197,7 @@ pub struct Registers<'a> {
 pub enum Observed<'a> {
     /// One that counts.
     Counter {
-        /// What it is.
+        /// The observer.
         counter: &'a mut dyn Counter,
         /// The mode.
         privilege: Privilege,
@@ -242,7 +242,7 @@ pub struct Exit {
     pub interpret: bool,
 }
 
-/// What became of a region.
+/// The result of a translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Translation {
     /// It is not translated.
@@ -268,7 +268,7 @@ pub trait Translator {
     /// Translates a region, or begins to.
     fn translate(&mut self, region: Region) -> Translation;
 
-    /// What became of the next region that was begun, in the order of [`translate`](Self::translate), if it is known.
+    /// The result of the next region that was begun, in the order of [`translate`](Self::translate), if it is finished.
     fn finished(&mut self) -> Option<Translation> {
         None
     }
@@ -284,7 +284,7 @@ pub trait Translator {
     fn clear(&mut self);
 }
 
-/// What is known of a region.
+/// The state of a region.
 struct Known {
     translation: Translation,
     /// The physical addresses and the bits of its instructions.
@@ -399,7 +399,7 @@ impl Tier {
         (start.pc == pc && start.context == context).then_some(start.number as u16)
     }
 
-    /// Enters what was translated of a block that may run in a context; false if nothing was.
+    /// Enters the translation of a block that may run in a context; false if there is none.
     pub(crate) fn enter(&mut self, key: (u64, u64), context: u32, bus: &Bus) -> bool {
         let Some(known) = self.regions.get_mut(&key).filter(|known| known.translation != Translation::Later)
         else {
@@ -501,8 +501,8 @@ macro_rules! define {
     ($($section:ident { $($class:ident {
         $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)*
     })* })*) => {
-        /// What a floating-point instruction, other than a load or store, makes of its operands: floating-point registers, or an
-        /// integer register. The `rounding` mode is as [`rounding`] yields it. 0 for other instructions.
+        /// The result of a floating-point instruction, other than a load or store, from its operands: floating-point
+        /// registers, or an integer register. The `rounding` mode is as [`rounding`] yields it. 0 for other instructions.
         pub fn float(op: Op, rounding: u8, flags: &mut u8, values: [u64; 3]) -> u64 {
             let rounding = Rounding::from_bits(rounding).unwrap_or(Rounding::NearestEven);
             let mut fpu = Fpu { rounding, flags: *flags };

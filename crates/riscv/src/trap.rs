@@ -7,7 +7,7 @@ use crate::hart::{Hart, interrupt, status};
 use crate::observer::AnyObserver;
 use crate::privilege::Privilege;
 
-/// What a trap does in hardware, in this order; the one routine that takes traps is written in these phases.
+/// The hardware's steps of a trap, in order; the routine that takes traps is written in these phases.
 pub const TRAP_PHASES: [&str; 7] = [
     "1 choose the mode that handles it",
     "2 write the cause",

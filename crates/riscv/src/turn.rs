@@ -11,7 +11,7 @@ use crate::hart::Hart;
 /// Steps of a turn, and nanoseconds of a round.
 pub(crate) const QUANTUM: u64 = 10_000;
 
-/// What belongs to one hart.
+/// The state of one hart.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Core {
     pub(crate) hart: Hart,
@@ -44,7 +44,7 @@ pub(crate) struct Turns {
     pub(crate) over: bool,
     /// The clock at which the turns of this round began.
     pub(crate) start: u64,
-    /// What the running hart had retired then.
+    /// The instructions that the running hart had retired then.
     pub(crate) retired: u64,
     /// Whether a hart did anything but wait in this round.
     pub(crate) busy: bool,

@@ -23,8 +23,8 @@ pub struct Cache {
     versions: Arc<Mutex<Versions>>,
 }
 
-/// What the commands that print versions printed, by their words and variables: several runtimes have the same tools, and
-/// some of these take a third of a second to start.
+/// The output of version commands, by their words and variables: several runtimes have the same tools, and some of these
+/// take a third of a second to start.
 type Versions = BTreeMap<(Vec<String>, BTreeMap<String, String>), Vec<u8>>;
 
 /// How a user names the directory: not all commands have an option for it.
@@ -162,7 +162,7 @@ impl Cache {
         Ok(digest.finalize().iter().take(10).map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// What a command that prints versions prints.
+    /// The output of a version command.
     fn version(&self, words: &[String], runtime: &Runtime, stop: &AtomicBool) -> Result<Vec<u8>, BuildError> {
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = (words.to_vec(), runtime.env.clone());
@@ -184,7 +184,7 @@ fn check_home() -> Result<(), BuildError> {
     }
 }
 
-/// How a folder is called in which a build is going on.
+/// The name of a folder during a build.
 const BUILDING: &str = ".tollgate-building-";
 
 /// A folder to build in, locked for as long as this process lives. What builds left that were killed is removed.

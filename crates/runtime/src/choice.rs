@@ -1,4 +1,4 @@
-//! What the words of a command line choose: runtimes, their mechanisms, programs of the user's own, numbers of tasks.
+//! The choice of a command line: runtimes, their mechanisms, the user's own programs, numbers of tasks.
 
 use crate::needs;
 use crate::row::Chosen;

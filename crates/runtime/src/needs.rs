@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-/// What is missing, and the command that installs it.
+/// A missing tool, and the command that installs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// `g++ is missing`.
@@ -20,7 +20,7 @@ pub struct Missing {
 /// Which commands of needs succeeded: several runtimes have the same.
 pub type Tried = BTreeMap<Vec<String>, bool>;
 
-/// What is missing for a runtime on this machine; `None` if everything is present.
+/// The missing tool of a runtime on this machine; `None` if everything is present.
 pub fn missing(runtime: &Runtime, tried: &mut Tried, stop: &AtomicBool) -> Option<Missing> {
     let absent: Vec<&Need> = runtime.needs.iter().filter(|need| !is_there(need, tried, stop)).collect();
     if absent.is_empty() {

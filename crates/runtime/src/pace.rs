@@ -9,7 +9,7 @@ const START_S: f64 = 0.05;
 /// Seconds for a task: to make it, to switch to it in each of the fewest batches, and to end it. A thread is made by the kernel.
 const TASK_S: f64 = 8e-6;
 const THREAD_S: f64 = 80e-6;
-/// What a plan has for each row.
+/// The time of a plan for each row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turn {
     /// Turns of each row.

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::{Room, Sources, choice, transcript};
 
-    /// What a program of a border prints whose callee copies every second text.
+    /// The output of a program of a border in which the callee copies every second text.
     fn said(entered: u64) -> String {
         format!(
             "tollgate-runtime 1\nversion X 1\nclock 1 none\nwarm 10 steady\nsample 50 400\nsample 50 600\n\

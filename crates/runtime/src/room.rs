@@ -13,7 +13,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Half of what is available, or of what the control group allows, whichever is less.
+    /// Half of the available memory, or of the control group's limit, whichever is less.
     pub fn of(available: Option<u64>, cgroup: Option<u64>) -> Option<Self> {
         let available =
             available.map(|bytes| Self { bytes: bytes / 2, bound: "half of the available memory" });

@@ -72,7 +72,7 @@ impl Row {
         Ok(rows)
     }
 
-    /// A row that has not been measured. It is skipped if the runtime or the memory does not allow so many tasks.
+    /// A row that has not been measured. It is skipped if the runtime or the memory does not allow its number of tasks.
     pub fn new(runtime: &Runtime, mechanism: &Mechanism, tasks: u64, room: Room) -> Self {
         let state = Self::refusal(runtime, mechanism, tasks, room);
         Self {
@@ -88,7 +88,7 @@ impl Row {
         }
     }
 
-    /// Why a mechanism cannot have so many tasks, and what to do.
+    /// The reason why a mechanism cannot have this many tasks, and the remedy.
     pub fn refusal(
         runtime: &Runtime,
         mechanism: &Mechanism,

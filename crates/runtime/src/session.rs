@@ -27,7 +27,7 @@ use tollgate_measure::samples::{CoreReading, RunSamples};
 use tollgate_measure::stats::median;
 use tollgate_measure::{Site, placement};
 
-/// What the session reports while it does not time anything.
+/// An event of the session, between measurements.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A build step, as text.
@@ -49,13 +49,13 @@ pub struct Session {
     pub samples: RunSamples,
 }
 
-/// What all epochs of a session share.
+/// State that all epochs of a session share.
 struct Turns<'a> {
     plan: &'a Plan,
     setting: &'a Setting,
     stop: &'a AtomicBool,
     start: Instant,
-    /// What the last row of each mechanism took.
+    /// The time of the last row of each mechanism.
     costs: BTreeMap<String, Duration>,
     pace: Pace,
 }

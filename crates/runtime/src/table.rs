@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tollgate_record::text::{self, suggestion};
 
-/// What a task is made of.
+/// The kind of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -59,12 +59,12 @@ pub struct Need {
 pub struct Mechanism {
     /// `yield`, `channel`.
     pub id: String,
-    /// What one switch does, a few words.
+    /// A description of one switch in a few words.
     pub what: String,
     /// Resident bytes that one more task adds, rounded up.
     #[serde(default)]
     pub task_bytes: u64,
-    /// What its tasks are, where that differs from the runtime's.
+    /// The kind of its tasks, if it differs from the runtime's.
     pub kind: Option<Kind>,
     /// The most tasks that it can have.
     #[serde(default = "most_tasks")]
@@ -82,7 +82,7 @@ pub struct Mechanism {
     pub part: Option<NamedPart>,
 }
 
-/// What one row has and another has not: their difference.
+/// A part that is the difference of two rows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedPart {
@@ -119,7 +119,7 @@ pub struct Runtime {
     pub language: String,
     /// Its folder below `runtimes/`; runtimes of one folder share its build.
     pub folder: String,
-    /// What its tasks are.
+    /// The kind of its tasks.
     pub kind: Kind,
     /// Its requirements.
     #[serde(default)]

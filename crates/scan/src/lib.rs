@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tollgate_record::Measurement;
 
-/// What [`scan`] reports while it works.
+/// An event of [`scan`].
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// It writes the file that it will scan; what is going to happen, and how long that takes at the most.
+    /// It writes the file that it will scan; an announcement of the work and its longest time.
     Writing(String),
     /// It begins one scan of several.
     Touching {
@@ -32,14 +32,14 @@ pub enum Progress<'a> {
         /// How much of the file this one scans.
         bytes: u64,
     },
-    /// What has been measured so far, with the scan that is going on; worth saving.
+    /// The results so far, with the current scan; worth saving.
     Measured(&'a [Measurement]),
 }
 
 /// Measures each size of the plan, in order. `stop` ends it early with the results so far.
 ///
 /// # Errors
-/// A plan that cannot be followed here, or a system that refuses what the scan needs. A scan that fails is a
+/// A plan that cannot be followed here, or a system that refuses a call of the scan. A scan that fails is a
 /// failed measurement, not an error.
 pub fn scan(
     plan: &ScanPlan,
@@ -60,7 +60,7 @@ pub fn scan(
         if !plan.warm {
             file.drop_from_cache()?;
         }
-        // What one scan leaves of its share of the time is shared by those that follow.
+        // Later scans share the unused time of a scan.
         let left = plan.time.saturating_sub(begin.elapsed()) / (plan.sizes.len() - at) as u32;
         let most_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
         let row = |ended| result::measurement(plan, bytes, &file, limit.as_ref(), ended);

@@ -40,7 +40,7 @@ enum Version {
 }
 
 impl MemoryLimit {
-    /// What enforces it, for the record.
+    /// The mechanism that enforces it, for the record.
     pub(crate) fn enforcer(&self) -> &'static str {
         match self.enforcer {
             Enforcer::Group(_, Version::Two) => "cgroup v2",

@@ -1,4 +1,4 @@
-//! What a scan does.
+//! The plan of a scan.
 
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use tollgate_measure::clock::Source;
 use tollgate_record::number::bytes as human;
 use tollgate_record::parse::bytes;
 
-/// What to scan and how.
+/// A plan of scans.
 #[derive(Clone, Debug)]
 pub struct ScanPlan {
     /// The file to map; `None` for a temporary file.
@@ -63,7 +63,7 @@ impl ScanPlan {
     /// The time of all scans, unless another is asked for.
     pub const TIME: Duration = Duration::from_secs(60);
 
-    /// What is going to happen, and how long that takes at the most.
+    /// An announcement of the work and its longest time.
     pub fn announced(&self) -> String {
         let sizes: Vec<String> = self.sizes.iter().map(|&size| human(size as f64)).collect();
         let seconds = self.time.as_secs_f64();
@@ -132,7 +132,7 @@ impl Pattern {
 }
 
 impl Advice {
-    /// Each hint by its name on the command line, with what it says.
+    /// Each hint by its name on the command line, with a description.
     pub const NAMES: &[(&str, Self, &str)] = &[
         ("normal", Self::Normal, "Nothing (MADV_NORMAL)"),
         ("random", Self::Random, "That reading ahead does not help (MADV_RANDOM)"),
@@ -163,7 +163,7 @@ pub(crate) fn mix(number: u64) -> u64 {
 /// Parses a size that is not zero.
 ///
 /// # Errors
-/// What is not a size, and 0.
+/// A text that is not a size, and 0.
 pub fn size(text: &str) -> Result<u64, String> {
     match bytes(text, 1)? {
         0 => Err("a size of 0 touches nothing; give one from one page, for example 64M".into()),

@@ -14,9 +14,9 @@ use tollgate_supervise::{Ended, Patience, Tree};
 
 /// How a scan ended.
 pub(crate) struct ScanEnd {
-    /// What the process reported, or why it reported nothing.
+    /// The report of the process, or the reason why there is none.
     pub(crate) touched: Result<Touched, String>,
-    /// What the kernel counted from its start to its end.
+    /// The kernel's counts from its start to its end.
     pub(crate) usage: Usage,
     /// The time from its start to its end.
     pub(crate) elapsed: Duration,

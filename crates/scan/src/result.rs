@@ -59,7 +59,7 @@ fn facts(
     });
 }
 
-/// What `/usr/bin/time -v` reports, from the start of the process to its end.
+/// The figures of `/usr/bin/time -v`, from the start of the process to its end.
 fn as_time(result: &mut Measurement, ended: &ScanEnd) {
     let ScanEnd { usage, elapsed, .. } = ended;
     let elapsed = elapsed.as_secs_f64();
@@ -80,7 +80,7 @@ fn as_time(result: &mut Measurement, ended: &ScanEnd) {
     }
 }
 
-/// What the scan itself reported, without the start and the end of its process.
+/// The figures of the scan itself, without the start and the end of its process.
 fn figures(result: &mut Measurement, bytes: u64, limit: Option<&MemoryLimit>, touched: &Touched) {
     let (Some(first), Some(last)) = (touched.marks.first(), touched.marks.last()) else {
         return fail(result, "the scan ended before it began".into());

@@ -41,7 +41,7 @@ pub(crate) struct TouchJob {
     pub(crate) most_ns: u64,
 }
 
-/// What the kernel has counted for this process.
+/// The kernel's counts of this process.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Usage {
     pub(crate) minor: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Mark {
     pub(crate) usage: Usage,
 }
 
-/// What happened.
+/// The result of the touches.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Touched {
     /// Touches that were planned, and made.

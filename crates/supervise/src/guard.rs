@@ -6,10 +6,10 @@ use crate::descendants;
 use std::os::fd::RawFd;
 use std::{io, mem, ptr};
 
-/// What the guard sends first: the process id of the program.
+/// The guard's first message: the process id of the program.
 pub(crate) type Started = libc::pid_t;
 
-/// What the guard sends when the program has ended.
+/// The guard's message when the program has ended.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Report {

@@ -29,7 +29,7 @@ struct CpuTime {
     waited: Duration,
 }
 
-/// A machine is crowded if a process waits for a CPU for more than one part in so many.
+/// A machine is crowded if a process waits for a CPU for more than one part in this many.
 const CROWDED: u32 = 20;
 
 impl Patience {

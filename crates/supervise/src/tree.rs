@@ -20,7 +20,7 @@ pub type Prepare = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
 pub struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
-    /// What it and the children that it waited for have used.
+    /// The resources of the program and of the children that it waited for.
     pub usage: libc::rusage,
 }
 
@@ -68,7 +68,8 @@ impl Tree {
         loop {
             match Self::guarded(command(), prepare.clone()) {
                 Ok(tree) => return Ok(tree),
-                // Whoever has just written the file may have lent it to a process that another thread was starting.
+                // A process that another thread is starting may have inherited the descriptor with which the file was just
+                // written.
                 Err(Refused::Program(error))
                     if error.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES =>
                 {
@@ -171,7 +172,7 @@ impl Tree {
         self.ended
     }
 
-    /// Waits for the program to end by itself, then ends what it has left behind.
+    /// Waits for the program to end by itself, then ends the processes that it has left behind.
     pub fn wait(&mut self) -> Ended {
         match &self.guard {
             Some(guard) => drop(readable(guard.as_raw_fd(), -1)),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The environment variable that `cargo xtask bless` sets: what is recorded is written, not compared.
+/// The environment variable that `cargo xtask bless` sets: recorded files are written, not compared.
 pub const BLESS: &str = "TOLLGATE_BLESS";
 
 /// Something recorded: a whole file, or the lines of a page between the two marks

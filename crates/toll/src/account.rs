@@ -1,4 +1,4 @@
-//! What one run of a command used, and how it ended.
+//! The kernel's accounts of one run of a command, and its end.
 
 use crate::events::EventCounts;
 use crate::launch::Used;
@@ -30,8 +30,7 @@ impl End {
     }
 }
 
-/// What one run of a command used, by the kernel's own accounts: its processes that ended before it and were waited for
-/// are included.
+/// The kernel's accounts of one run of a command, including its processes that ended before it and were waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
     /// How it ended.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tollgate_record::number::time;
 use tollgate_record::{Warning, warning};
 
-/// What the kernel has accounted for one task.
+/// The kernel's account of one task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskAccount {
     pub(crate) ran_ns: u64,
@@ -120,7 +120,7 @@ fn check_switches(account: &Account, counts: Option<&Counts>) -> Option<Warning>
     let ours = counts.switches();
     let tasks = 1 + counts.total(Kind::Task) + counts.accounted.map_or(0, |accounted| accounted.running);
     let error = ends * tasks as f64 + APART * theirs as f64;
-    // What did not fit, or the kernel hides, is reported elsewhere.
+    // Lost or hidden counts are reported elsewhere.
     let is_whole = counts.unnamed == 0 && counts.hidden == 0 && counts.lost == 0;
     (is_whole && (ours as f64 - theirs as f64).abs() > error).then(|| {
         contradicted(format!("switches: {ours} were counted, the kernel accounts {theirs} for {whose}"))

@@ -25,9 +25,9 @@ pub struct Input<'a> {
     pub command: Vec<String>,
     /// Whether the process was already running.
     pub attached: bool,
-    /// What its runs gave.
+    /// The counts of its runs.
     pub counted: &'a Counted,
-    /// What crossings cost here, unless counts alone are wanted.
+    /// The prices of crossings here, unless counts alone are wanted.
     pub prices: Option<&'a Prices>,
 }
 
@@ -168,7 +168,7 @@ fn whole(
     row.found = Found::Exec(found);
     let seconds = |time: Duration| time.as_secs_f64();
     let tolls = tolls(boundaries);
-    // What counting added is not the program's.
+    // The cost of counting is not the program's.
     let counting = counting(counted);
     let gross = Estimate::point(account.cpu.as_nanos() as f64);
     let cpu = counting.map_or(gross, |counting| gross.minus(&counting));
@@ -278,7 +278,7 @@ fn contradiction(
     (most < low || least > high).then(|| Warning::new(warning::CONTRADICTED, text))
 }
 
-/// What counting added to the run that was timed.
+/// The cost of counting in the timed run.
 fn counting(counted: &Counted) -> Option<Estimate> {
     let (counts, Overhead { bare, counted, .. }) = (counted.counts.as_ref()?, counted.overhead?);
     let added =
@@ -314,7 +314,7 @@ fn accounted(counted: &Counted, tolls: Option<Estimate>, counting: Option<Estima
     parts
 }
 
-/// What counting adds between the stamps of one crossing: of a call, of a fault.
+/// The cost of counting between the stamps of one crossing: of a call, of a fault.
 #[derive(Clone, Copy)]
 struct Within {
     call: Estimate,
@@ -323,7 +323,7 @@ struct Within {
 
 impl Within {
     /// A call that does nothing is all way in and out, so its stamps enclose nothing else. A bare fault is its
-    /// toll and its work, so that what is between its stamps beyond that work was added.
+    /// toll and its work, so that the rest of the time between its stamps was added.
     fn of(overhead: &Overhead, prices: &Prices) -> Self {
         let Pair { call, fault } = overhead.inside;
         let toll = prices.of(Kind::Fault, "").unwrap_or(Estimate::point(0.0));
@@ -510,7 +510,7 @@ mod tests {
     #[test]
     fn times_of_windows_are_compared_with_the_accounts_of_the_kernel() {
         assert!(!is_contradicted(500, 500.0, 0.0, 1));
-        // The calls between windows took longer than those in windows: what they took more looks like the program's own code.
+        // The calls between windows took longer than those in windows: the extra time looks like the program's own code.
         assert!(is_contradicted(200, 500.0, 0.0, 1));
         assert!(!is_contradicted(200, 500.0, 0.0, 0), "all calls were timed");
         // They took less.
@@ -573,7 +573,7 @@ mod tests {
     #[test]
     fn without_prices_what_is_crossed_most_comes_first() {
         let rows = bill(None);
-        // What counting added is more than its time between the stamps, so that its sum is zero.
+        // The cost of counting exceeds the time between the stamps, so that the sum is zero.
         assert_eq!(rows[1].probe, "exec/system-call/getppid");
         assert!(rows[2].ns.unwrap().estimate > rows[1].ns.unwrap().estimate, "{rows:?}");
     }

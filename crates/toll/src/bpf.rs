@@ -31,7 +31,7 @@ use tollgate_record::Estimate;
 
 static OBJECT: &[u8] = include_bytes_aligned!("../guests/bpf/images/toll.o");
 
-/// Each program, what it is attached to, and whether counting is impossible without it. What is optional does not exist on
+/// Each program, its attachment, and whether counting is impossible without it. Optional ones do not exist on
 /// every architecture and in every configuration.
 const PROGRAMS: &[(&str, &str, bool)] = &[
     ("sched_switch", "sched_switch", true),
@@ -57,7 +57,7 @@ const PROGRAMS: &[(&str, &str, bool)] = &[
 /// The loaded programs. They are attached until this is dropped.
 pub(crate) struct Bpf {
     ebpf: Ebpf,
-    /// What was counted before the command.
+    /// The counts before the command.
     before: Snapshot,
     counts: Counts,
     timeline: Option<Timeline>,
@@ -188,7 +188,7 @@ impl Bpf {
         Some([counted, inside])
     }
 
-    /// What was counted until now.
+    /// The counts until now.
     fn finish(&mut self) -> Counts {
         self.end_window();
         let remaining = tasks::remaining(&self.ebpf);
@@ -202,7 +202,7 @@ impl Bpf {
     pub(crate) fn join(&mut self, process: &Process) -> Result<(), StartError> {
         let tasks = process.tasks();
         if let (Some(stacks), Some(first)) = (&mut self.stacks, tasks.first()) {
-            // What its first thread starts and maps from now on; other threads' mappings are those of now.
+            // Tasks and mappings that its first thread adds from now on; other threads' mappings are those of now.
             stacks.rings = Rings::open(*first, Wanted { stacks: true, now: true, ..Wanted::default() }).ok();
             tasks.iter().for_each(|task| stacks.images.read(*task));
         }
@@ -233,7 +233,7 @@ impl Bpf {
         self.stacks.take().map(|stacks| stacks.sites)
     }
 
-    /// What was counted.
+    /// The counts.
     pub(crate) fn take_counts(&mut self) -> Counts {
         mem::take(&mut self.counts)
     }

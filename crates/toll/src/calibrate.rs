@@ -1,5 +1,5 @@
-//! What a call and a fault take here, bare and while they are counted: measured on a child of this process, right before and
-//! right after the command.
+//! The time of a call and a fault here, uncounted and counted: measured on a child of this process, right before and right
+//! after the command.
 
 use crate::start::StartError;
 use std::fs::File;
@@ -25,7 +25,7 @@ struct Batches {
     fault: [f64; BATCHES],
 }
 
-/// What a call and a fault take, in nanoseconds.
+/// The time of a call and of a fault, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pair {
     pub(crate) call: Estimate,
@@ -58,14 +58,14 @@ fn middle(mut batches: [f64; BATCHES]) -> Estimate {
     Estimate::within(batches[10], [batches[5], batches[15]])
 }
 
-/// What counting adds to a call and a fault.
+/// The cost of counting a call and a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overhead {
     /// Without counting.
     pub(crate) bare: Pair,
     /// While they are counted.
     pub(crate) counted: Pair,
-    /// What of that is between the two stamps of each.
+    /// The part of that between the two stamps of each.
     pub(crate) inside: Pair,
 }
 
@@ -146,7 +146,7 @@ fn serve(asked: &OwnedFd, ask: &OwnedFd, answers: &OwnedFd) -> ! {
     // SAFETY: system calls on descriptors of this process and on memory that is mapped here.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // What a terminal sends to all of its processes is for the command; this one measures after it.
+        // Signals of a terminal to all of its processes are for the command; this one measures after it.
         for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
             libc::signal(signal, libc::SIG_IGN);
         }

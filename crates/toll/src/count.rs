@@ -1,9 +1,9 @@
-//! What a source of counts gives, in the same form from each.
+//! The counts of a source, in the same form from each.
 
 use crate::call::is_i386;
 use std::collections::BTreeMap;
 
-/// What counts the crossings.
+/// A source of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// BPF programs in the kernel: counts and times.
@@ -29,7 +29,7 @@ impl Source {
     }
 }
 
-/// What kind of boundary was crossed.
+/// The kind of a boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// A system call.
@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// What was counted at one boundary.
+/// The counts of one boundary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Crossings.
@@ -110,7 +110,7 @@ pub struct Stamped {
     pub before_ns: u64,
 }
 
-/// What the kernel has accounted for the tasks that were counted.
+/// The kernel's account of the tasks that were counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounted {
     /// Time on a CPU.

@@ -1,4 +1,4 @@
-//! What was counted of a command.
+//! The counts of a command.
 
 use crate::account::Account;
 use crate::calibrate::{Overhead, Pair};
@@ -8,7 +8,7 @@ use crate::sites::Sites;
 use crate::timeline::Timeline;
 use tollgate_record::Warning;
 
-/// What is wanted beside the bill, and takes more of the machine.
+/// Extras of a bill that cost more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// When the program crossed.
@@ -19,18 +19,18 @@ pub struct Extras {
     pub windows: bool,
 }
 
-/// What one run of a command gave, or the medians of several.
+/// The counts of one run of a command, or the medians of several.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// The run that was timed. One that was counted by ptrace alone is the traced one.
     pub account: Account,
-    /// What counted.
+    /// The source of the counts.
     pub source: Source,
     /// The counts, unless nothing counted.
     pub counts: Option<Counts>,
-    /// What a call and a fault took beside the command, uncounted.
+    /// The time of a call and a fault beside the command, uncounted.
     pub(crate) beside: Option<Pair>,
-    /// What counting added, where it was in the run that was timed.
+    /// The cost of counting, if it was in the timed run.
     pub overhead: Option<Overhead>,
     /// Wall time of the run that was traced over that of those that were not, where there are both.
     pub slowdown: Option<f64>,
@@ -40,16 +40,16 @@ pub struct Counted {
     pub timeline: Option<Timeline>,
     /// Where it crossed from, if that was wanted.
     pub sites: Option<Sites>,
-    /// What a reader must know.
+    /// The warnings.
     pub warnings: Vec<Warning>,
 }
 
 /// One of several runs.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// What it used, and how it ended.
+    /// Its account, and its end.
     pub account: Account,
-    /// What it crossed. Runs beside a traced one are not counted.
+    /// Its crossings. Runs beside a traced one are not counted.
     pub counts: Option<Counts>,
     /// Whether it was traced, so that its times are not those of the others.
     pub is_traced: bool,

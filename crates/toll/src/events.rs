@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::fd::{FromRawFd, OwnedFd};
 use tollgate_measure::counters::{self, Event, Mode, Reading, judge};
 
-/// What is counted, in the order of [`Events::read`].
+/// The events, in the order of [`Events::read`].
 const EVENTS: [u32; 4] = [
     abi::PERF_COUNT_SW_PAGE_FAULTS_MIN,
     abi::PERF_COUNT_SW_PAGE_FAULTS_MAJ,
@@ -26,7 +26,7 @@ pub(crate) struct Events {
     loads: Vec<File>,
 }
 
-/// What they have counted.
+/// Their counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EventCounts {
     pub(crate) minor_faults: u64,

@@ -1,4 +1,5 @@
-//! Filters of a sandbox that end whoever makes a call which counting needs: found out by a child, since this process must live.
+//! Filters of a sandbox that kill a process for a call which counting needs: a child tries the call, since this process
+//! must survive.
 
 use std::ptr;
 use tollgate_measure::host::{Attempt, in_child};

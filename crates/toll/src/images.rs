@@ -1,4 +1,5 @@
-//! What code each process had mapped, kept while it ran: its address space is gone when the bill is made, its files usually not.
+//! The code mappings of each process, recorded while it ran: its address space is gone when the bill is made, its files
+//! usually not.
 
 use crate::rings::{Record, What};
 use std::collections::BTreeMap;
@@ -66,7 +67,7 @@ impl Images {
         self.mapped.insert((pid, image), Rc::default());
     }
 
-    /// Reads what a process has mapped now.
+    /// Reads the current mappings of a process.
     pub(crate) fn read(&mut self, pid: libc::pid_t) {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let since = SystemTime::now();

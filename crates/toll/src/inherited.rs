@@ -37,17 +37,17 @@ static REMEMBER: extern "C" fn() = {
     remember
 };
 
-/// What a command inherits that this process has changed for itself.
+/// The inherited settings that this process has changed for itself.
 #[derive(Clone, Copy)]
 pub(crate) struct Inherited {
     /// The signals that are blocked.
     pub(crate) mask: u64,
-    /// What SIGCHLD does.
+    /// The action of SIGCHLD.
     pub(crate) child: libc::sigaction,
 }
 
 impl Inherited {
-    /// What else this program has changed, for the command. Makes system calls only.
+    /// Restores all settings for the command. Makes system calls only.
     pub(crate) fn restore_all(&self) {
         for (signal, ignored) in IGNORED.iter().zip(&WERE_IGNORED) {
             let action = if ignored.load(Ordering::Relaxed) { libc::SIG_IGN } else { libc::SIG_DFL };

@@ -20,7 +20,7 @@ pub(crate) struct Waiting {
     outcome: File,
 }
 
-/// What a child has used before its command begins.
+/// The account of a child before its command begins.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Used {
     pub(crate) cpu: Duration,
@@ -28,7 +28,7 @@ pub(crate) struct Used {
     pub(crate) involuntary_switches: u64,
 }
 
-/// What the child does itself before it executes. It must make system calls only.
+/// Preparation in the child before it executes the command. It must make system calls only.
 pub(crate) type Prepare<'a> = &'a dyn Fn() -> io::Result<()>;
 
 impl Waiting {
@@ -62,7 +62,7 @@ impl Waiting {
         }
     }
 
-    /// Waits until the child sleeps, and returns what it has used until then, which the command is not charged for.
+    /// Waits until the child sleeps, and returns its account until then, which is not charged to the command.
     pub(crate) fn settled(&self) -> Used {
         let mut used = Used::default();
         let read = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", self.pid)).unwrap_or_default();
@@ -149,11 +149,11 @@ pub(crate) fn pipe() -> Result<[OwnedFd; 2], StartError> {
 /// A file to execute.
 struct Executable {
     path: CString,
-    /// The arguments of the shell that reads it, if the kernel does not know what it is.
+    /// The arguments of the shell that reads it, if the kernel cannot execute it.
     as_script: Vec<*const libc::c_char>,
 }
 
-/// What reads a script that does not name its interpreter (POSIX, `execvp`).
+/// The interpreter of a script that does not name one (POSIX, `execvp`).
 const SHELL: &CStr = c"/bin/sh";
 
 impl Executable {

@@ -21,7 +21,7 @@ const CALLS: &str = "raw_syscalls/sys_enter";
 const SIGNALS: &str = "signal/signal_deliver";
 const SENT: &str = "signal/signal_generate";
 
-/// A ring that holds what a fast program does in this time is still small.
+/// A ring for the records of a fast program in this time is still small.
 const PERIOD: Duration = Duration::from_millis(1);
 /// As many call sites are told apart; what comes from others is counted without them.
 const PLACES: usize = 1 << 16;
@@ -35,7 +35,7 @@ pub(crate) struct Perf {
     counted: Counted,
 }
 
-/// What the records say.
+/// The counts from the records.
 #[derive(Default)]
 struct Counted {
     calls: BTreeMap<Call, Calls>,
@@ -125,7 +125,7 @@ impl Perf {
         let [calls, signals, sent] = points;
         let points = [calls?, signals?, sent?];
         let mut rings = Rings::open(yardstick.pid, Wanted { points: &points, stacks, now: true })?;
-        // What is read meanwhile makes room for more, as it does for the command.
+        // Reading during the calibration makes room for more records, as it does for the command.
         let counted = yardstick.measure_while(|| _ = rings.read());
         let overhead =
             bare.zip(counted).map(|(bare, counted)| Overhead { bare, counted, inside: Pair::NONE });
@@ -133,7 +133,7 @@ impl Perf {
         Ok((Self { points, stacks, command: 0, rings: None, counted }, overhead))
     }
 
-    /// What was counted of a command that ended so, and where it came from if that was wanted.
+    /// The counts of a command with this end, and its call sites if they are wanted.
     pub(crate) fn counts(self, end: End) -> (Counts, Option<Sites>) {
         let Counted { calls, mut counts, samples, read, lost, ended, images, places, fatal, .. } =
             self.counted;
@@ -261,7 +261,8 @@ impl Counter for Perf {
 
     fn ended(&mut self, _: libc::pid_t) {
         if let Some(mut rings) = self.rings.take() {
-            // What is left running goes on: its samples are counted up to here, its records are not read further.
+            // Tasks that are left behind continue: their samples are counted until here, their records are not read
+            // further.
             let samples = rings.samples();
             self.counted.take(rings.finish(), self.points);
             self.counted.samples = samples;

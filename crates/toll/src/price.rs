@@ -1,4 +1,4 @@
-//! What a crossing costs on this machine, from saved runs.
+//! The price of a crossing on this machine, from saved runs.
 
 use crate::account::Account;
 use crate::calibrate::{Pair, spanned};
@@ -33,7 +33,7 @@ impl When {
     ];
 }
 
-/// What has a price.
+/// An item with a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     Call,
@@ -49,7 +49,7 @@ enum Item {
     Thread,
     Process,
     Fiber,
-    /// What a seccomp filter that runs adds to a call.
+    /// The cost that a running seccomp filter adds to a call.
     Filter,
 }
 
@@ -89,13 +89,13 @@ pub struct Prices {
     pub(crate) contradicted: Option<String>,
 }
 
-/// What filling the caches again costs, by the fit of a saved ring.
+/// The cost of a refill, by the fit of a saved ring.
 #[derive(Clone, Debug, PartialEq)]
 struct Refill {
     run: String,
     /// The footprint at which a cache is full, and what each KiB beyond costs at most.
     steps: Vec<(f64, f64)>,
-    /// What one miss fetches: a line of the first data cache. Unknown where the machine does not tell.
+    /// The size of a line of the first data cache, if the machine reports it: one miss fetches it.
     line_kib: Option<f64>,
 }
 
@@ -118,7 +118,8 @@ const ROWS: [(Kind, &[&str]); 4] = [
     (Kind::Task, &["spawn/thread", "spawn/fork"]),
 ];
 
-/// Prices that differ from what was measured beside the command by more than this factor are contradicted: the speed of a machine
+/// Prices that differ from those measured beside the command by more than this factor are contradicted: the speed of a
+/// machine
 /// changes by less.
 const FAR: f64 = 3.0;
 /// As a share, tolls may exceed the CPU time by their own error.
@@ -232,7 +233,7 @@ impl Prices {
         }
     }
 
-    /// What was measured beside the command.
+    /// A contradiction with the measurement beside the command.
     fn against_beside(&self, beside: Option<Pair>) -> Option<String> {
         let Pair { call, fault } = beside?;
         let far = |what: &str, price: Estimate, limits: [f64; 2]| {
@@ -291,7 +292,7 @@ impl Prices {
         }
     }
 
-    /// Prices of what a program could do in place of crossings.
+    /// Prices of alternatives to crossings.
     pub(crate) fn instead(&self) -> Instead {
         let of = |item| self.items.get(&item).copied();
         Instead {
@@ -302,7 +303,7 @@ impl Prices {
         }
     }
 
-    /// What one crossing of a boundary costs.
+    /// The price of one crossing of a boundary.
     #[must_use]
     pub fn of(&self, kind: Kind, name: &str) -> Option<Estimate> {
         let item = match (kind, name) {
@@ -320,12 +321,12 @@ impl Prices {
         self.items.get(&item).copied()
     }
 
-    /// What refill after so many switches costs: from none to that of a program of this size whose caches others have filled
-    /// meanwhile, and no more than its misses and its CPU time leave room for.
+    /// The range of the refill after `switches`: from zero to that of a program of this size after others have filled the
+    /// caches, and at most the cost of its misses and its CPU time.
     pub(crate) fn refill(&self, switches: u64, account: &Account) -> Option<RefillFound> {
         let refill = self.refill.as_ref()?;
         let resident = account.resident_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
-        // What a cache cannot hold is fetched in any case. So the worst size is one that just fits into a cache.
+        // Lines beyond the size of a cache are fetched in any case. So the worst size is one that just fits into a cache.
         let at_most = |bytes: f64| {
             let steps = refill.steps.iter().filter(|(full, _)| bytes <= *full);
             steps.map(|(_, ns_per_kib)| ns_per_kib).sum::<f64>() * bytes / 1024.0
@@ -412,7 +413,7 @@ impl Pricing {
         }
     }
 
-    /// The prices of what is known without measuring again; none if counts alone are wanted.
+    /// The prices from saved runs; none if counts alone are wanted.
     fn known(self, store: Option<&Store>, here: &Host) -> Option<Prices> {
         let prices = || self.saved.unwrap_or_else(|| Prices::from(&self.measured));
         (self.when != Some(When::None)).then(|| prices().with_saved_refill(store, here))

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{mem, ptr};
 use tollgate_measure::clock::monotonic_ns;
 
-/// What the kernel is to report.
+/// The records that the kernel is to report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted<'a> {
     /// Samples of these tracepoints, by their ids.
     pub(crate) points: &'a [u64],
-    /// What code is mapped, and with each sample where it came from.
+    /// Code mappings, and the call chain of each sample.
     pub(crate) stacks: bool,
     /// From now on, not from the execution of the command on.
     pub(crate) now: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Record {
     pub(crate) what: What,
 }
 
-/// What it was.
+/// The kind of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// A tracepoint, with the words after its common fields and where it came from. Of a call: whether it is by the 32-bit ABI.
@@ -132,7 +132,7 @@ impl Rings {
         Ok(all)
     }
 
-    /// What happened since the last reading, in the order of time.
+    /// The records since the last reading, in the order of time.
     pub(crate) fn read(&mut self) -> Vec<Record> {
         let before = monotonic_ns();
         self.collect();
@@ -196,7 +196,7 @@ impl Ring {
         }
     }
 
-    /// What the kernel has written since the last time.
+    /// The bytes that the kernel has written since the last time.
     fn take(&mut self) -> Vec<u8> {
         // SAFETY: the first page of the mapping is this structure. The kernel writes the head after the data, and overwrites
         // nothing before the tail has passed it.
@@ -224,7 +224,7 @@ impl Drop for Ring {
     }
 }
 
-/// What samples contain.
+/// The fields of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Layout {
     stacks: bool,
@@ -413,7 +413,7 @@ mod tests {
         // The tracepoint's own bytes: their number, its id, a common word, and its fields.
         let raw = [pair(44, 314), pair(0, 39), pair(0, 1), pair(0, 2), pair(0, 3), 0];
         ring.extend(bytes(abi::PERF_RECORD_SAMPLE, 0, &[&[task, time], &raw[..]].concat()));
-        // What is cut off at the end is not read.
+        // A truncated record at the end is not read.
         ring.extend(&bytes(abi::PERF_RECORD_SWITCH, out, &[task, time])[..16]);
         let layout = Layout::default();
         let records: Vec<Record> = layout.records(&ring).collect();

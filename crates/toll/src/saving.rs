@@ -1,4 +1,4 @@
-//! What would save: lines that follow from counts and prices alone.
+//! Proposals to save time: lines that follow from counts and prices alone.
 
 use crate::call::plain;
 use tollgate_record::family::Saving;
@@ -16,7 +16,7 @@ const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
 /// Calls that report an error at once if nothing has arrived.
 const ARRIVALS: [&str; 6] = ["read", "recvfrom", "recvmsg", "recvmmsg", "accept", "accept4"];
 
-/// Prices of what a program could do in place of a crossing.
+/// Prices of alternatives to a crossing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Instead {
     /// A clock that is read in user mode.
@@ -25,7 +25,7 @@ pub(crate) struct Instead {
     pub(crate) wake_here: Option<Estimate>,
     /// A switch between two fibers of one thread.
     pub(crate) fiber: Option<Estimate>,
-    /// What a seccomp filter that runs adds to a call.
+    /// The cost that a running seccomp filter adds to a call.
     pub(crate) filter: Option<Estimate>,
 }
 

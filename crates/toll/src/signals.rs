@@ -30,7 +30,7 @@ const STOP: [libc::c_int; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 const IGNORED: [libc::c_int; 4] = [libc::SIGCHLD, libc::SIGCONT, libc::SIGURG, libc::SIGWINCH];
 
 thread_local! {
-    /// What this thread holds.
+    /// The signals that this thread holds.
     static HELD: RefCell<Weak<Held>> = const { RefCell::new(Weak::new()) };
 }
 
@@ -46,7 +46,7 @@ struct Held {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What both threads use.
+/// State that both threads use.
 struct Shared {
     /// The command, as a descriptor that never means another process.
     command: Mutex<Option<OwnedFd>>,
@@ -68,7 +68,7 @@ struct Shared {
 
 impl Signals {
     /// Holds the signals of this process; a second time in the same thread it shares what the first has set up. Until a command has
-    /// begun, signals do what they would do otherwise.
+    /// begun, signals have their usual effect.
     ///
     /// # Errors
     /// The kernel refuses a descriptor or a thread.
@@ -81,7 +81,7 @@ impl Signals {
         Ok(Self { held })
     }
 
-    /// What the command inherits, as it was before.
+    /// The settings that the command inherits, as they were before.
     pub(crate) fn inherited(&self) -> Inherited {
         self.held.inherited
     }
@@ -288,7 +288,7 @@ impl Shared {
             if mine.is_empty() || group.is_empty() {
                 return;
             }
-            // What the witness alone has seen is on its way here.
+            // A signal that only the witness has received is on its way here.
             let mut poll = [readable(queue.as_raw_fd())];
             // SAFETY: a valid entry.
             unsafe { libc::poll(poll.as_mut_ptr(), 1, SPREADS_MS) };
@@ -337,7 +337,7 @@ impl Shared {
     }
 }
 
-/// What a panic of another thread leaves is as good as before: each value is replaced whole.
+/// A panic of another thread leaves a valid value: each is replaced whole.
 fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -354,7 +354,7 @@ fn bit(signal: libc::c_int) -> u64 {
     1 << (signal - 1)
 }
 
-/// Lets a signal do to this process what it does by default.
+/// Lets a signal have its default effect on this process.
 fn take_default(signal: libc::c_int) {
     let before = mask(libc::SIG_UNBLOCK, bit(signal));
     // SAFETY: a signal to this thread, which is delivered before the call returns.
@@ -374,7 +374,7 @@ fn is_own(mut pid: libc::pid_t) -> bool {
     pid == own
 }
 
-/// What the kernel takes from who sends a signal with a value (rt_sigqueueinfo(2)).
+/// The argument of rt_sigqueueinfo(2), which sends a signal with a value.
 #[repr(C)]
 struct Info {
     signal: libc::c_int,

@@ -84,7 +84,7 @@ fn addresses(place: &Place, images: &Images, calls: &mut CallCheck) -> Vec<Addre
     {
         frames.push(top);
     }
-    // Where a program uses the frame pointer for something else, what it leads to is not code.
+    // If a program uses the frame pointer for something else, it does not lead to code.
     frames.extend(place.frames[1..].iter().map_while(|address| caller(*address)));
     frames
 }

@@ -1,4 +1,4 @@
-//! What the maps of the BPF programs contain at one moment, and the counts in it.
+//! The maps of the BPF programs at one moment, and the counts in them.
 
 use crate::call::Call;
 use crate::count::{Accounted, Counts, Kind, Stamped, Tally};
@@ -101,7 +101,7 @@ impl Snapshot {
         }
         counts.stamped = Some(Stamped {
             cpu_ns: total(Total::Cpu),
-            // What was not timed is in user mode for the program.
+            // Calls that were not timed count as user mode.
             user_ns: total(Total::User).wrapping_sub(guessed.0) as i64,
             user_error_ns: guessed.1,
             interrupts_ns: total(Total::Interrupt),

@@ -19,10 +19,10 @@ use tollgate_record::{Estimate, Warning, warning};
 
 /// A source that is ready to count one run.
 pub(crate) trait Opened {
-    /// What counts while the command runs.
+    /// The counter while the command runs.
     fn counter(&mut self) -> &mut dyn Counter;
 
-    /// What was counted of a run that has ended.
+    /// The counts of a run that has ended.
     fn close(self: Box<Self>, account: Account) -> Result<Counted, StartError>;
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn refused(what: &str, error: &io::Error) -> String {
     format!("crossings were not counted: cannot {what}: {error}")
 }
 
-/// What counts, and the child that measures what it adds.
+/// A counter, and the child that measures its cost.
 pub(crate) struct Calibrated<C> {
     pub(crate) counter: C,
     yardstick: Yardstick,
@@ -186,7 +186,7 @@ fn lost(count: u64, what: &str) -> Option<Warning> {
     (count > 0).then(|| Warning::new(warning::NOT_COUNTED, format!("{count} {what}")))
 }
 
-/// A larger half interval of what a crossing takes, as a share of it, is a warning.
+/// A larger half interval of a crossing's time, as a share of it, is a warning.
 const STEADY: f64 = 0.2;
 /// If all of them together are so uncertain by more than this share of the CPU time.
 const MATTERS: f64 = 0.01;
@@ -216,7 +216,7 @@ fn unsteady(overhead: Option<&Overhead>, counts: &Counts, cpu: Duration) -> Opti
     (!words.is_empty()).then(|| Warning::new(warning::UNSTEADY, text))
 }
 
-/// What the accounts of a run count, for sources that do not count it themselves.
+/// Counts from the accounts of a run, for sources that do not count them.
 impl Counts {
     fn take_faults(&mut self, account: &Account) {
         self.add(Kind::Fault, "minor", account.minor_faults);

@@ -28,15 +28,15 @@ pub enum StartError {
     /// A step before the execution failed.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was to be done.
+        /// The failed action.
         what: &'static str,
         /// The kernel's reason.
         error: io::Error,
     },
-    /// What counts was refused before the command has begun, so that it can be run without.
+    /// The source was refused before the command has begun, so that it can run without it.
     #[error("cannot {what}: {error}")]
     Refused {
-        /// What was to be done.
+        /// The failed action.
         what: &'static str,
         /// The kernel's reason.
         error: io::Error,

@@ -1,4 +1,4 @@
-//! What the program in the kernel adds up at one boundary, and what that says of the times that were not taken.
+//! The sums of the BPF program at one boundary, and the estimate of the times that were not taken.
 
 use crate::count::Tally;
 use crate::windows::Clusters;

@@ -23,7 +23,7 @@ pub struct Timeline {
     slices: Vec<Slice>,
 }
 
-/// What was counted from one reading of the counts to the next.
+/// The counts between two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Slice {
     from: Duration,

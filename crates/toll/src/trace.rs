@@ -56,7 +56,7 @@ impl Tracer {
         Self { stacks: stacks.then(Stacks::default), ..Self::default() }
     }
 
-    /// What was counted, and where it came from if that was wanted.
+    /// The counts, and the call sites if they are wanted.
     pub(crate) fn counts(mut self) -> (Counts, Option<Sites>) {
         for (call, count) in self.calls {
             let tally = self.counts.at(Kind::Call, call.name());
@@ -117,7 +117,7 @@ impl Tracer {
             }
             libc::PTRACE_EVENT_EXEC => {
                 if !mem::replace(&mut self.executed, true) {
-                    // What was before is ours; the program begins with its execution.
+                    // Counts before the execution of the program are ours.
                     let (tasks, stacks) = (mem::take(&mut self.tasks), mem::take(&mut self.stacks));
                     *self = Self { executed: true, tasks, stacks, ..Self::default() };
                     if let Some(stacks) = &mut self.stacks {
@@ -211,7 +211,7 @@ impl Counter for Tracer {
     }
 }
 
-/// How long what was left behind may take to stop. What takes longer goes on when this process ends.
+/// The time that tasks which were left behind may take to stop. Slower ones continue when this process ends.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Lets go of tasks when they stop. They go on untraced.
@@ -235,7 +235,7 @@ fn release(mut tasks: BTreeSet<libc::pid_t>) {
     }
 }
 
-/// What the kernel says with an event: the task that is new, or that has executed a program.
+/// The kernel's message with an event: the task that is new, or that has executed a program.
 fn message(pid: libc::pid_t) -> libc::pid_t {
     let mut message: libc::c_ulong = 0;
     // SAFETY: the number is valid for the call to fill.

@@ -1,4 +1,4 @@
-//! Two commands in turns, in pairs of neighboring runs, so that what drifts meets both alike.
+//! Two commands in turns, in pairs of neighboring runs, so that a drift affects both alike.
 
 use crate::account::End;
 use crate::bill;
@@ -19,7 +19,7 @@ pub const FEWEST: usize = 17;
 /// The difference is known when half its interval is smaller than this share.
 const KNOWN: f64 = 0.01;
 
-/// What a series of pairs takes and tells.
+/// A series of pairs.
 pub trait Series {
     /// The side that is first in the next pair, 0 or 1. If both commands are the same, a fair draw makes each as likely to take
     /// longer.
@@ -28,14 +28,14 @@ pub trait Series {
     /// The time that the series has taken.
     fn elapsed(&self) -> Duration;
 
-    /// A run begins after so many pairs.
+    /// A run begins after a number of pairs.
     fn begin(&mut self, pairs: usize);
 
     /// Takes both runs of a pair, which are neighbors.
     fn keep(&mut self, pair: [Counted; 2]);
 }
 
-/// Pairs of runs of two commands: the one that was, and the one that is compared with it.
+/// Pairs of runs of two commands: the old one, and the one that is compared with it.
 pub struct Pairs<T, S> {
     /// When the series began.
     pub started: Instant,
@@ -45,7 +45,7 @@ pub struct Pairs<T, S> {
     pub draw: fn() -> usize,
     /// Begins the record of one run.
     pub begin: T,
-    /// Shows how far the series is, from 0 to 1, and what it does.
+    /// Shows the progress of the series, from 0 to 1, and its current work.
     pub show: S,
     /// The runs with their records, pair by pair.
     pub kept: Vec<[(Run, Counted); 2]>,
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(number(1_000, 0, 600, false), 1);
         assert_eq!(number(1_000, 0, 500, false), 2);
         assert_eq!(number(1_000, 0, 10, false), 100);
-        // What was before the first pair is a part of the time.
+        // The time before the first pair counts.
         assert_eq!(number(1_000, 700, 100, false), 3);
         // One pair is run in any case.
         assert_eq!(number(1_000, 5_000, 10_000, false), 1);

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::time::{Duration, Instant};
 use std::{io, mem};
 
-/// What ends a command that does not end by itself.
+/// Limits that end a command.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// SIGTERM is sent after this time.
@@ -33,9 +33,9 @@ impl Limits {
     }
 }
 
-/// What counts while a command runs.
+/// A counter of a running command.
 pub(crate) trait Counter {
-    /// What the child does itself before it executes the command.
+    /// Preparation in the child before it executes the command.
     fn prepare(&self) -> Prepare<'_> {
         &|| Ok(())
     }

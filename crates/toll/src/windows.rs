@@ -21,7 +21,7 @@ const WATCHED_MOST: Duration = Duration::from_millis(160);
 /// As long are the entries seen at once while the program calls too often. A window without a call is made longer, up to
 /// [`WATCHED_MOST`]: on a busy machine the program may not have run in it.
 const WINDOW: Duration = Duration::from_millis(3);
-/// As long are they not seen then, and up to twice as long, so that no pattern of the program meets the windows.
+/// Then they are ignored for this time, up to twice as long, so that no pattern of the program coincides with the windows.
 const UNSEEN_MS: u32 = 60;
 
 /// `struct cpu` of the program.
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// What follows a period of so many calls on one CPU, if each takes `added` nanoseconds longer while it is seen.
+    /// The next period after one with `calls` on one CPU, if observing adds `added` nanoseconds to each.
     fn next(self, elapsed: Duration, calls: u64, added: f64) -> Self {
         let is_fast = calls as f64 * added > elapsed.as_nanos() as f64 * SHARE;
         match self {
@@ -95,7 +95,7 @@ impl Windows {
         Self { link: Some(link), state, added: 0.0, since, calls: Vec::new(), count: 0 }
     }
 
-    /// What a call takes longer is known, and the command begins.
+    /// Begins with the command, when the cost of observing a call has been measured.
     pub(crate) fn start(&mut self, ebpf: &Ebpf, added: f64) {
         (self.added, self.since, self.calls) = (added, Instant::now(), calls(ebpf));
     }
@@ -126,7 +126,7 @@ impl Windows {
         let now = calls(ebpf);
         let most = now.iter().zip(&self.calls).map(|(now, before)| now.wrapping_sub(*before)).max();
         let next = self.state.next(self.since.elapsed(), most.unwrap_or(0), self.added);
-        // What is refused is tried again after the next period.
+        // A refused change is tried again after the next period.
         if self.enter(ebpf, next).is_ok() {
             self.count += u64::from(next == State::Window(WINDOW));
             self.state = next;

@@ -1,4 +1,5 @@
-//! A process of the same group, which says what the whole group has received. A signal to the group reaches the command without
+//! A process of the same group, which reports the signals that the whole group has received. A signal to the group reaches
+//! the command without
 //! help; one that only tollgate received has to be passed on. What the kernel reports of a signal (sigaction(2), `si_pid`) does not
 //! tell these apart.
 
@@ -54,7 +55,7 @@ pub(crate) struct Witness {
     answer: File,
 }
 
-/// The request for what was received; any other number is that of a process to watch.
+/// The request for the received signals; any other number is that of a process to watch.
 const SIGNALS: libc::pid_t = 0;
 /// How long the end of a stop may remain unseen.
 const LOOK_MS: libc::c_int = 20;
@@ -82,7 +83,7 @@ impl Witness {
         }
     }
 
-    /// Adds what the group has received since the last time.
+    /// Adds the signals that the group has received since the last time.
     pub(crate) fn received(&mut self, signals: &mut Vec<Received>) {
         if self.request(SIGNALS).is_none() {
             return;

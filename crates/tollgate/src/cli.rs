@@ -112,7 +112,7 @@ fn shortened(command: clap::Command) -> clap::Command {
 /// Examples that `-h` prints.
 const SHOWN: usize = 2;
 
-/// Commands of earlier versions, and what they are now.
+/// Commands of earlier versions, and their replacements.
 const RENAMED: [(&str, &str); 4] = [
     ("runs", "tollgate show"),
     ("completions", "tollgate generate completions SHELL"),

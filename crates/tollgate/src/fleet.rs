@@ -1,4 +1,4 @@
-//! `tollgate fleet`: the records of many hosts, and which of them differ from their like.
+//! `tollgate fleet`: the records of many hosts, and which of them differ from similar ones.
 
 use crate::args::{Output, Usage};
 use crate::output::{Sink, say};

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     output: Output,
 }
 
-/// A worker that takes longer to open a probe is taken for hung.
+/// A worker that takes longer to open a probe counts as hung.
 const PATIENCE_MS: i32 = 10_000;
 
 /// The check that a row can run here.

@@ -87,7 +87,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the command line and does what it says. Never a part of `main`, whose frame must fit into any stack.
+/// Parses the command line and executes it. Never a part of `main`, whose frame must fit into any stack.
 #[inline(never)]
 fn run_command() -> ExitCode {
     if let Some(page) = topics::asked(std::env::args_os()) {

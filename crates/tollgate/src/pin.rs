@@ -4,7 +4,7 @@ use std::io;
 use tollgate_measure::host::{self, Attempt};
 use tollgate_measure::placement;
 
-/// Pins the calling thread. A filter that ends whoever asks is met by a child first.
+/// Pins the calling thread. A child tries the call first, because a filter may kill its caller.
 ///
 /// # Errors
 /// As [`placement::pin`], and a sentence where the call would be the end of this process.

@@ -72,7 +72,7 @@ impl Sampled {
         })
     }
 
-    /// Runs a sampler of as many benches as there are sessions, shows its progress, and saves what it has sampled.
+    /// Runs a sampler with one bench for each session, shows its progress, and saves its samples.
     pub(crate) fn observe(
         &self,
         sessions: &mut [&mut Session],
@@ -96,7 +96,7 @@ impl Sampled {
             match event {
                 Event::Sampling => doing.clone_from(&epoch),
                 Event::Epoch(words) => {
-                    // The whole epoch: on a crowded machine its batches alone are too short for the books.
+                    // The whole epoch: on a crowded machine its batches alone are too short for the kernel's accounts.
                     mark = Some(watch.mark());
                     epoch = words;
                     doing.clone_from(&epoch);

@@ -66,7 +66,7 @@ impl Compiler {
     }
 }
 
-/// A compiler on a thread of its own, which ends when this is dropped, behind the region that it has in hand.
+/// A compiler on a thread of its own, which ends after its current region when this is dropped.
 pub(crate) struct Beside {
     requests: SyncSender<(FuncId, Region, u64)>,
     finished: Receiver<Option<Compiled>>,

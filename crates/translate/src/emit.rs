@@ -1,4 +1,4 @@
-//! What each instruction becomes.
+//! The translation of each instruction.
 
 mod alu;
 mod atomic;
@@ -191,22 +191,22 @@ pub(crate) fn region(
     Some(())
 }
 
-/// What the code of one region is written with.
+/// The writer of one region's code.
 struct Emitter<'a> {
     builder: FunctionBuilder<'a>,
     state: Value,
-    /// Instructions retired when the block in hand began.
+    /// Instructions retired when the current block began.
     retired: Variable,
-    /// Instructions of the block in hand before the one in hand.
+    /// Instructions of the current block before the current one.
     passed: i64,
     /// The guest's registers that occur.
     x: BTreeMap<u8, Variable>,
     target_mask: u64,
-    /// What `frm` contains, if floating point is on.
+    /// The value of `frm`, if floating point is on.
     rounding: Option<u8>,
     misaligned: bool,
     ram_base: u64,
-    /// What the observer receives.
+    /// The reports for the observer.
     reports: Reports,
     counts: Counts,
     /// The line of instructions that was fetched from last wherever a run begins, if there is only one.
@@ -229,7 +229,7 @@ struct Emitter<'a> {
     has_fma: bool,
     /// The arrays of registers, integer and floating-point, as far as these occur.
     arrays: [Option<Value>; 2],
-    /// What the run in hand has found for loads, and for stores.
+    /// The page that the current run has looked up for loads, and for stores.
     known: [Option<Found>; 2],
     /// The first instruction of the region.
     entry: u64,
@@ -344,7 +344,7 @@ impl Emitter<'_> {
         self.builder.ins().return_(&[]);
     }
 
-    /// Goes on in a new block, or to `elsewhere` if a condition holds.
+    /// Continues in a new block, or at `elsewhere` if a condition holds.
     fn on_unless(&mut self, condition: Value, elsewhere: Block) {
         let on = self.builder.create_block();
         self.builder.ins().brif(condition, elsewhere, &[], on, &[]);
@@ -449,20 +449,20 @@ impl Emitter<'_> {
         [rare, on]
     }
 
-    /// The instruction in hand retires, which nothing prevents from here on.
+    /// The current instruction retires, which nothing prevents from here on.
     fn commit(&mut self, here: &BlockInsn) {
         self.fetched(here);
         self.passed += 1;
     }
 
-    /// Goes on at `to`, after the instruction at `from` has retired.
+    /// Continues at `to`, after the instruction at `from` has retired.
     fn go(&mut self, from: u64, to: u64, left: &Left) {
         self.note(left);
         // Each run may fill the log.
         self.go_on(to, to <= from || self.notes_runs());
     }
 
-    /// Leaves if more instructions than the limit have retired. Before that, reports what the log has no more room for.
+    /// Leaves if more instructions than the limit have retired. Before that, reports the log if it is full.
     fn check(&mut self, retired: Value, leave: impl FnOnce(&mut Self)) {
         let soon = self.field(offset_of!(State, soon));
         let is_over = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, retired, soon);
@@ -475,7 +475,7 @@ impl Emitter<'_> {
         self.builder.switch_to_block(on);
     }
 
-    /// Goes on at `to`; if it was not further on, checks the limit.
+    /// Continues at `to`; on a backward jump, checks the limit.
     fn go_on(&mut self, to: u64, checks: bool) {
         let Some(&block) = self.blocks.get(&to) else {
             let pc = self.constant(to);

@@ -1,4 +1,4 @@
-//! What one look-up finds for several accesses.
+//! The result of a look-up that serves several accesses.
 
 use cranelift_codegen::ir::Value;
 use tollgate_riscv::Insn;
@@ -19,7 +19,7 @@ pub(crate) struct Found {
     pub(crate) alignment: Option<(i64, i64)>,
     /// The host's address of `from`.
     pub(crate) host: Value,
-    /// What makes an address an index of RAM.
+    /// The addend that makes an address an index of RAM.
     pub(crate) addend: Value,
 }
 

@@ -143,7 +143,7 @@ impl Translations {
         Some(module.get_finalized_function(code.id))
     }
 
-    /// What became of a region.
+    /// The result of a compilation.
     fn translation(&mut self, compiled: Option<&Compiled>) -> Translation {
         let number = u16::try_from(self.codes.len()).ok();
         let Some((number, code)) = number.zip(compiled.and_then(|code| self.finish(code))) else {
@@ -284,7 +284,7 @@ impl Translator for Translations {
     }
 
     fn clear(&mut self) {
-        // What the thread was given is of no use.
+        // The regions of the thread are obsolete.
         self.beside = None;
         self.codes.clear();
         self.notes_runs = false;

@@ -1,4 +1,4 @@
-//! What a run of instructions has written to the log of an observer.
+//! The entries of a run of instructions in the log of an observer.
 
 use cranelift_codegen::ir::Value;
 use tollgate_riscv::tier::Run;
@@ -19,7 +19,7 @@ pub(crate) enum Left {
     Jumped(Value, u64),
 }
 
-/// What the run in hand has written.
+/// The entries of the current run.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Notes {
     /// The place of its first instruction.

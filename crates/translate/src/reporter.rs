@@ -42,7 +42,7 @@ pub(crate) fn reporter(
     builder.finalize(target);
 }
 
-/// What the block in hand has counted, and not stored, and which line was probed.
+/// The counts of the current block that are not stored yet, and the line that was probed.
 #[derive(Default)]
 pub(crate) struct Counts {
     /// By offset in the state, in order.

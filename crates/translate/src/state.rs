@@ -10,7 +10,7 @@ use tollgate_riscv::{INSTRUCTIONS, LoudTouch, Op, Pass, Touch};
 /// No address that an aligned access has.
 pub(crate) const NOT_RESERVED: u64 = u64::MAX;
 
-/// What a translation shares with its caller.
+/// The state that a translation shares with its caller.
 #[repr(C)]
 pub(crate) struct State<'a, 'b> {
     pub(crate) x: *mut u64,
@@ -46,7 +46,7 @@ pub(crate) struct State<'a, 'b> {
     pub(crate) observed: Option<Observed<'a>>,
 }
 
-/// What translations for observers that count need besides the observer.
+/// The state of translations for counting observers, besides the observer.
 #[derive(Default)]
 pub(crate) struct Loud {
     /// In place of the tables of an observer that has shorter ones than those that code was translated for: of fetches, and of data.
@@ -73,7 +73,7 @@ impl Loud {
         self.noted.as_mut_ptr_range()
     }
 
-    /// What is quiet of fetches, and what of data.
+    /// The quiet lines and pages of fetches or of data.
     fn probe(&mut self, kind: usize, quiet: Quiet<'_>) -> Probe {
         let Quiet { lines, page_mask, page } = quiet;
         let table = &mut self.tables[kind];
@@ -82,7 +82,7 @@ impl Loud {
         Probe { lines: lines.as_ptr().cast(), page_mask, page }
     }
 
-    /// What is quiet of fetches and of data.
+    /// The quiet lines and pages of fetches and of data.
     pub(crate) fn probes(&mut self, observed: Option<&mut Observed<'_>>) -> [Probe; 2] {
         match observed {
             Some(Observed::Counter { counter, privilege }) => {
@@ -197,8 +197,8 @@ pub(crate) struct Probe {
     pub(crate) page: u64,
 }
 
-/// What there is for the observer: an access, of which `what` is [`report_code`], and what was noted before it, or the log of one
-/// that receives runs.
+/// Reports to the observer an access, of which `what` is [`report_code`], with the entries before it; or, if it receives
+/// runs, the log.
 pub(crate) extern "C" fn report(state: &mut State<'_, '_>, what: u64, va: u64, pa: u64) {
     state.report_noted();
     match state.observed {
@@ -207,7 +207,7 @@ pub(crate) extern "C" fn report(state: &mut State<'_, '_>, what: u64, va: u64, p
     }
 }
 
-/// What [`report`] receives of an access.
+/// The code of an access for [`report`].
 pub(crate) fn report_code(kind: Kind, size: u64) -> u64 {
     (kind as u64) << 8 | size
 }
@@ -222,7 +222,7 @@ pub(crate) extern "C" fn float(state: &mut State<'_, '_>, what: u64, a: u64, b: 
     value
 }
 
-/// What [`float`] receives of an instruction.
+/// The code of an instruction for [`float`].
 pub(crate) fn float_code(op: Op, rounding: u8) -> u64 {
     u64::from(rounding) << 16 | u64::from(op as u16)
 }

@@ -43,6 +43,8 @@ const PHRASES: &[Phrase] = &[
     (r"likewise", &[], &[], "also"),
     (r"dear(?:er|est)?", &[], &[], "expensive, slow"),
     (r"for nothing", &[], &[], "unnecessarily"),
+    (r"for good", &[], &[], "permanently"),
+    (r"the one of (?:these|those)", &[], &[], "the first, the largest: name it"),
 ];
 
 /// Parts of words as they are spelled in Britain, and in America.

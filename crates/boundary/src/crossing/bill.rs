@@ -3,7 +3,7 @@
 
 use tollgate_record::{Evidence, Measurement, Phase, PhaseName, Status, phase, warning};
 
-/// Which of the guest's rows is the hardware's part of which of ours.
+/// The guest's rows that are the hardware's part of ours.
 const SHARES: [(&str, &str); 5] = [
     ("syscall/clock_gettime", "hardware/syscall"),
     ("fault/anonymous", "hardware/page-fault"),
@@ -15,7 +15,7 @@ const SHARES: [(&str, &str); 5] = [
 /// Adds the guest's rows, and splits the entry and return of each row whose hardware share they measured.
 pub fn add_guest(results: &mut Vec<Measurement>, guest: &[Measurement]) {
     for result in results.iter_mut() {
-        // What stamps the entry changes nothing in the hardware.
+        // The stamp at the entry changes nothing in the hardware.
         let kind = result.probe.trim_end_matches("-tracepoint");
         let share = SHARES.iter().find(|(ours, _)| *ours == kind);
         let row = share.and_then(|(_, theirs)| guest.iter().find(|row| row.probe == *theirs && native(row)));
@@ -28,7 +28,7 @@ pub fn add_guest(results: &mut Vec<Measurement>, guest: &[Measurement]) {
         .extend(guest.iter().map(|row| if beyond_emulator(row, guest) { skipped(row) } else { row.clone() }));
 }
 
-/// Whether the row failed under an emulator that measured others: it cannot do this.
+/// Whether an emulator that measured other rows cannot do this one.
 fn beyond_emulator(row: &Measurement, guest: &[Measurement]) -> bool {
     let emulated = |it: &Measurement| it.engine == row.engine && it.has_warning(warning::EMULATED);
     row.status == Status::Failed && guest.iter().any(emulated)

@@ -1,4 +1,4 @@
-//! `getppid` under a seccomp filter. A filter binds its thread for good, so a thread of the probe makes the calls.
+//! `getppid` under a seccomp filter. A filter cannot be removed from its thread, so a thread of the probe makes the calls.
 
 use crate::mechanism::{Mechanism, Opened};
 use crate::servant::{Servant, give_up_privileges};

@@ -59,12 +59,12 @@ fn arrange(results: &mut [Measurement], divide: Divide<'_>) {
     }
 }
 
-/// What the other kinds give to the bill.
+/// The parts of the bill that come from other kinds.
 struct Parts {
     /// A fault on fresh memory: the same page populated in a call (found, cleared and mapped), and the rest, which is the
     /// exception and its return.
     minor: Option<[Estimate; 2]>,
-    /// What each further page of a fault-around adds: one cached page put into the page table.
+    /// The cost of each further page of a fault-around: one cached page entered into the page table.
     mapping: Option<Estimate>,
 }
 

@@ -1,5 +1,5 @@
-//! What the kinds of fault have in common: pages are armed outside the clock and touched inside it, and the kernel
-//! counts the faults.
+//! Shared code of the kinds of fault: pages are armed outside the clock and touched inside it, and the kernel counts the
+//! faults.
 
 use crate::mechanism::{Opened, ROW};
 use std::{mem, ptr};
@@ -18,7 +18,7 @@ pub(super) const OFF_CPU: Claim = reported(counter::OFF_CPU.name);
 /// Time from before the touches to the reading of the counts: reported, not claimed.
 pub(super) const WALL: Claim = reported(counter::WALL.name);
 
-/// What most kinds have in common.
+/// The defaults of most kinds.
 pub(super) const TOUCH: Meta = Meta { per: Per::Touch, proof: &[MINOR, MAPPED], ..ROW };
 
 /// A count that no value contradicts.
@@ -42,12 +42,12 @@ pub(crate) trait Pages {
         None
     }
 
-    /// What the kind itself has counted since the pages were armed, for a claim that is not among the above.
+    /// The kind's own count since the pages were armed, for a claim that is not among the above.
     fn counted(&self) -> Option<u64> {
         None
     }
 
-    /// What the record says beside the figures.
+    /// The facts of the record beside the figures.
     fn facts(&self) -> Facts {
         Facts::default()
     }

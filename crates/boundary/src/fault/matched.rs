@@ -69,7 +69,7 @@ pub(super) fn watch(
     Ok(matched(&windows, &taken.stamps, page_bytes, &mapping))
 }
 
-/// What stamps the entry of a fault.
+/// The event that stamps the entry of a fault.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum FaultStamp {
     /// The software event of a page fault, which every user may count by default.

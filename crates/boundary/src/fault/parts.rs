@@ -142,7 +142,7 @@ fn dissection(by: FaultStamp) -> Dissection {
         parts: vec![
             Part::lane(phase::ENTRY, Evidence::KernelTimestamp, entry),
             Part::sum(phase::HANDLING, difference, &[(1, Term::Lane(1)), (-1, Term::Lane(entry))]),
-            // What an event costs is known from the run of the other one.
+            // The run of the other event gives the cost of this one.
             Part::sum(
                 phase::RETURN,
                 difference,

@@ -106,7 +106,7 @@ impl Cuts<ProtectedPage> for ProtectionCuts {
             }
             windows
         });
-        // What was made here does not belong to the batches that are proved.
+        // These touches do not belong to the batches that are proved.
         plain.plan.runs = runs;
         cut(&found?, Some(to_entry), None, Some(whole));
         Ok(())

@@ -1,4 +1,4 @@
-//! Files without a name: nothing is left of them, however the program ends.
+//! Files without a name, which vanish with the program, however it ends.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use tollgate_measure::clock::Now;
 
-/// What the handler does for one open probe.
+/// The handler's plan for one open probe.
 pub(crate) struct Plan {
     /// The protected page.
     pub(crate) bad: *mut u8,
@@ -13,7 +13,7 @@ pub(crate) struct Plan {
     pub(crate) runs: u64,
     /// The clock that the handler reads when it begins, if any.
     pub(crate) now: Option<Now>,
-    /// What the handler read.
+    /// The handler's reading of the counter.
     pub(crate) entered: u64,
 }
 

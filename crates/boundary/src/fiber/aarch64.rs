@@ -8,10 +8,10 @@
 use super::frame::Frame;
 use std::arch::{asm, global_asm, naked_asm};
 
-/// What `fiber/own-fp` is.
+/// The description of `fiber/own-fp`.
 pub(super) const OWN_FP: &str = "the same switch, which also keeps d8 to d15 and FPCR";
 
-/// What the two forms keep, as the record says it.
+/// The registers that the two forms keep, in the words of the record.
 pub(super) const KEPT: [&str; 2] = ["integer", "integer, d8 to d15, fpcr"];
 
 /// The record's name for [`control`].
@@ -67,7 +67,7 @@ switch!(fp_back, "176",
     "ldr x9, [sp, #160]" "msr fpcr, x9"
     "ldp d8, d9, [sp, #96]" "ldp d10, d11, [sp, #112]" "ldp d12, d13, [sp, #128]" "ldp d14, d15, [sp, #144]");
 
-/// The frame of the integer form: x19 to x30, of which x30 is where it goes on.
+/// The frame of the integer form: x19 to x30, of which x30 is the address where it continues.
 pub(super) const INTEGER: Frame = Frame { words: 12, argument: 0, body: 1, next: 11, control: None };
 /// The frame of the other: d8 to d15, FPCR and a word that keeps the stack aligned besides.
 pub(super) const FP: Frame = Frame { words: 22, control: Some(20), ..INTEGER };
@@ -101,7 +101,7 @@ pub(super) fn control() -> u64 {
     value
 }
 
-/// What the form for floating point restores.
+/// The control word that the form for floating point restores.
 pub(super) fn control_word() -> usize {
     control() as usize
 }

@@ -9,10 +9,10 @@
 use super::frame::Frame;
 use std::arch::{asm, global_asm, naked_asm};
 
-/// What `fiber/own-fp` is.
+/// The description of `fiber/own-fp`.
 pub(super) const OWN_FP: &str = "the same switch, which also keeps fs0 to fs11 and the rounding mode";
 
-/// What the two forms keep, as the record says it.
+/// The registers that the two forms keep, in the words of the record.
 pub(super) const KEPT: [&str; 2] = ["integer", "integer, fs0 to fs11, frm"];
 
 /// The record's name for [`control`].
@@ -89,7 +89,7 @@ switch!(fp_back, "208",
     "fld fs0, 104(sp)" "fld fs1, 112(sp)" "fld fs2, 120(sp)" "fld fs3, 128(sp)" "fld fs4, 136(sp)" "fld fs5, 144(sp)"
     "fld fs6, 152(sp)" "fld fs7, 160(sp)" "fld fs8, 168(sp)" "fld fs9, 176(sp)" "fld fs10, 184(sp)" "fld fs11, 192(sp)");
 
-/// The frame of the integer form: ra, which is where it goes on, s0 to s11, and a word that keeps the stack aligned.
+/// The frame of the integer form: ra, the address where it continues, s0 to s11, and a word that keeps the stack aligned.
 pub(super) const INTEGER: Frame = Frame { words: 14, argument: 2, body: 3, next: 0, control: None };
 /// The frame of the other: fs0 to fs11 and the rounding mode besides.
 pub(super) const FP: Frame = Frame { words: 26, control: Some(25), ..INTEGER };
@@ -126,7 +126,7 @@ pub(super) fn control() -> u64 {
     value
 }
 
-/// What the form for floating point restores.
+/// The control word that the form for floating point restores.
 pub(super) fn control_word() -> usize {
     control() as usize
 }

@@ -39,7 +39,7 @@ pub(super) unsafe fn back<const KEEP_FP: bool>(to: *mut u8) -> *mut u8 {
     if KEEP_FP { call!(fp_back, to) } else { call!(integer_back, to) }
 }
 
-/// The code of a fiber: its argument, and the stack pointer of whoever switched to it first. It never
+/// The code of a fiber: its argument, and the stack pointer of the side that switched to it first. It never
 /// returns.
 pub(super) type Body = unsafe extern "C" fn(argument: *mut u8, from: *mut u8) -> !;
 

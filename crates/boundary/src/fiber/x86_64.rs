@@ -12,10 +12,10 @@
 use super::frame::Frame;
 use std::arch::{asm, global_asm, naked_asm};
 
-/// What `fiber/own-fp` is.
+/// The description of `fiber/own-fp`.
 pub(super) const OWN_FP: &str = "the same switch, which also keeps MXCSR and the x87 control word";
 
-/// What the two forms keep, as the record says it.
+/// The registers that the two forms keep, in the words of the record.
 pub(super) const KEPT: [&str; 2] = ["integer", "integer, mxcsr, x87 control word"];
 
 /// The record's name for [`control`].
@@ -65,7 +65,7 @@ switch!(fp_there, "sub rsp, 8" "stmxcsr [rsp]" "fnstcw [rsp + 4]",
 switch!(fp_back, "sub rsp, 8" "stmxcsr [rsp]" "fnstcw [rsp + 4]",
     "ldmxcsr [rsp]" "fldcw [rsp + 4]" "add rsp, 8");
 
-/// The frame of the integer form: r15, r14, r13, r12, rbx, rbp, where it goes on.
+/// The frame of the integer form: r15, r14, r13, r12, rbx, rbp, and the address where it continues.
 pub(super) const INTEGER: Frame = Frame { words: 7, argument: 3, body: 2, next: 6, control: None };
 /// The frame of the other: the control words below them.
 pub(super) const FP: Frame = Frame { words: 8, argument: 4, body: 3, next: 7, control: Some(0) };
@@ -95,12 +95,12 @@ pub(super) unsafe extern "C" fn enter() {
 /// MXCSR's six sticky exception flags (Intel SDM volume 1, 10.2.3, "MXCSR Control and Status Register").
 const FLAGS: u32 = 0x3f;
 
-/// What must be the same on both sides for a switch not to be slow.
+/// The value that must be the same on both sides, or a switch is slow.
 pub(super) fn control() -> u64 {
     mxcsr().into()
 }
 
-/// What the form for floating point restores: MXCSR, and the x87 control word above it.
+/// The control words that the form for floating point restores: MXCSR, and the x87 control word above it.
 pub(super) fn control_word() -> usize {
     mxcsr() as usize | usize::from(x87_control()) << 32
 }

@@ -37,7 +37,7 @@ const ALLOW: u8 = 0;
 const BLOCK: u8 = 1;
 
 thread_local! {
-    /// What the kernel reads at each system call of this thread.
+    /// The selector that the kernel reads at each system call of this thread.
     static SELECTOR: AtomicU8 = const { AtomicU8::new(ALLOW) };
     /// How often the handler ran on this thread.
     static HANDLED: AtomicU64 = const { AtomicU64::new(0) };

@@ -24,7 +24,7 @@ pub(super) static NOTIFY: Mechanism = Mechanism {
     open: |_, site| taxed(open(), GETPPID.open(site), [2, 1]),
 };
 
-/// What the supervisor answers in place of the kernel: no process has this number.
+/// The supervisor's answer: no process has this number.
 const ANSWER: i64 = 0x7011_6a7e;
 /// The argument of the call after which the supervisor ends.
 const LAST: u64 = 0x656e_6421;

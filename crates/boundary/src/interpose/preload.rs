@@ -30,7 +30,7 @@ pub(super) static PRELOAD: Mechanism = Mechanism {
 /// A call takes a few nanoseconds, and two context switches are subtracted from a span.
 const TOGETHER: u64 = 50_000;
 
-/// What is started on one architecture.
+/// The program and the object for one architecture.
 struct Guest {
     caller: &'static [u8],
     interposer: &'static [u8],
@@ -86,7 +86,7 @@ fn path(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// The child, which makes so many calls at each order. It ends with its input; dropping it waits for that.
+/// The child, which makes the requested number of calls at each order. It ends with its input; dropping it waits for that.
 struct Caller {
     child: Child,
     /// `None` when the child is to end.
@@ -94,7 +94,7 @@ struct Caller {
     answers: ChildStdout,
     /// The sum of the results, which are 1.
     right: u64,
-    /// What the object has counted until the last answer, and at the last proof.
+    /// The object's count at the last answer, and at the last proof.
     hits: [u64; 2],
 }
 

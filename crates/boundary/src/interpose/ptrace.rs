@@ -90,7 +90,7 @@ fn open(kind: Kind) -> Opened {
     Ok(Box::new(tracee))
 }
 
-/// What the child exits with if it may not be traced, or may not have a filter.
+/// The child's exit status if it may not be traced, or may not have a filter.
 const REFUSED: i32 = 1;
 const NO_FILTER: i32 = 2;
 
@@ -181,7 +181,7 @@ impl Crossing for Tracee {
         (0..passes * stops).try_for_each(|_| self.resume())
     }
 
-    /// The child is stopped in its last call, which it counts when it goes on, as it counted the one before the first.
+    /// The child is stopped in its last call, which it counts when it continues, as it counted the one before the first.
     fn prove(&mut self, counts: &mut [Option<u64>]) -> Result<(), Refusal> {
         let calls = self.calls();
         counts[0] = Some(calls - mem::replace(&mut self.proved, calls));

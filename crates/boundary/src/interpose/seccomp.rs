@@ -25,7 +25,7 @@ filter!(RULES_1, id: "interpose/seccomp-1", "getppid under a seccomp filter of 1
 filter!(RULES_50, id: "interpose/seccomp-50", "getppid under a seccomp filter of 50 rules that run", rules(50));
 filter!(RULES_300, id: "interpose/seccomp-300", "getppid under a seccomp filter of 300 rules that run", rules(300));
 
-/// A filter that compares the first argument with so many values, none of which it is.
+/// A filter that compares the first argument with a number of other values.
 fn rules(number: u32) -> Vec<libc::sock_filter> {
     let rule = |at| [op(IS, 0, 1, 0x7fff_0001 + at), ALLOW];
     std::iter::once(op(LOAD, 0, 0, ARGUMENT)).chain((0..number).flat_map(rule)).chain([ALLOW]).collect()

@@ -20,7 +20,7 @@ struct Taxed {
     together: u64,
 }
 
-/// The crossing `with`, whose bill is that of `plain` and the tax. Each proves so many counts.
+/// The crossing `with`, whose bill is that of `plain` and the tax, with the number of counts that each proves.
 pub(super) fn taxed(with: Opened, plain: Opened, claims: [usize; 2]) -> Opened {
     taxed_together(with, plain, claims, TOGETHER)
 }
@@ -88,7 +88,7 @@ impl Crossing for Taxed {
             lanes[0].push(Span::user(0, (one + pair).max(0.0).round() as u64));
         }
         self.plain.prove(&mut vec![None; self.claims[1]])?;
-        // What the kernel counts for the whole thread has grown by the plain crossings.
+        // The plain crossings have increased the kernel's counts of the thread.
         self.with.prove(&mut vec![None; self.claims[0]])
     }
 

@@ -176,7 +176,7 @@ impl Drop for Array {
     }
 }
 
-/// The sum of so many words, a multiple of 16.
+/// The sum of a number of words, a multiple of 16.
 ///
 /// # Safety
 /// All of them may be read.

@@ -107,8 +107,8 @@ fn part(name: PhaseName, ns: Estimate, evidence: Evidence, units: &Units) -> Pha
     Phase { ns: Some(ns), cycles, ..Phase::new(name, evidence) }
 }
 
-/// What the medians of the parts leave of the median of the whole: medians do not add up as means do. All are of the
-/// same epochs, so the interval of independent figures is an upper bound.
+/// The median of the whole minus the medians of the parts: medians do not add up as means do. All are of the same epochs,
+/// so the interval of independent figures is an upper bound.
 fn unattributed(measured: &mut Measurement, units: &Units) {
     let Some(total) = measured.ns else { return };
     let ns = total.minus(&Estimate::sum(measured.phases.iter().filter_map(|phase| phase.ns)));

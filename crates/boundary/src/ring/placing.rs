@@ -14,7 +14,7 @@ pub enum Placing {
 }
 
 impl Placing {
-    /// Each placement by its name on the command line, with what it is.
+    /// Each placement by its name on the command line, with a description.
     pub const NAMES: &[(&str, Self, &str)] = &[
         ("one-cpu", Self::OneCpu, "All on the measured CPU"),
         ("siblings", Self::Siblings, "In turn on the hardware threads of one core"),

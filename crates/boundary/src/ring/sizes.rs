@@ -47,7 +47,7 @@ impl Sizes {
         Ok(Self::These(sizes?))
     }
 
-    /// The sizes for a ring of so many tasks.
+    /// The sizes for a ring of `procs` tasks.
     pub fn of(&self, procs: u32, caches: &[Cache], room: Option<Room>) -> Vec<u64> {
         match self {
             Self::These(sizes) => sizes.clone(),
@@ -62,7 +62,7 @@ const MOST_PROCS: u32 = 1_000_000;
 /// Parses a number of tasks: at least two, because one does not switch.
 ///
 /// # Errors
-/// What is not a number of tasks from 2 to 1,000,000.
+/// A text that is not a number of tasks from 2 to 1,000,000.
 pub fn procs(text: &str) -> Result<u32, String> {
     let why = match text.trim().parse::<i64>() {
         Err(_) => "a number of tasks is a whole number from 2, for example 8".into(),

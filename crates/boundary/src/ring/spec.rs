@@ -22,7 +22,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// Each medium by its name on the command line, with what it is.
+    /// Each medium by its name on the command line, with a description.
     pub const NAMES: &[(&str, Self, &str)] = &[
         ("pipe", Self::Pipe, "A byte through a pipe"),
         ("futex", Self::Futex, "A word in shared memory and the futex calls"),
@@ -63,7 +63,7 @@ pub enum Walk {
 }
 
 impl Walk {
-    /// Each walk by its name on the command line, with what it does.
+    /// Each walk by its name on the command line, with a description.
     pub const NAMES: &[(&str, Self, &str)] = &[
         ("sum", Self::Sum, "Adds up its words in order, as lmbench does"),
         ("random", Self::Random, "Follows a chain through its lines in random order"),
@@ -85,7 +85,7 @@ pub enum Pages {
 }
 
 impl Pages {
-    /// Each kind of page by its name on the command line, with what it is.
+    /// Each kind of page by its name on the command line, with a description.
     pub const NAMES: &[(&str, Self, &str)] = &[
         ("4k", Self::Base, "Pages of the base size, touched in order"),
         ("huge", Self::Huge, "Transparent huge pages"),
@@ -93,7 +93,7 @@ impl Pages {
     ];
 }
 
-/// What the tasks are, by name on the command line.
+/// The kinds of tasks, by name on the command line.
 pub const THREADS_OR_PROCESSES: &[(&str, Tasks, &str)] = &[
     ("process", Tasks::Processes, "Processes, each with an address space of its own"),
     ("thread", Tasks::Threads, "Threads of one process"),
@@ -156,7 +156,7 @@ impl Spec {
         Self { procs, bytes, ..self.clone() }
     }
 
-    /// What the record says was asked for.
+    /// The requested cell, for the record.
     pub fn asked(&self) -> RingAsked {
         RingAsked {
             procs: self.procs,
@@ -168,7 +168,7 @@ impl Spec {
         }
     }
 
-    /// What the tasks are.
+    /// The kind of the tasks.
     pub fn tasks(&self) -> Tasks {
         if self.threads { Tasks::Threads } else { Tasks::Processes }
     }

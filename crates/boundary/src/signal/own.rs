@@ -18,7 +18,7 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// The clock that the handler reads when it begins: a [`Now`] as a number, 0 for none.
 static CLOCK: AtomicUsize = AtomicUsize::new(0);
-/// What the handler read.
+/// The handler's reading of the counter.
 static ENTERED: AtomicU64 = AtomicU64::new(0);
 
 /// Makes the handler read this clock, or none.

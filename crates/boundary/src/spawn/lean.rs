@@ -45,8 +45,8 @@ impl Surplus {
     }
 }
 
-/// What a child of the calling thread can unmap if it needs only the program, the C library, its stack and the page
-/// at `shared`. `None` if the system does not show what is mapped.
+/// The mappings that a child of the calling thread can unmap if it needs only the program, the C library, its stack and the
+/// page at `shared`. `None` if the system does not show the mappings.
 pub(super) fn surplus(shared: usize) -> Option<Surplus> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     let local = 0_u8;

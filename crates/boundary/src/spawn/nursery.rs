@@ -40,7 +40,7 @@ pub(super) struct Nursery {
     found: ProbeFound,
     /// Children collected that ended as they should, not yet proved.
     collected: u64,
-    /// The name of what it does, for errors.
+    /// The name of its work, for errors.
     what: &'static str,
     desk: Mapping<Desk>,
     pid: libc::pid_t,
@@ -134,7 +134,7 @@ impl Nursery {
         }
     }
 
-    /// What the children have for a parent, for the record.
+    /// The parent of the children, for the record.
     fn surroundings(&self) -> ProbeFound {
         let lean = match self.desk[0].lean.load(Ordering::Relaxed) {
             true => "the program and the C library",

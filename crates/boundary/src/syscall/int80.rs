@@ -76,7 +76,7 @@ fn tried() -> Result<(), Refusal> {
     verdict(status)
 }
 
-/// What the child's wait status means.
+/// The meaning of the child's wait status.
 fn verdict(status: i32) -> Result<(), Refusal> {
     let enable = "a kernel with CONFIG_IA32_EMULATION, not started with ia32_emulation=0, and no filter";
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn it_is_tried_without_harm() {
         let _turn = crate::testing::alone();
-        // Whichever the answer, this process goes on.
+        // This process continues with any answer.
         assert!(!matches!(available(), Err(Refusal::Failed(_))));
     }
 }

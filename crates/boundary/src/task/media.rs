@@ -15,7 +15,7 @@ pub use signal::Signal;
 use std::os::fd::RawFd;
 use tollgate_measure::Refusal;
 
-/// What the tasks of a ring are.
+/// The kind of the tasks of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tasks {
     /// Threads of this process.

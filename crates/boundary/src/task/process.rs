@@ -51,7 +51,7 @@ pub(crate) unsafe fn fork(
 /// failure. The child's exit signal is `exit_signal`.
 ///
 /// # Safety
-/// As for [`fork`], in what the child does from here on.
+/// As for [`fork`], for the child's code from here on.
 #[inline]
 pub(crate) unsafe fn clone(exit_signal: i32) -> libc::pid_t {
     let (flags, none) = (libc::c_long::from(exit_signal), 0 as libc::c_long);

@@ -1,5 +1,5 @@
-//! What a failed system call means for a probe: a limit or a sandbox is a skip with its remedy,
-//! anything else is a failure.
+//! The meaning of a failed system call for a probe: a limit or a sandbox is a skip with its remedy, anything else is a
+//! failure.
 
 use std::io;
 use tollgate_measure::Refusal;

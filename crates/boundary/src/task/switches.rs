@@ -55,7 +55,7 @@ impl Switches {
         OPEN.with_borrow_mut(|open| *open = Some(Rc::clone(&self.own)));
     }
 
-    /// Leaves out what the peers did since [`Switches::pause`].
+    /// Leaves out the switches of the peers since [`Switches::pause`].
     pub fn skip(&mut self) {
         let counted = self.counted;
         self.read_peers();

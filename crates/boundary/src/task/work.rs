@@ -1,8 +1,8 @@
-//! What a task of a ring does while it holds the token.
+//! The work of a task of a ring while it holds the token.
 
 use super::Passed;
 
-/// What a task does each time it holds the token.
+/// The work of a task each time it holds the token.
 ///
 /// In a process both calls run after fork: they must be async-signal-safe and allocate nothing from the
 /// heap.

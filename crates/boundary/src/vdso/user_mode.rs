@@ -59,7 +59,7 @@ fn filter() -> [libc::sock_filter; 5] {
     ]
 }
 
-/// Puts the calling process under the filter, for good.
+/// Installs the filter in the calling process; it cannot be removed.
 fn confine(program: &[libc::sock_filter; 5]) -> bool {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     // SAFETY: prctl reads the program, which outlives the call; the kernel keeps a copy.

@@ -29,7 +29,7 @@ impl Ports {
     }
 }
 
-/// What the token goes through.
+/// A channel of the token.
 pub(super) trait Wire: 'static {
     /// The descriptors of the two tasks; they do not block if `waited` is by readiness.
     fn pair() -> Result<[Ports; 2], Refusal>;
@@ -61,7 +61,7 @@ pub(super) trait Wire: 'static {
 
 /// How a task waits for a token.
 pub(super) trait Wait: Default + Send + 'static {
-    /// Whether this host can wait so, checked before a thread needs it.
+    /// Whether this host supports this way to wait, checked before a thread needs it.
     fn check() -> Result<(), Refusal> {
         Ok(())
     }

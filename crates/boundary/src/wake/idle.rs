@@ -75,7 +75,7 @@ struct Messages<M: Medium> {
     idle: Duration,
     sent: u64,
     proved: u64,
-    /// Whether the token is still to be received back.
+    /// Whether the answer has not been received yet.
     is_out: bool,
 }
 

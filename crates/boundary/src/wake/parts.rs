@@ -25,7 +25,7 @@ pub(super) struct PeerStamp {
 }
 
 impl PeerStamp {
-    /// What the peer does when it holds the token.
+    /// The peer's stamp when it holds the token.
     #[inline]
     pub(super) fn stamp(&self) {
         if self.is_wanted.load(Ordering::Relaxed)
@@ -149,7 +149,7 @@ impl Parts {
             points.detached = Some(Instant::now());
             peer.is_wanted.store(false, Ordering::Relaxed);
             stamped?;
-            // What was passed belongs to no batch.
+            // These messages do not belong to a batch.
             open.prove(&mut vec![None; claims])
         })
     }
@@ -245,7 +245,7 @@ fn without_programs(parts: [f64; 4], plain: f64) -> [f64; 4] {
     [sender, parts[1] * factor, parts[2] * factor, parts[3] * factor]
 }
 
-/// A message, and what the kernel did for it.
+/// A message, and the kernel's events for it.
 #[derive(Debug, PartialEq)]
 struct Followed {
     message: Message,
@@ -272,8 +272,9 @@ impl Followed {
     }
 }
 
-/// What the kernel did between the stamps of each message. Other tasks run meanwhile, too; the receiver is the task that is
-/// switched to in most messages of its direction. If that happens more than once in a message, the last counts.
+/// The kernel's events between the stamps of each message. Other tasks run at the same time; the receiver is the task to
+/// which the CPU switches in most messages of its direction. If that happens more than once in a message, the last switch
+/// counts.
 fn followed(
     messages: &[Message],
     (mut wakings, mut switches): (Vec<KernelStamp>, Vec<KernelStamp>),

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::wake::descriptor::Count;
 
-    /// What is ready after a token was put but not received: again, no more, or nothing until it is armed.
+    /// Readiness after a token was sent but not received: again, no more, or not until it is armed.
     #[test]
     fn the_three_triggers_differ_in_what_they_report_twice() {
         fn reports<const FLAGS: u32>() -> Vec<i32> {

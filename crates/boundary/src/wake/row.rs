@@ -69,7 +69,7 @@ impl<M: Medium> Probe for Wake<M> {
         let mut open = self.row.open_with(site, move || theirs.stamp())?;
         let messages = PASSES * u64::from(self.meta().crossings_per_pass);
         let used = used(open.as_mut())?.map(|ns| ns as f64 / messages as f64);
-        // What was passed so far belongs to no batch.
+        // The messages so far do not belong to a batch.
         let claims = self.meta().proof.len();
         open.prove(&mut vec![None; claims])?;
         let reading = CounterReading {

@@ -60,7 +60,7 @@ impl Wire for Tcp {
 
 /// The fixed part of a request, as D-Bus has it: it contains the length of what follows.
 const HEADER: usize = 16;
-/// What follows.
+/// The body.
 const BODY: usize = 100;
 
 /// A header and a body in one `sendmsg`; the header is received first, then as many bytes as it says.

@@ -110,7 +110,7 @@ impl Setup for Defer {
     }
 }
 
-/// SQPOLL: a kernel thread looks for submissions for so many milliseconds before it sleeps.
+/// SQPOLL: the milliseconds for which a kernel thread polls for submissions before it sleeps.
 #[derive(Default)]
 pub(super) struct SubmissionThread;
 

@@ -25,7 +25,7 @@ struct Words {
 
 /// A wait on words.
 pub(super) trait Watch: Send + 'static {
-    /// Whether this host can wait so.
+    /// Whether this host supports this way to wait.
     fn check() -> Result<(), Refusal> {
         Ok(())
     }

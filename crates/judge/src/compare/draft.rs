@@ -1,4 +1,5 @@
-//! From a pair to what is judged: which figure is compared, its values by process or run, and what the machine explains of it.
+//! From a pair to a draft of its row: the figure that is compared, its values by process or run, and the share that the
+//! machine explains.
 
 use super::machine::{Explained, Machine};
 use super::pairs::{Pair, instructions};
@@ -159,7 +160,7 @@ impl Judge<'_> {
         self.sampled(pair, units, at_one_frequency)
     }
 
-    /// Without what a yardstick explains, if one does.
+    /// Without the effect of the yardsticks, if they explain the row.
     fn sampled(&self, pair: &Pair<'_>, units: [Column; 2], at_one_frequency: bool) -> Kind {
         let [a, b] = units.each_ref().map(there);
         let Some(shift) = shift(&a, &b) else { return NO_PROCESS };
@@ -259,7 +260,7 @@ impl Judge<'_> {
 }
 
 /// The logarithms of the epochs of a row, around the figure that the record prints for it. That figure is the median of its epochs
-/// but for rounding, unless the record says something else: then what is compared is still what is printed.
+/// except for rounding, unless the record has another one: the printed figure is compared in any case.
 fn logs(result: &Measurement, at_one_frequency: bool) -> Vec<f64> {
     let of_time: Vec<f64> = result.epochs.iter().map(|epoch| epoch.ns.ln()).collect();
     let printed = result.ns.map_or(f64::NAN, |ns| ns.estimate.ln()) - median(&of_time);

@@ -1,4 +1,4 @@
-//! What carries a difference: phases, causes and counts.
+//! The phases, causes and counts behind a difference.
 
 use super::pairs::{Pair, instructions};
 use indexmap::IndexSet;

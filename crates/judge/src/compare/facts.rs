@@ -1,4 +1,4 @@
-//! What differs between two sides besides the figures, as data.
+//! Differences between two sides besides the figures, as data.
 
 use super::pairs::{Pair, short};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::Run;
 
-/// What a difference does to a comparison.
+/// The effect of a difference on a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
@@ -21,17 +21,17 @@ pub enum Weight {
 /// Something that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What: `clock`, `effort`, `kernel`.
+    /// The name of the fact: `clock`, `effort`, `kernel`.
     pub what: String,
     /// How it is in A.
     pub a: String,
     /// How it is in B.
     pub b: String,
-    /// What it does to the comparison.
+    /// Its effect on the comparison.
     pub weight: Weight,
 }
 
-/// A fact of the record: its place in it, its name, and what a difference in it does. A place that ends in `/`
+/// A fact of the record: its place, its name, and the effect of a difference. A place that ends in `/`
 /// stands for everything below.
 type Rule = (&'static str, &'static str, Weight);
 
@@ -126,15 +126,15 @@ fn facts<'r>(runs: impl IntoIterator<Item = &'r Run>) -> BTreeMap<(usize, String
     facts.into_iter().map(|(key, values)| (key, with_none(values))).collect()
 }
 
-/// What the runs of one host say of it, by the fact's name; several values are joined. Its name and whether a run is
-/// complete are not among them.
+/// The facts in the runs of one host, by name; several values are joined. The host's name and the runs' completeness are
+/// left out.
 pub(crate) fn facts_of(runs: &[&Run]) -> BTreeMap<String, String> {
     let is_fact = |rule: usize| !matches!(RULES[rule].1, "host" | "complete");
     let all = facts(runs.iter().copied()).into_iter().filter(|((rule, _), _)| is_fact(*rule));
     all.map(|((_, name), values)| (name, Vec::from_iter(values).join(" or "))).collect()
 }
 
-/// What changed from one run to another that figures can hang on, in words.
+/// The changes from one run to another that can affect figures, in words.
 pub(crate) fn changed(before: &Run, after: &Run) -> Vec<String> {
     let side = std::slice::from_ref;
     differences(side(before), side(after), false)
@@ -209,7 +209,7 @@ pub(super) fn one_host(a: &[Run], b: &[Run]) -> bool {
     a.iter().chain(b).all(|run| of(run) == first)
 }
 
-/// Whether both sides took turns: each run with the one at its place on the other side, as each record says of the other.
+/// Whether the runs of both sides alternated in pairs, as each record of a pair states.
 pub(super) fn interleaved(a: &[Run], b: &[Run]) -> bool {
     let says = |a: &Run, b: &Run| a.interleaved_with.as_deref() == Some(&b.id);
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| says(a, b) && says(b, a))

@@ -1,4 +1,4 @@
-//! What the machine did to separate runs, as the yardsticks show it: work that is the same in every run of one host.
+//! The effect of the machine on separate runs, as the yardsticks show it: work that is the same in every run of one host.
 
 use crate::stats::{Column, Shift, Z, median, shift};
 use crate::yardstick::Fit;
@@ -6,18 +6,18 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tollgate_record::{EpochFigure, KERNEL_YARDSTICK, Measurement, Regression, Run};
 
-/// What happens to a probe need not be a power of what happens to the work (a call that takes a fixed time longer is not), and
-/// it happens in more places than the work shows. This share of what was taken out is a standard error.
+/// The slow-down of a probe need not be a power of that of the yardsticks (a fixed extra time is not), and it has causes
+/// that no yardstick shows. This share of what was removed is a standard error.
 const FORM: f64 = 0.2;
 
-/// The yardsticks that were taken out of a row, and what the row would be without them.
+/// The yardsticks that were removed from a row, and the row without that adjustment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
     /// For each yardstick, by its name in the runs, the power of it that the probe follows in both.
     pub powers: BTreeMap<String, f64>,
-    /// What is left of what the batches of a run differ by, as a share.
+    /// The share of the batches' standard deviation that remains.
     pub left: f64,
-    /// B over A at one core frequency, with what the yardsticks did.
+    /// B over A at one core frequency, without the adjustment.
     pub absolute: f64,
     /// Slow-down of the row by the machine, as the yardsticks show it: `absolute` over the ratio of the row.
     pub taken: f64,
@@ -39,7 +39,7 @@ struct OneRun {
 }
 
 impl Machine {
-    /// What all runs have. The yardstick of the kernel counts only if the kernel is the same in all of them.
+    /// The yardsticks of all runs. That of the kernel counts only if the kernel is the same in all of them.
     pub(super) fn new(a: &[Run], b: &[Run]) -> Self {
         let all = || a.iter().chain(b);
         let one_kernel = all().all(|run| is_one_kernel(run, &a[0]));
@@ -52,7 +52,7 @@ impl Machine {
         Self { yardsticks, sides }
     }
 
-    /// How the work itself moved, by process or by run: that in which the kernel takes no part, or that which the same kernel does.
+    /// The movements of the yardsticks, by process or by run: of those without the kernel, or of that of the kernel.
     pub(super) fn moved(&self, of_kernel: bool, by_runs: bool) -> Vec<Shift> {
         let is_of_kernel = |name: &String| name == KERNEL_YARDSTICK;
         let all = self.yardsticks.iter().enumerate();
@@ -161,7 +161,7 @@ fn variance(sides: &[&[f64]; 2]) -> f64 {
     sides.iter().map(|values| squares(values)).sum::<f64>() / count.max(1) as f64
 }
 
-/// So many batches of an epoch tell no more than one, because what is left of them varies together: the design effect.
+/// The design effect: this many batches of an epoch count as one, because their residuals vary together.
 fn alike(regressions: &[Regression], left: &[&[f64]; 2]) -> f64 {
     let batches = regressions.iter().map(|it| it.batches).sum::<u64>() as f64;
     let epochs = left.iter().map(|values| values.len()).sum::<usize>().max(1) as f64;
@@ -231,7 +231,7 @@ pub(crate) fn without_machine(runs: &[&Run], results: &[&Measurement]) -> Option
     Some(levels.iter().map(|[left, _]| (left + middle).exp()).collect())
 }
 
-/// Whether nothing is different that the kernel's own code depends on.
+/// Whether all facts are equal that the kernel's own code depends on.
 fn is_one_kernel(a: &Run, b: &Run) -> bool {
     let of = |run: &Run| {
         let (cpu, kernel) = (&run.host.cpu, &run.host.kernel);

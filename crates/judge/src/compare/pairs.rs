@@ -28,8 +28,8 @@ pub(crate) type Found<'r> = IndexMap<(Name<'r>, Params), Vec<(usize, &'r Measure
 /// The probes that have a figure on both sides, in A's order.
 pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
     let (a, b) = (gather(a), gather(b));
-    // What a name's results do not differ by on either side, as the kernel's release, does not separate them; a name that occurs
-    // once on each side is the same probe whatever its parameters.
+    // Parameters in which the results of a name do not vary, such as the kernel's release, do not separate them. A name
+    // that occurs once on each side is the same probe with any parameters.
     let varying = varying([&a, &b]);
     let key = |name: Name<'r>, params: &Params| {
         (name, varying[&name].iter().map(|key| params.get(key).cloned()).collect())
@@ -57,7 +57,7 @@ pub(super) fn pairs<'r>(a: &'r [Run], b: &'r [Run]) -> Vec<Pair<'r>> {
     pairs
 }
 
-/// Parts of a program's time, and of what it pays at a boundary, that are compared for themselves.
+/// Parts of a program's time, and of its cost at a boundary, that have rows of their own.
 const PARTS: [PhaseName; 4] = [phase::USER, phase::TOLL, phase::KERNEL_WORK, phase::SYSTEM];
 
 impl<'r> Pair<'r> {
@@ -136,7 +136,7 @@ fn has_figure(result: &Measurement) -> bool {
     result.status == Status::Measured && (has || instructions(result).is_some())
 }
 
-/// What a crossing of a simulated kernel costs if no core counted its cycles.
+/// The instructions of a crossing of a simulated kernel, if no core counted its cycles.
 pub(super) fn instructions(result: &Measurement) -> Option<f64> {
     let is_counted = matches!(result.asked, Asked::Trap(_)) && result.ns.is_none() && result.cycles.is_none();
     result.counter(counter::INSTRUCTIONS).filter(|_| is_counted)

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tollgate_record::{Estimate, Measurement, Run, phase};
 
-/// What is a way of its own into the kernel and back. Other tolls are inside of these.
+/// Boundaries that enter the kernel themselves. Other tolls are inside of these.
 const CROSSINGS: [&str; 3] = ["system call", "fault", "signal"];
 
 type Sides<'r> = [Cow<'r, [Run]>; 2];

@@ -1,4 +1,4 @@
-//! What a comparison takes and gives.
+//! The options and the result of a comparison.
 
 use super::explain::{Counter, Part};
 use super::facts::Difference;
@@ -56,15 +56,15 @@ impl Verdict {
     }
 }
 
-/// What was taken out of B's figure.
+/// An adjustment of B's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Adjustment {
     /// The core's frequency: B's figure is at A's.
     Frequency,
-    /// What the yardsticks explain: B's figure is at A's yardsticks.
+    /// For the yardsticks: B's figure is at A's yardsticks.
     Yardsticks,
-    /// What the machine did to both: B's figure is A's times the ratio of neighbors.
+    /// For pairs: B's figure is A's times the ratio of neighbors.
     Pairs,
 }
 
@@ -93,7 +93,7 @@ pub struct Side {
     pub host: String,
     /// Start of the first run.
     pub started: String,
-    /// What the user calls it; empty if nothing but the ids of its runs is known.
+    /// The user's name for it; empty if only the ids of its runs are known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// `quick`, `usual`, `thorough`, or the command's own.
@@ -109,24 +109,24 @@ pub struct Side {
 pub struct ComparedProbe {
     /// The probe.
     pub probe: String,
-    /// What ran it.
+    /// The engine that ran it.
     pub engine: String,
     /// The part of a program's time that the row is about: `toll`, `kernel work`; absent for the row's own figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
     /// Parameters, of which some tell it from another row of the same probe.
     pub params: BTreeMap<String, String>,
-    /// What one figure stands for.
+    /// The unit of one figure.
     pub per: Per,
     /// Unit of `a` and `b`: `ns`, `cycles`, `instructions` of a simulated crossing without a core, or `crossings` of a program.
     pub unit: &'static str,
     /// A's figure as it was measured; the median of its runs.
     pub a: f64,
-    /// B's figure: as it was measured, or what it would be on A's machine, as `adjusted` says.
+    /// B's figure: as it was measured, or as it would be on A's machine (`adjusted`).
     pub b: f64,
     /// B's figure as it was measured.
     pub b_measured: f64,
-    /// What was taken out of `b`; empty if it is as it was measured.
+    /// The adjustments of `b`; empty if it is as measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub adjusted: Vec<Adjustment>,
     /// `b` over `a`. Absent where it would mean nothing.
@@ -141,7 +141,7 @@ pub struct ComparedProbe {
     pub chance: Option<f64>,
     /// Cliff's delta, from -1 (every value of B is below every value of A) to 1.
     pub effect: Option<f64>,
-    /// What the test dealt out on each side: processes, or runs where there are enough.
+    /// The number of units that the test permutes on each side: processes, or runs if there are enough.
     pub units: [usize; 2],
     /// The smallest change, as a share, that would have been found with 80 % of the chances.
     pub smallest_seen: Option<f64>,
@@ -149,7 +149,7 @@ pub struct ComparedProbe {
     /// its logarithm: the median over epochs. Absent if the two were not measured in pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair_spread: Option<f64>,
-    /// The work by which what the machine did was taken out of ratio, interval and test; absent if none explains it.
+    /// The yardsticks that adjust ratio, interval and test; absent if none explains the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relative: Option<Explained>,
     /// Whether the runs that measured it were not made alike, so that it has no verdict.
@@ -159,8 +159,8 @@ pub struct ComparedProbe {
     pub verdict: Verdict,
     /// Why there is no verdict, or a remark.
     pub why: Option<String>,
-    /// What the other way of comparing says: by time if the row is at one core frequency, and at one core frequency if the comparison
-    /// is by time. Absent where there is no other.
+    /// The result of the other comparison: by time if the row is at one core frequency, at one core frequency if the
+    /// comparison is by time. Absent if there is no other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_way: Option<OtherWay>,
     /// Phases, those that carry most of the difference first.
@@ -170,7 +170,7 @@ pub struct ComparedProbe {
 }
 
 impl ComparedProbe {
-    /// Whether the other way of comparing decides otherwise.
+    /// Whether the other comparison gives another verdict.
     pub fn is_contradicted(&self) -> bool {
         let decided = |verdict: Verdict| verdict != Verdict::CannotTell;
         let other = self.other_way.as_ref().map(|other| other.verdict);
@@ -198,7 +198,7 @@ impl ComparedProbe {
     }
 }
 
-/// How many rows moved, which one most and why, and what could have been seen.
+/// The number of rows that moved, the largest change and its cause, and the smallest changes that could have been found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Rows that are certainly worse.
@@ -211,7 +211,7 @@ pub struct Summary {
     pub cannot_tell: usize,
     /// The row that moved most; if none did, the one of which the records cannot say whether it did.
     pub largest: Option<Largest>,
-    /// What this comparison could have seen; absent if no row has an interval.
+    /// The smallest changes that this comparison could have found; absent if no row has an interval.
     pub sees: Option<Sees>,
 }
 
@@ -242,9 +242,9 @@ pub struct Sees {
 pub struct Comparison {
     /// Always `tollgate-compare/1`.
     pub schema: &'static str,
-    /// What is compared with.
+    /// The old side.
     pub a: Side,
-    /// What is compared.
+    /// The new side.
     pub b: Side,
     /// Whether the processes or batches of both took turns.
     pub interleaved: bool,
@@ -258,19 +258,19 @@ pub struct Comparison {
     pub by_runs: bool,
     /// A change up to this share counts as none.
     pub margin: f64,
-    /// What differs besides the figures, worst first.
+    /// Differences besides the figures, worst first.
     pub differences: Vec<Difference>,
     /// B's core frequency over A's, where both are known.
     pub frequency_ratio: Option<f64>,
-    /// How the probes that never enter the kernel moved, B over A at one core frequency, where that is more than
-    /// noise: the machine itself had another speed, and intervals are as much wider.
+    /// The ratio of the probes that never enter the kernel, B over A at one core frequency, if it exceeds noise: the
+    /// machine itself had another speed, and intervals are wider by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_ratio: Option<f64>,
-    /// How the way into the kernel and back moved (the yardstick `getppid`), B over A at one core frequency, where it certainly
-    /// did and the kernel is the same: rows that no yardstick explains have intervals that are as much wider.
+    /// The ratio of the yardstick `getppid`, B over A at one core frequency, if it moved significantly and the kernel is
+    /// the same: intervals of rows that no yardstick explains are wider by it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry_ratio: Option<f64>,
-    /// What is to be known first.
+    /// The first lines.
     pub summary: Summary,
     /// One entry for each probe that both have.
     pub rows: Vec<ComparedProbe>,
@@ -290,7 +290,7 @@ impl Comparison {
         self.rows.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// Whether what differs withholds verdicts.
+    /// Whether a difference withholds verdicts.
     pub fn is_spoiled(&self) -> bool {
         self.rows.iter().any(|row| row.spoiled)
     }

@@ -1,9 +1,9 @@
-//! What two runs of the same thing differ by anyway.
+//! The usual difference between two runs of the same thing.
 //!
 //! The processes of one run follow one another within seconds; another run, minutes later, meets other
 //! neighbors, other page frames, another placement. That part of the noise does not show within a run. It is
 //! taken from the comparison itself, in which most probes have not changed (the empirical null of Efron 2004),
-//! with a floor that was measured and a cap, so that a change which hits all probes is not taken for noise. The cap is
+//! with a measured floor and a cap, so that a change of all probes is not mistaken for noise. The cap is
 //! lifted where probes that never enter the kernel moved as well: nothing that two runs of one program on one host
 //! can differ in moves those, but the machine itself (a neighbor on the same core, say).
 
@@ -15,7 +15,7 @@ use tollgate_record::Measurement;
 pub(crate) enum Class {
     /// One task on one CPU.
     Alone,
-    /// Several tasks: the scheduler and whoever else it serves take part.
+    /// Several tasks: the scheduler and the other tasks that it serves take part.
     Tasks,
     /// The kernel hands out memory: which frames and buffers, and what of them the caches still hold, is the same throughout
     /// a run and differs from run to run.
@@ -61,7 +61,7 @@ impl Class {
 
 /// Probes of a class from which its spread can be taken.
 const ENOUGH: usize = 8;
-/// The most that is taken for noise, as a standard deviation of a difference.
+/// The largest noise, as a standard deviation of a difference.
 pub(super) const CAP: f64 = 0.05;
 /// Probes that never enter the kernel from which the machine's own part can be taken.
 pub(super) const ENOUGH_CONTROLS: usize = 4;
@@ -78,14 +78,14 @@ pub(super) fn between_runs(class: Class, shifts: &[Shift], machine: Option<f64>)
     on_top(shifts).clamp(floor, CAP.max(floor))
 }
 
-/// The same of probes that never enter the kernel, where it is more than would be taken for noise in others.
+/// The same for probes that never enter the kernel, if it exceeds the largest noise of others.
 pub(super) fn machine_wide(controls: &[Shift]) -> Option<f64> {
     let seen = if controls.len() < ENOUGH_CONTROLS { 0.0 } else { on_top(controls) };
     (seen > CAP).then_some(seen)
 }
 
-/// How the one of these moved that moved most, in logarithms, of those that certainly moved by more than `least`: work
-/// that no change of a program or of the kernel can move.
+/// The largest significant movement above `least`, in logarithms, of work that no change of a program or of the kernel can
+/// move.
 pub(super) fn most_moved(fixed: &[Shift], least: f64) -> Option<f64> {
     let certainly = fixed.iter().filter(|shift| shift.low.max(-shift.high) > least);
     certainly.map(|shift| shift.estimate).max_by(|a, b| a.abs().total_cmp(&b.abs()))

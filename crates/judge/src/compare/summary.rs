@@ -1,4 +1,4 @@
-//! What is to be known of a comparison before its rows.
+//! The first lines of a comparison.
 
 use super::explain::Part;
 use super::result::{ComparedProbe, Largest, Sees, Summary, Verdict};

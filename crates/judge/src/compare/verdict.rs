@@ -15,7 +15,7 @@ use crate::stats::{
 use tollgate_record::Measurement;
 use tollgate_record::number::percent;
 
-/// So many runs on either side are the units of the test in place of their processes: then what differs from
+/// With this many runs on either side, runs are the units of the test instead of processes: then what differs from
 /// run to run shows by itself.
 pub(super) const ENOUGH_RUNS: usize = 4;
 /// The same as [`CHANCE`] for pairs: one comparison of equal programs in five hundred names a probe.
@@ -23,34 +23,34 @@ const CHANCE_OF_PAIRS: f64 = 0.002;
 /// A figure that is adjusted by less, as a logarithm, is printed as it was measured.
 const NOT_ADJUSTED: f64 = 5e-4;
 
-/// How the machine moved, B over A.
+/// The movement of the machine, B over A.
 pub(super) struct Moved {
-    /// How the probes that never enter the kernel moved, where the machine itself did.
+    /// The ratio of the probes that never enter the kernel, if the machine itself moved.
     pub(super) ratio: Option<f64>,
-    /// How the way into the same kernel did.
+    /// The ratio of the entry to the same kernel.
     pub(super) entry: Option<f64>,
 }
 
-/// What all drafts together say of one of them.
+/// The evidence that all drafts give for one of them.
 struct Evidence {
     /// The corrected chance of the test of processes or runs.
     chance: Option<f64>,
     /// The same of pairs.
     signs: Option<Signs>,
-    /// What two runs differ by anyway, as a standard deviation.
+    /// The usual difference between two runs, as a standard deviation.
     between: f64,
     /// How many rows are tested.
     tested: usize,
 }
 
-/// How far work moved, in logarithms, if it certainly did.
+/// Significant movements of fixed work, in logarithms.
 #[derive(Default)]
 struct Fixed {
     /// That of a yardstick in which the kernel takes no part.
     user: Option<f64>,
     /// The way into the kernel and back, the kernel being the same.
     entry: Option<f64>,
-    /// What two CPUs do to each other without the kernel.
+    /// The change of communication between two CPUs without the kernel.
     across: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ impl Judge<'_> {
             .iter()
             .zip(pairs)
             .map(|(draft, pair)| {
-                // What no yardstick explains may have moved as far as the work that it consists of.
+                // A row that no yardstick explains may have moved as far as the yardstick of its kind of work.
                 let moved = match draft.class {
                     Class::Across => [fixed.across, None],
                     _ if draft.is_explained() => [None; 2],
@@ -86,7 +86,7 @@ impl Judge<'_> {
         (rows.map(row).collect(), Moved { ratio: moved, entry: fixed.entry.map(f64::exp) })
     }
 
-    /// How far work moved that no change can have moved.
+    /// The movements of work that no change can move.
     fn fixed(&self, drafts: &[Draft], pairs: &[Pair<'_>]) -> Fixed {
         if self.interleaved || !self.at_one_frequency {
             return Fixed::default();
@@ -94,17 +94,18 @@ impl Judge<'_> {
         let across = drafts.iter().zip(pairs).filter(|(_, pair)| is_control_across(pair.a[0].1));
         let across: Vec<Shift> = across.filter_map(|(draft, _)| draft.shift()).collect();
         Fixed {
-            // What differs from run to run does not show in single ones: there only a large move counts.
+            // Single runs do not show differences between runs: there only a large movement counts.
             user: most_moved(&self.machine.moved(false, self.by_runs), if self.by_runs { 0.0 } else { CAP }),
-            // Where a run meets the slow machine in all of its processes, no yardstick explains a row: whatever is certain counts.
+            // If the machine is slow in all processes of a run, no yardstick explains a row: every significant movement
+            // counts.
             entry: most_moved(&self.machine.moved(true, self.by_runs), 0.0),
-            // What two CPUs do to each other varies so much anyway that whatever is certain counts.
+            // Communication between CPUs varies so much that every significant movement counts.
             across: most_moved(&across, 0.0),
         }
     }
 
     /// The shifts of probes that never enter the kernel, where nothing but the machine can have moved them: in runs
-    /// of one host one after the other, with differences of the core's frequency taken out.
+    /// of one host one after the other, adjusted for differences of the core's frequency.
     fn controls(&self, drafts: &[Draft], pairs: &[Pair<'_>]) -> Vec<Shift> {
         if self.interleaved || self.by_runs || !self.at_one_frequency {
             return Vec::new();
@@ -117,7 +118,7 @@ impl Judge<'_> {
         controls
     }
 
-    /// What the test of pairs says of each draft that has them.
+    /// The result of the test of pairs for each draft that has them.
     fn signs(drafts: &[Draft]) -> Vec<Option<Signs>> {
         let columns = drafts.iter().map(|draft| match &draft.kind {
             Kind::Paired(logs) => Some(logs.clone()),
@@ -151,7 +152,7 @@ impl Judge<'_> {
         all.iter().map(|column| column.as_ref().and_then(|_| found.next())).collect()
     }
 
-    /// What runs differ by anyway, in a class.
+    /// The usual difference between runs in a class.
     fn between(&self, class: Class, drafts: &[Draft], pairs: &[Pair<'_>], machine: Option<f64>) -> f64 {
         if self.interleaved || self.by_runs {
             return 0.0;
@@ -357,7 +358,8 @@ impl Judge<'_> {
     }
 }
 
-/// Ratio and interval from a shift of logarithms: `times` as far on both sides, and widened by what runs differ by anyway.
+/// Ratio and interval from a shift of logarithms: `times` as far on both sides, and widened by the usual difference between
+/// runs.
 fn put(row: &mut ComparedProbe, shift: Shift, times: f64, between: f64) {
     let wider = |half: f64| (half.max(0.0) * times).hypot(Z * between);
     let (below, above) = (wider(shift.estimate - shift.low), wider(shift.high - shift.estimate));

@@ -1,4 +1,4 @@
-//! What the hosts that differ in a probe have in common, and their like do not.
+//! Facts that only the hosts that differ in a probe share.
 
 use crate::compare::facts_of;
 use crate::stats::{CHANCE, median};
@@ -7,7 +7,7 @@ use statrs::distribution::{DiscreteCDF, Hypergeometric};
 use std::collections::{BTreeMap, BTreeSet};
 use tollgate_record::Run;
 
-/// What is measured (a frequency, the time of a piece of work) is usual within this share of the median.
+/// A measured fact (a frequency, the time of a yardstick) is usual within this share of the median.
 const USUAL: f64 = 0.02;
 /// Facts of one probe that are kept.
 const MOST: usize = 5;
@@ -15,7 +15,7 @@ const MOST: usize = 5;
 /// A fact that the hosts that differ share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedFact {
-    /// What: `microcode`, `governor`, `core frequency`.
+    /// The name of the fact: `microcode`, `governor`, `core frequency`.
     pub what: String,
     /// Their value.
     pub value: String,
@@ -29,11 +29,11 @@ pub struct SharedFact {
     pub of_others: usize,
     /// The chance of that if the fact had nothing to do with it (Fisher's exact test), corrected for the number of facts.
     pub chance: f64,
-    /// Whether that chance is small. Of a single host no fact is.
+    /// Whether that chance is small. For a single host it never is.
     pub sure: bool,
 }
 
-/// What a host's records say of it, by name.
+/// The facts in a host's records, by name.
 pub(super) type Facts = BTreeMap<String, String>;
 
 /// The facts of each host of a group.
@@ -89,7 +89,8 @@ pub(super) fn shared(hosts: &[Facts], differing: &[usize]) -> Vec<SharedFact> {
     found
 }
 
-/// Fisher's exact test, one-sided: the chance that of `drawn` hosts so many have a value that `having` of `all` have.
+/// Fisher's exact test, one-sided: the chance that at least the observed number of `drawn` hosts has a value that `having`
+/// of `all` have.
 fn chance(all: usize, having: usize, drawn: usize, found: usize) -> f64 {
     let [all, having, drawn] = [all, having, drawn].map(|it| it as u64);
     match (Hypergeometric::new(all, having, drawn), found.checked_sub(1)) {
@@ -98,7 +99,7 @@ fn chance(all: usize, having: usize, drawn: usize, found: usize) -> f64 {
     }
 }
 
-/// What the runs measured of the host itself, in words: its frequency and the work that is the same in every run.
+/// The measured facts of the host itself, in words: its frequency and its yardsticks.
 fn with_measured(mut facts: Vec<Facts>, hosts: &[&[&Run]]) -> Vec<Facts> {
     let measured: Vec<BTreeMap<String, f64>> = hosts.iter().map(|runs| measured(runs)).collect();
     let names: BTreeSet<&String> = measured.iter().flat_map(BTreeMap::keys).collect();

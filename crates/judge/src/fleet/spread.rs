@@ -1,4 +1,4 @@
-//! How far a host is from its like, and how sure that is.
+//! The distance of a host from similar ones, and its chance.
 //!
 //! Sources: Rousseeuw and Croux 1993 (the spread), Smyth 2004 (what a probe has in common with the others of its class),
 //! Benjamini and Hochberg 1995 and Benjamini and Yekutieli 2001 (how many of the differences are false).
@@ -8,7 +8,7 @@ use crate::stats::{CHANCE, FUDGE, LEVEL, POWER, median};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;
 
-/// What the spread of the class weighs beside that of the probe itself, in degrees of freedom.
+/// The weight of the class's spread beside that of the probe itself, in degrees of freedom.
 const OF_CLASS: f64 = 4.0;
 /// Probes of a class from which its spread can be taken.
 const ENOUGH: usize = 4;
@@ -55,7 +55,7 @@ impl Verdicts {
         self.each.iter().map(|it| it.differs).collect()
     }
 
-    /// What would have been found 4 times in 5 if chances up to `limit` are differences.
+    /// The smallest difference that is found 4 times in 5 if chances up to `limit` are differences.
     fn sees_at(&self, limit: f64) -> f64 {
         let critical =
             StudentsT::new(0.0, 1.0, self.free).map_or(f64::INFINITY, |it| it.inverse_cdf(1.0 - limit / 2.0));
@@ -123,7 +123,7 @@ fn logs(levels: &[Level]) -> Vec<f64> {
     levels.iter().map(|level| level.log).collect()
 }
 
-/// Judges every figure by what the hosts of `alike` differ by.
+/// Judges every figure by the usual difference of the hosts of `alike`.
 fn judge_by(probes: &[Probe<'_>], alike: &[Vec<f64>]) -> Vec<Verdicts> {
     let judge = |(probe, alike): (&Probe<'_>, &Vec<f64>)| match probe.exact {
         true => exactly(&logs(probe.levels)),
@@ -145,7 +145,7 @@ fn judge_by(probes: &[Probe<'_>], alike: &[Vec<f64>]) -> Vec<Verdicts> {
     verdicts
 }
 
-/// Which chances are small among so many: the largest that is still a difference, and each one corrected.
+/// The largest chance that is still a difference among these, and each one corrected.
 ///
 /// Benjamini and Hochberg 1995: of the differences at most [`FALSE`] are expected to be none. With fewer than five of them
 /// that would say less than Bonferroni does, so [`CHANCE`] divided by the number of all is small in any case. A corrected

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 const FEWEST: usize = 3;
 /// Orders that a division is held against.
 const ORDERS: u32 = 499;
-/// The largest chance that is taken for a change.
+/// The largest chance of a change point.
 const CHANCE: f64 = 0.01;
 /// Changes of the median below this, in logarithms, are not told of.
 const SMALLEST: f64 = 0.01;

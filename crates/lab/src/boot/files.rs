@@ -10,7 +10,7 @@ use std::thread;
 
 use tollgate_riscv::Storage;
 
-/// What is typed.
+/// Console input.
 pub struct Input {
     /// The bytes that are typed before the kernel starts.
     pub first: Vec<u8>,
@@ -55,8 +55,8 @@ const PIECES: usize = 64;
 /// The most that is typed from a regular file.
 const MOST_TYPED: u64 = 1 << 20;
 
-/// What is typed: the bytes of a regular file are there from the beginning, so that two runs are the same; those of a
-/// pipe or terminal come when they come.
+/// Console input: the bytes of a regular file are available from the beginning, so that two runs are the same; those of a
+/// pipe or terminal arrive at any time.
 ///
 /// # Errors
 /// A file that cannot be read.

@@ -5,7 +5,7 @@ use tollgate_riscv::{Elf, Machine};
 /// Where to stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// So many instructions have retired on all harts.
+    /// A number of instructions that have retired on all harts.
     Instructions(u64),
     /// So much simulated time has passed, in nanoseconds.
     Elapsed(u64),

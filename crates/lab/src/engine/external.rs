@@ -24,7 +24,7 @@ pub struct External {
     /// Its name on PATH.
     executable: &'static str,
     arguments: &'static [&'static str],
-    /// What to do when it is not there.
+    /// The remedy if it is missing.
     install: &'static str,
     /// Why an interrupt does not come at the instruction that raises it, where that is so.
     late_interrupts: Option<&'static str>,

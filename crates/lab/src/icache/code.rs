@@ -82,7 +82,7 @@ impl Code {
     }
 
     /// How long the instruction at an address is, or would be: 4 where there is no code, since a pipeline that
-    /// finds nothing there goes on by a word.
+    /// finds nothing there continues at the next word.
     pub fn length_at(&self, address: u64) -> u64 {
         let low = self
             .sections

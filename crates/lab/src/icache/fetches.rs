@@ -15,7 +15,7 @@ const IN_VAIN: u64 = 2;
 /// Watches a machine and passes its fetches to the caches.
 pub(super) struct Fetches {
     code: Code,
-    /// Whether execution that goes on where there is no code ends the program.
+    /// Whether execution outside of the code ends the program.
     ends_outside: bool,
     count: Count,
     seen: Seen,
@@ -23,10 +23,10 @@ pub(super) struct Fetches {
     accesses: u64,
     /// The register that the instruction before loads.
     loaded: Option<u8>,
-    /// Where execution goes on, and whether a taken branch led there.
+    /// The address where execution continues, and whether a taken branch led there.
     next: u64,
     jumped: bool,
-    /// Whether execution goes on where there is no code.
+    /// Whether execution has left the code.
     left: bool,
     /// The last unhandled trap. How many traps there were since an instruction retired.
     trap: Option<Trap>,
@@ -55,12 +55,12 @@ impl Fetches {
         self.mix.instructions
     }
 
-    /// Whether execution went on where there is no code, which is how a program without a caller ends.
+    /// Whether execution has left the code, which is how a program without a caller ends.
     pub(super) fn has_left(&self) -> bool {
         self.left
     }
 
-    /// Whether nothing but traps is left.
+    /// Whether the program does nothing but trap.
     pub(super) fn is_stuck(&self) -> bool {
         self.traps_in_a_row > 1
     }
@@ -134,7 +134,7 @@ impl Observer for Fetches {
     const TRAP: bool = true;
 
     fn retire(&mut self, retired: &Retired) {
-        // What is behind the end of the code is data, even if it could be executed.
+        // Memory after the end of the code is data, even if it could be executed.
         if self.left {
             return;
         }

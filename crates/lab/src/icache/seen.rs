@@ -21,18 +21,18 @@ pub struct CacheReport {
     pub set_misses: Vec<u64>,
     /// Accesses to each set.
     pub set_accesses: Vec<u64>,
-    /// What its misses cost a pipeline, where that was timed.
+    /// The cost of its misses on a pipeline, if that was timed.
     pub timing: Option<Timing>,
 }
 
-/// What a program did to its caches.
+/// The accesses and misses of a program.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The program.
     pub build: Build,
     /// Its code.
     pub code: Code,
-    /// What an access is.
+    /// The definition of an access.
     pub count: Count,
     /// The instructions that ran.
     pub dynamic_mix: Mix,
@@ -40,7 +40,7 @@ pub struct Report {
     pub accesses: u64,
     /// Cycles, without any miss: instructions, or those of the five-stage pipeline.
     pub cycles: u64,
-    /// Whether the program ended; otherwise it was stopped after so many instructions as it was allowed.
+    /// Whether the program ended; otherwise it was stopped at its limit of instructions.
     pub ended: bool,
     /// Each cache.
     pub caches: Vec<CacheReport>,
@@ -81,7 +81,7 @@ impl Seen {
         })
     }
 
-    /// An access at an address that needs so many bytes.
+    /// An access of a number of bytes at an address.
     pub(super) fn access(&mut self, address: u64, bytes: u64) {
         for watched in &mut self.caches {
             let geometry = watched.cache.geometry();

@@ -1,4 +1,4 @@
-//! What to run, and what to count.
+//! The programs to run, and the accesses to count.
 
 use tollgate_riscv::Isa;
 use tollgate_riscv::cache::{Geometry, Policy};
@@ -21,7 +21,7 @@ pub enum Count {
 pub struct Build {
     /// Its name in tables: an ISA, or a file.
     pub name: String,
-    /// What it was built for.
+    /// The instruction set that it was built for.
     pub isa: Isa,
     /// Bytes of code in the object, before linking, where that is known.
     pub object_text: Option<u64>,
@@ -29,14 +29,14 @@ pub struct Build {
     pub elf: Vec<u8>,
 }
 
-/// What to measure.
+/// A measurement of programs and caches.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The caches, each of which sees every fetch.
     pub caches: Vec<Geometry>,
     /// The replacement policy.
     pub policy: Policy,
-    /// What an access is.
+    /// The definition of an access.
     pub count: Count,
     /// Whether to count the misses of many shapes as well.
     pub sweep: bool,

@@ -38,7 +38,7 @@ fn a_jump_to_the_next_instruction_fetches_two_in_vain() {
     assert_eq!(accesses(0x0040_006f, false), not_taken + 2);
 }
 
-/// What is behind the end of the code is not executed as if it belonged to it.
+/// Memory after the end of the code is not executed.
 #[test]
 fn a_program_ends_where_its_code_does() {
     use tollgate_riscv::{Decoder, Observer, Privilege, Retired};
@@ -147,8 +147,8 @@ fn sizes_and_misses_are_those_of_spike() {
     assert!(compressed.dynamic_mix.bytes < plain.dynamic_mix.bytes);
 }
 
-/// What is counted twice agrees: sets with the cache, causes with misses, the curve with the fully associative
-/// end of the sweep.
+/// Counts that exist twice agree: sets with the cache, causes with misses, the curve with the fully associative end of the
+/// sweep.
 #[test]
 fn a_report_agrees_with_itself() {
     let caches = ["8:1:8", "1:8:8", "2:4:16"].map(|text| text.parse().unwrap());

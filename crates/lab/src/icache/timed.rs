@@ -1,4 +1,4 @@
-//! What the misses cost: the same instructions once more, on a pipeline that waits for its lines.
+//! The cost of the misses: the same instructions once more, on a pipeline that waits for its lines.
 
 use tollgate_cores::{ByPrivilege, CacheShape, Cause, Core, CoreError, Memory, TimedCore};
 use tollgate_riscv::cache::{Geometry, Policy};
@@ -19,7 +19,7 @@ pub struct Timing {
 /// Instructions between two looks at the console of a program on the proxy kernel, which may write without end.
 const SLICE: u64 = 1 << 20;
 
-/// Runs so many instructions of a machine that has not run yet; nothing when it does not come so far a second time. On the
+/// Runs a number of instructions of a machine that has not run yet; `None` if it does not get as far a second time. On the
 /// proxy kernel those are the program's own, and they end with it or with its budget.
 pub(super) fn time(
     machine: &mut Machine,

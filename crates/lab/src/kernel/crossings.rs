@@ -1,4 +1,4 @@
-//! What the first process of ours crosses; `guests/riscv/programs/probe.c` makes them.
+//! The crossings of our first process; `guests/riscv/programs/probe.c` makes them.
 
 use serde::Deserialize;
 use tollgate_record::Per;
@@ -20,7 +20,7 @@ pub enum System {
 }
 
 impl System {
-    /// What its first process can cross.
+    /// The crossings of its first process.
     pub fn crossings(self) -> &'static [Kind] {
         match self {
             Self::Linux => &CROSSINGS,
@@ -49,13 +49,13 @@ impl System {
 /// A kind of crossing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A description in a few words.
     pub about: &'static str,
     /// The number of the system call, if it is one.
     pub call: Option<u16>,
-    /// What one of them is.
+    /// The unit of one of them.
     pub(super) per: Per,
     /// Warm crossings that the process makes; of interrupts, which come as often as they come, the fewest for a bill.
     pub(super) warm: usize,
@@ -140,7 +140,7 @@ pub fn crossing(name: &str) -> Option<&'static Kind> {
     CROSSINGS.iter().find(|kind| kind.name == name)
 }
 
-/// What marks the end of all crossings.
+/// The mark of the end of all crossings.
 pub(super) const DONE: u16 = 99;
 
 impl Kind {

@@ -1,7 +1,7 @@
 //! The symbols that a Linux image contains for its own use (kallsyms), for images whose `System.map` is not at hand.
 //!
 //! The layout is that of Linux's scripts/kallsyms.c: (in older kernels `offsets` and their base,) `num_syms`, `names`, `markers`, `token_table`, `token_index`, and the
-//! `offsets`. A name is a length and so many bytes, each of which is an entry of the token table; the first character is
+//! `offsets`. A name is a length and that many bytes, each of which is an entry of the token table; the first character is
 //! the symbol's type. Nothing in the image points to these tables: they are found by their form. Offsets are relative
 //! to their own place or to the kernel's base, so addresses are right up to a constant.
 
@@ -144,7 +144,7 @@ impl Tokens<'_> {
         None
     }
 
-    /// Whether so many names begin here, with the markers at their places, and end before `end`.
+    /// Whether `count` names begin here, with the markers at their places, and end before `end`.
     fn follows(&self, image: &[u8], names: usize, count: usize, markers: &[usize], end: usize) -> bool {
         let mut at = names;
         for n in 0..count {

@@ -43,7 +43,7 @@ struct Rule {
     only: Option<Only>,
 }
 
-/// What instructions a rule is about.
+/// The instructions to which a rule applies.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Only {

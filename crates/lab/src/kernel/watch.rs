@@ -12,7 +12,7 @@ use crate::cycles::Clock;
 use crate::phase::Phase;
 use crate::symbols::{Marks, NAMELESS};
 
-/// What a function did in a phase.
+/// The cost of a function in a phase.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Part {
     pub(crate) instructions: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Bill {
     /// Instructions that had retired before it, and at the last return to the program.
     began: u64,
     returned: u64,
-    /// What the program did since that return; part of the crossing only if another trap follows.
+    /// The program's own cost since that return; part of the crossing only if another trap follows.
     program: Part,
 }
 
@@ -56,7 +56,7 @@ impl Bill {
         self.parts.values().flat_map(|part| part.causes).sum()
     }
 
-    /// Another trap follows, so what the program did is part of the crossing.
+    /// Another trap follows, so the program's own cost is part of the crossing.
     fn resume(&mut self) {
         let Part { instructions, causes } = std::mem::take(&mut self.program);
         if instructions > 0 {
@@ -74,7 +74,7 @@ pub(crate) struct Watch {
     names: Vec<String>,
     marks: Marks<usize>,
     rules: Rules,
-    /// What the rules say of the instruction at an address.
+    /// The phase of the instruction at an address, by the rules.
     phases: HashMap<u64, Option<Phase>>,
     calls: Phases,
     clock: Option<Clock>,
@@ -82,7 +82,7 @@ pub(crate) struct Watch {
     armed: u16,
     awaited: Option<u64>,
     open: Option<Bill>,
-    /// What has emptied the pipe last pays for its refilling.
+    /// The phase that emptied the pipe last, to which the refill is charged.
     emptied: Option<Phase>,
     /// The function of the last instruction.
     last: usize,
@@ -90,7 +90,7 @@ pub(crate) struct Watch {
     pub(crate) crossings: BTreeMap<u16, Vec<Bill>>,
     /// The program has made them all.
     pub(crate) done: bool,
-    /// A crossing whose parts are not what the counter says: both numbers.
+    /// A crossing with another number of instructions than the counter's: both numbers.
     pub(crate) wrong: Option<(u64, u64)>,
 }
 
@@ -155,7 +155,7 @@ impl Watch {
         self.crossings.entry(bill.mark).or_default().push(bill);
     }
 
-    /// The function and phase of a kernel's instruction. What no rule names has the phase of its caller.
+    /// The function and phase of a kernel's instruction. A function without a rule has the phase of its caller.
     fn key(&mut self, retired: &Retired) -> (usize, Phase) {
         let function = self.marks.at(retired.pc);
         let (rules, name) = (&self.rules, &self.names[function]);
@@ -292,7 +292,7 @@ impl Observer for Watch {
     }
 }
 
-/// What happens on one of several harts, for an observer of one.
+/// The events of one of several harts, for an observer of one.
 pub(crate) struct OnHart<O> {
     pub(crate) watch: O,
     hart: usize,

@@ -1,4 +1,4 @@
-//! A process of ours instead of the first one of xv6: its file system is changed in memory.
+//! Our own process instead of the first one of xv6: its file system is changed in memory.
 
 /// A block, the file system's magic number, and the root's number.
 const BLOCK: usize = 1024;

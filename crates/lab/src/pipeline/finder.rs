@@ -29,7 +29,7 @@ pub(super) struct Finder {
     pub(super) done: bool,
 }
 
-/// What makes a place.
+/// The kinds of places.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Trap,
@@ -96,7 +96,7 @@ pub(super) fn is_trapping(passage: &Passage, before: Option<&Passage>) -> bool {
     let behind = before.is_some_and(|before| {
         before.squashed == Some(Flush::Trap) && matches!(passage.pc.wrapping_sub(before.pc), 2 | 4)
     });
-    // What traps reaches write-back; what a jump on a wrong path leads to does not.
+    // An instruction that traps reaches write-back; one behind a jump on a wrong path does not.
     passage.squashed == Some(Flush::Trap) && !behind && passage.starts[Stage::WriteBack as usize].is_some()
 }
 

@@ -4,7 +4,7 @@ use tollgate_cores::{Passage, Stage};
 use tollgate_record::stages::{StageRow, StageSpan, StageSquash};
 use tollgate_riscv::{Class, Op};
 
-/// What is known of an instruction beside its passage.
+/// Facts of an instruction beside its passage.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     /// In assembly; empty where its bits are not known.
@@ -66,7 +66,7 @@ pub(super) fn row(passage: &Passage, known: Known) -> StageRow {
     }
 }
 
-/// What is left of the stretches before the instruction is gone.
+/// The parts of the stretches before the instruction is gone.
 fn spans(stretches: Vec<Stretch>, gone: u64) -> Vec<StageSpan> {
     let within = |stretch: Stretch| {
         let end = stretch.end.min(gone);

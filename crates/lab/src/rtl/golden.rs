@@ -1,4 +1,4 @@
-//! What a core's RTL did, as files that are kept: when each instruction of a program retired.
+//! The recorded runs of a core's RTL: when each instruction of a program retired.
 //!
 //! A file is for one core: lines of text that say which, an empty line, and a deflated list of [`Golden`]. Numbers have
 //! seven bits a byte, the lowest first. Of the instructions only those are written that `Path` does not foresee, about
@@ -44,7 +44,7 @@ const MOST: usize = 1 << 22;
 #[error("the golden file is damaged: {0}")]
 pub struct GoldenError(&'static str);
 
-/// What a file begins with: its text, and the list.
+/// The text at the beginning of a file, and the list.
 ///
 /// # Errors
 /// A damaged file.

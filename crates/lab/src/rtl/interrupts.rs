@@ -11,7 +11,7 @@ static RV64: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-rv
 
 /// The cause of the machine external interrupt.
 const EXTERNAL: u64 = 11;
-/// Passes between two interrupts, in which predictors and caches come to rest.
+/// Passes between two interrupts, in which predictors and caches become steady.
 const EVERY: u64 = 6;
 /// Cycles of a pass, or more.
 const PHASES: u64 = 120;

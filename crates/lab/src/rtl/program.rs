@@ -12,7 +12,7 @@ use crate::symbols::Marks;
 pub(super) const RAM: u64 = 0x8000_0000;
 pub(super) const RAM_BYTES: u64 = 8 << 20;
 
-/// What a program is for: one golden file for each.
+/// The purpose of a program: one golden file for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Part {
@@ -36,7 +36,7 @@ impl Part {
     }
 }
 
-/// What is compared.
+/// The part of a run that is compared.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     /// A loop: behind its set-up, and an instruction that each pass retires.
@@ -67,7 +67,7 @@ pub struct Raise {
 /// A program and the point from which it is compared.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What it is for.
+    /// Its purpose.
     pub part: Part,
     /// Its name.
     pub name: String,
@@ -79,7 +79,7 @@ pub struct Program {
     pub end: u64,
     /// How often it retires the instruction there.
     pub times: u64,
-    /// What memory contains from the start of RAM.
+    /// The contents of memory from the start of RAM.
     pub memory: Vec<u8>,
     pub(super) shape: Shape,
 }

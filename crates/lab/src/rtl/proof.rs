@@ -1,4 +1,4 @@
-//! What a bill says of its core: how near it is to the RTL, as the tests record it.
+//! The error of a core against its RTL, as the tests record it, for its bills.
 
 use tollgate_cores::Core;
 

@@ -10,7 +10,7 @@ use super::golden::Golden;
 use super::program::{Program, Shape};
 use super::subject::Subject;
 
-/// What comes before an instruction.
+/// The event before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
     Instruction,
@@ -79,7 +79,7 @@ impl std::ops::AddAssign for Cycles {
 /// same instruction as in the RTL.
 ///
 /// # Errors
-/// The model executes other instructions than the RTL, or does not come to the program's end.
+/// The model executes other instructions than the RTL, or does not reach the program's end.
 pub(super) fn replay(
     subject: &Subject,
     core: &Core,

@@ -1,4 +1,4 @@
-//! How far the model is from the RTL, instruction by instruction.
+//! The error of the model against the RTL, instruction by instruction.
 
 use strum::VariantArray;
 use tollgate_cores::Core;
@@ -12,7 +12,7 @@ use super::subject::Subject;
 use crate::phase::Phase;
 use crate::symbols::Marks;
 
-/// What was compared.
+/// A comparison of a program with its RTL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Score {
     /// Warm passes or crossings; 1 for a whole program.
@@ -42,7 +42,7 @@ impl Score {
     /// Runs the program on the core's model and compares.
     ///
     /// # Errors
-    /// The model executes other instructions than the RTL, or does not come to the program's end.
+    /// The model executes other instructions than the RTL, or does not reach the program's end.
     pub fn new(subject: &Subject, core: &Core, program: &Program, golden: &Golden) -> Result<Self, RtlError> {
         if let Shape::Interrupts(raise) = program.shape {
             let latencies = interrupted(subject, core, program, raise, golden)?;
@@ -87,7 +87,7 @@ fn crossings(pairs: &[Pair], begin: u64, end: u64, mut marks: Marks<Phase>) -> S
         if !open {
             continue;
         }
-        // What comes behind a trap or a return waits for it.
+        // An instruction after a trap or a return waits for it.
         let phase = match two[1].before {
             Before::Trap => Phase::HardwareTrap,
             Before::Return => Phase::Return,
@@ -117,7 +117,7 @@ fn crossings(pairs: &[Pair], begin: u64, end: u64, mut marks: Marks<Phase>) -> S
 /// A program of a golden file, and how near the model is there.
 #[derive(Debug)]
 pub struct Compared {
-    /// What it is for.
+    /// Its purpose.
     pub part: Part,
     /// The program.
     pub program: String,
@@ -162,7 +162,7 @@ impl Subject {
         Ok(compared.collect())
     }
 
-    /// What the RTL did with the programs of one kind.
+    /// The recorded runs of the programs of one kind.
     ///
     /// # Errors
     /// A damaged file.

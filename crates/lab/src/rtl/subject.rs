@@ -25,7 +25,7 @@ pub struct Subject {
     pub without: &'static [&'static str],
     /// The latency of memory that programs are run with.
     pub latency: u64,
-    /// What its RTL did.
+    /// The recorded runs of its RTL.
     pub golden: &'static [(Part, &'static [u8])],
 }
 

@@ -88,7 +88,7 @@ impl Events {
     }
 }
 
-/// What a trap is called, and its kind.
+/// The name of a trap, and its kind.
 fn name(trap: &Trap) -> (String, &'static str) {
     let is_call = !trap.cause.is_interrupt() && matches!(trap.cause.code(), 8..=11);
     if is_call && trap.from == Privilege::User {

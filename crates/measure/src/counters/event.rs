@@ -1,4 +1,4 @@
-//! What can be counted.
+//! The events that can be counted.
 
 /// A kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ pub struct Reading {
 /// Why a group was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Which of the group's counters.
+    /// The index of the counter in its group.
     pub counter: usize,
     /// The system's error number.
     pub errno: i32,
@@ -75,7 +75,7 @@ pub enum CounterError {
     /// More of a part than of the whole.
     #[error("counts more misses than accesses")]
     MoreThanWhole,
-    /// Exactly so many cycles for each instruction: a simulator's, not a processor's.
+    /// A constant number of cycles for each instruction is a simulator's, not a processor's.
     #[error("shows exactly {0} cycles for each instruction: a simulation, not a processor")]
     Constant(u64),
 }
@@ -104,7 +104,7 @@ const MANY: u64 = 10_000;
 /// Events for each crossing of one group, summed over all tasks; one entry for each counter.
 ///
 /// # Errors
-/// What is wrong with the group as a whole.
+/// The fault of the group as a whole.
 pub fn judge(
     group: &[Counter],
     before: &[Reading],

@@ -4,7 +4,7 @@ use super::*;
 use std::collections::VecDeque;
 use std::io;
 
-/// What each opening and each reading gives, in order.
+/// The result of each opening and each reading, in order.
 #[derive(Default)]
 struct Recorded {
     opens: VecDeque<Result<usize, Refused>>,

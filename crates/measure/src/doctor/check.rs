@@ -1,18 +1,18 @@
-//! What a check of the doctor sees, and what it answers.
+//! The input and the result of a check.
 
 use crate::host::Attempts;
 use crate::noise::SpanNoise;
 use crate::self_check::SelfCheck;
 use tollgate_record::Host;
 
-/// What was watched and tried beside the facts of the host; empty if nothing was.
+/// Observations and attempts beside the facts of the host; empty if there were none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
     /// A span of a second or more in which this program did nothing.
     pub span: Option<SpanNoise>,
-    /// Whether the kernel audits system calls; `None` if that is not known.
+    /// Whether the kernel audits system calls; `None` if unknown.
     pub audit: Option<bool>,
-    /// What was tried.
+    /// The system calls that were tried.
     pub attempts: Attempts,
     /// Whether the measured CPU could be pinned to, or why not.
     pub pinned: Option<Result<(), String>>,
@@ -26,7 +26,7 @@ pub struct Observed {
 pub(super) struct Check {
     /// Stable name of the finding.
     pub(super) code: &'static str,
-    /// What a bad state does to a measurement; one sentence.
+    /// The effect of a bad state on a measurement; one sentence.
     pub(super) effect: &'static str,
     pub(super) look: fn(&View<'_>) -> Look,
 }
@@ -73,7 +73,7 @@ impl Look {
     }
 }
 
-/// What a check sees.
+/// The input of a check.
 pub(super) struct View<'a> {
     pub(super) host: &'a Host,
     pub(super) watch: &'a Observed,

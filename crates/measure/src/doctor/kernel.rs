@@ -1,4 +1,4 @@
-//! What the kernel does at a crossing.
+//! The kernel's work at a crossing.
 
 use super::check::{Check, Look, View};
 
@@ -81,7 +81,7 @@ fn mitigations(view: &View<'_>) -> Look {
             let report = reports.get(*name)?;
             // "Vulnerable: Safe RET, no microcode" is a mitigation in force that is not enough.
             let state = report.strip_prefix("Mitigation:").or_else(|| report.strip_prefix("Vulnerable:"))?;
-            // What a program must ask for costs those that do not ask nothing.
+            // A mitigation on request costs nothing in programs that do not request it.
             let on_request = state.contains("via prctl");
             let costs = !on_request && (words.is_empty() || words.iter().any(|word| state.contains(word)));
             (costs && !state.trim().is_empty()).then(|| format!("{name} ({})", state.trim()))

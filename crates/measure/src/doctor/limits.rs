@@ -1,4 +1,4 @@
-//! What is limited or short.
+//! Limits and shortages.
 
 use super::check::{Check, Look, View};
 

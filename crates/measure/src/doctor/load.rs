@@ -1,4 +1,4 @@
-//! What went on while the host was watched.
+//! The load while the host was watched.
 
 use super::check::{Check, Look, View};
 use crate::noise;

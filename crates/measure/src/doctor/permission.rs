@@ -1,4 +1,4 @@
-//! What is forbidden, or listened to.
+//! Permissions, tracers and audit.
 
 use super::check::{Check, Look, View};
 

@@ -1,4 +1,4 @@
-//! What a sandbox refuses, found out by trying.
+//! System calls that a sandbox refuses, by trying them.
 
 use super::check::{Check, Look, View};
 use crate::host::Attempt;

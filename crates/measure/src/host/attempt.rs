@@ -4,7 +4,7 @@ use super::child::{Attempt, answer, errno, in_child};
 use super::pmu::software_event;
 use std::{mem, ptr};
 
-/// What was tried on this machine; what could not be tried is absent.
+/// The results of system calls that were tried; those that could not be tried are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attempts {
     /// `perf_event_open` of a software event in user mode.
@@ -53,7 +53,7 @@ fn affinity() -> u8 {
     })
 }
 
-/// Whether a seccomp filter is in force, from the kernel itself where /proc does not show it.
+/// Whether a seccomp filter is in force, from the kernel itself if /proc does not show it.
 pub(super) fn seccomp() -> Option<bool> {
     // SAFETY: an option without arguments.
     let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP, 0, 0, 0, ptr::null::<u8>()) };

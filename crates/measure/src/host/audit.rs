@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 const NETLINK_AUDIT: i32 = 9;
 const AUDIT_GET: u16 = 1000;
 
-/// Whether audit is on, which gives every task started since a record of its system calls: the kernel's own
-/// answer if this process may ask, or else the kernel's command line. `None` if neither is known.
+/// Whether audit is on, so that every task started since then has a record of its system calls: the kernel's own answer if
+/// this process may request it, or else the kernel's command line. `None` if both are unknown.
 pub fn audited() -> Option<bool> {
     ask().or_else(|| at_start(&Files::below("/".as_ref()).text("proc/cmdline")?))
 }

@@ -21,7 +21,7 @@ const FLAGS: &[&str] = &[
     "hypervisor",
 ];
 
-/// What is the same for all CPUs: which there are, and how they are arranged.
+/// The topology of all CPUs.
 pub(super) fn read(files: &Files, host: &mut Host) {
     let info = files.text("proc/cpuinfo").unwrap_or_default();
     let cpu = &mut host.cpu;
@@ -57,7 +57,7 @@ pub(super) fn architecture(files: &Files) -> String {
     files.word("proc/sys/kernel/arch").or_else(by_shape).unwrap_or_default()
 }
 
-/// What one CPU is; CPUs of one machine may differ.
+/// The model of one CPU; CPUs of one machine may differ.
 pub(super) fn identify(files: &Files, cpu: &mut Cpu, number: usize) {
     let Some(info) = files.text("proc/cpuinfo") else { return };
     let own = blocks(&info)

@@ -2,8 +2,8 @@
 
 use super::files::{Files, value};
 
-/// What DMI calls virtual hardware, and who makes it. A cloud's bare-metal products carry the cloud's
-/// name too, so names that stand for both are not here.
+/// DMI names of virtual hardware, and their makers. A cloud's bare-metal products have the cloud's name too, so names of
+/// both kinds are not here.
 const PRODUCTS: &[(&str, &str)] = &[
     ("qemu", "QEMU"),
     ("standard pc (", "QEMU"),

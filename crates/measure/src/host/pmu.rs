@@ -1,4 +1,4 @@
-//! Whether hardware counters can be read here, found out by trying.
+//! Whether hardware counters can be read here, by trying.
 
 use super::child::{Attempt, IDLE, errno, in_child};
 use crate::perf::{self, abi};

@@ -13,7 +13,7 @@ pub struct BatchMark {
     pub cpu: Option<usize>,
 }
 
-/// What happened to the calling thread during a batch.
+/// The disturbances of the calling thread during a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BatchNoise {
     /// Times that the thread was pushed off its CPU. In a ping-pong between two tasks on one CPU this
@@ -37,7 +37,7 @@ impl BatchMark {
         }
     }
 
-    /// What happened between this mark and a later one of the same thread.
+    /// The disturbances between this mark and a later one of the same thread.
     #[must_use]
     pub fn until(&self, later: &Self) -> BatchNoise {
         BatchNoise {
@@ -51,7 +51,7 @@ impl BatchMark {
 }
 
 impl BatchNoise {
-    /// What happened in this batch or that one; what is known of one is kept.
+    /// The disturbances of both batches; a fact that only one has is kept.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         fn either<T>(a: Option<T>, b: Option<T>, both: impl FnOnce(T, T) -> T) -> Option<T> {

@@ -97,7 +97,7 @@ fn sum(files: &Files, table: &BTreeMap<u32, Stat>, members: &BTreeSet<u32>, tick
     seen.then_some(mark)
 }
 
-/// What one `stat` of a process or a thread says.
+/// One `stat` of a process or a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,

@@ -1,9 +1,9 @@
-//! Around a span: the difference of two readings of the system's books.
+//! Around a span: the difference of two readings of the kernel's accounts.
 
 use super::own::OwnMark;
 use super::stat::CpuTimes;
 
-/// What the books of one CPU said at one moment.
+/// The kernel's accounts of one CPU at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuMark {
     /// Which CPU.
@@ -14,7 +14,7 @@ pub struct CpuMark {
     pub device_interrupts: Option<u64>,
 }
 
-/// What the books said at one moment.
+/// The kernel's accounts at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
     /// The moment in nanoseconds of any steady clock.
@@ -28,7 +28,7 @@ pub struct Mark {
 }
 
 /// A share of a span with what it may be at least and at most. A difference is not clamped: a share
-/// below zero or above one says that the books disagree by that much.
+/// below zero or above one shows by how much the accounts disagree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// The likeliest value; 0.02 is 2 %.
@@ -37,7 +37,7 @@ pub struct Share {
     pub low: f64,
     /// At most.
     pub high: f64,
-    /// How far chance alone moves the ends: the books are a sample, cut to whole ticks.
+    /// The standard error of the ends: the accounts are a sample, cut to whole ticks.
     pub chance: f64,
 }
 
@@ -56,7 +56,7 @@ impl Share {
     }
 }
 
-/// What happened on one CPU during a span.
+/// The disturbances on one CPU during a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuNoise {
     /// Which CPU.
@@ -83,7 +83,7 @@ impl CpuNoise {
     }
 }
 
-/// What happened during a span.
+/// The disturbances during a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpanNoise {
     /// Its length in nanoseconds.
@@ -107,12 +107,12 @@ impl SpanNoise {
     }
 }
 
-/// What happened between two marks, with `tick_ns` nanoseconds to a tick of the books.
+/// The disturbances between two marks, with `tick_ns` nanoseconds to a tick of the accounts.
 pub(super) fn between(from: &Mark, to: &Mark, tick_ns: u64) -> SpanNoise {
     let elapsed_ns = to.at_ns.saturating_sub(from.at_ns);
     let one = |(before, after): (&CpuMark, &CpuMark)| {
         let own = from.own.as_ref().zip(to.own.as_ref()).map(|(a, b)| b.on_cpu_since(a, after.cpu));
-        // The books may run backwards by a little; such a difference counts as zero.
+        // The accounts may run backwards by a little; such a difference counts as zero.
         let since = |a: u64, b: u64| b.saturating_sub(a);
         let ns = |of: fn(&CpuTimes) -> u64| {
             let (a, b) = before.times.as_ref().zip(after.times.as_ref())?;
@@ -137,13 +137,13 @@ pub(super) fn between(from: &Mark, to: &Mark, tick_ns: u64) -> SpanNoise {
     }
 }
 
-/// Ticks by which a difference of the books is off because each of its fields is cut to whole ticks:
+/// Ticks by which a difference of the accounts is wrong because each of its fields is cut to whole ticks:
 /// one for user, system and interrupt time each, and one for our own total.
 const ROUNDING_TICKS: f64 = 4.0;
 
 /// The share of a span that tasks which are not ours took.
 ///
-/// The books of a CPU are a sample: at each tick the whole tick goes to what runs at that moment. Of n
+/// The accounts of a CPU are a sample: at each tick the whole tick is charged to the task that runs at that moment. Of n
 /// ticks a share p goes wrong by sqrt(p (1 - p) / n), taken twice here. Whether our own time includes
 /// the interrupts that it was interrupted by depends on how the kernel was built, so that they widen
 /// the interval too.
@@ -198,7 +198,7 @@ mod tests {
         let alone = short.measured.other.unwrap();
         assert!(alone.low < 0.15, "{alone:?}");
         let six = SpanNoise::total(&[short; 6]).unwrap().measured.other.unwrap();
-        // What chance does to six means is divided by the root of six.
+        // The standard error of six means is divided by the root of six.
         assert!((six.chance - alone.chance / 6_f64.sqrt()).abs() < 1e-12);
         assert!((six.estimate - 0.5).abs() < 1e-9 && six.low > 0.3 && six.high < 0.7, "{six:?}");
     }

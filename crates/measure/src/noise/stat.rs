@@ -1,9 +1,9 @@
 //! `/proc/stat` and `schedstat`: the kernel's accounts of CPU time.
 
-/// What a CPU has spent its time on since boot, in ticks of `sysconf(_SC_CLK_TCK)`.
+/// A CPU's time since boot by kind, in ticks of `sysconf(_SC_CLK_TCK)`.
 ///
-/// Most kernels find these out by looking once per scheduler tick at what runs, so that a figure is a
-/// sample of the time and not its measure.
+/// Most kernels sample the running task once per scheduler tick, so that a figure is a sample of the time and not its
+/// measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTimes {
     /// Tasks in user mode, at normal and at lowered priority, guests included.

@@ -1,6 +1,7 @@
 //! Two benches at once, whose batches alternate within milliseconds: A B B A.
 //!
-//! Whatever the machine does for longer than a millisecond meets both batches of a pair alike and drops out of their
+//! A state of the machine that lasts for longer than a millisecond affects both batches of a pair alike and cancels in
+//! their
 //! ratio. Which side is first in each epoch (started, opened and warmed) and in each visit is drawn by the seed: if the
 //! two programs are the same, the labels A and B are arbitrary, and the ratio of an epoch is as likely above as below 1.
 
@@ -23,9 +24,9 @@ const SHOWN: usize = 3;
 /// A probe whose single pairs vary by this much is visited once in a round; others in proportion to their variance, which
 /// takes as many pairs to average out.
 const VARIATION_OF_ONE: f64 = 0.01;
-/// What processes differ by then outweighs what pairs vary by.
+/// With this many visits, the difference between processes outweighs that between pairs.
 const MOST_VISITS: f64 = 16.0;
-/// What the epochs before count for, against the last one.
+/// The weight of the earlier epochs against the last one.
 const MEMORY: f64 = 0.75;
 
 /// Runs a plan on two benches in pairs. `states` says for each bench which probes to measure; a probe that only one
@@ -33,7 +34,7 @@ const MEMORY: f64 = 0.75;
 /// part only until its change is known to be above, below or within that margin.
 ///
 /// # Errors
-/// [`Lost`] when a bench was gone before anything was sampled; later than that, what was sampled is
+/// [`Lost`] if a bench was gone before anything was sampled; later, the samples until then are
 /// returned with [`RunSamples::lost`].
 pub fn run_pair(
     benches: [&mut dyn Bench; 2],
@@ -135,7 +136,7 @@ impl PairSampler<'_> {
             let logs: Vec<f64> = paired(samples).into_iter().flatten().map(|it| it.ratio.ln()).collect();
             let crossings = f64::from(self.sides[1].metas[probe].crossings_per_pass);
             let is_nothing = || headline(samples, crossings).is_none_or(|it| it.is_zero_within_error());
-            // What only one side has, and what takes no time, has no change that could become known.
+            // A probe that only one side has, or that takes no time, can never be decided.
             let is_hopeless = logs.len() >= FEWEST_GROUPS && is_nothing()
                 || logs.is_empty()
                     && self.sides.iter().any(|side| side.samples.probes[probe].epochs.len() >= FEWEST_GROUPS);
@@ -192,7 +193,7 @@ impl PairSampler<'_> {
         Ok(())
     }
 
-    /// Gives both sides batches of one length, the shorter: what a batch costs besides its passes is then the same.
+    /// Gives both sides batches of one length, the shorter: the fixed cost of a batch is then the same.
     fn share_passes(&mut self, probe: usize) {
         let passes = self.sides.each_ref().map(|side| side.samples.probes[probe].passes);
         let Some(least) = passes.into_iter().filter(|&passes| passes > 0).min() else { return };
@@ -219,7 +220,7 @@ impl PairSampler<'_> {
                 let visits = |probe| std::iter::repeat_n(probe, self.visits(probe));
                 probes = probes.into_iter().flat_map(visits).collect();
             }
-            // A round of many visits can be longer than what is left of the epoch.
+            // A round of many visits can be longer than the rest of the epoch.
             let may_end = probes.len() > once && !is_over;
             probes.shuffle(&mut self.rng);
             for probe in probes {

@@ -1,4 +1,4 @@
-//! What a sampler is asked to do, and what its caller hears.
+//! The plan of a sampler, and the events for its caller.
 
 use crate::samples::RunSamples;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub struct Plan {
     pub singles_ns: u64,
 }
 
-/// What the caller hears between two requests, when nothing is being timed. The samples are those of each bench.
+/// An event for the caller between two requests, when nothing is being timed. The samples are those of each bench.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// An epoch begins; which one, in words.
@@ -40,7 +40,7 @@ pub enum Event<'a> {
 /// Percent of the budget within which an epoch must be expected to end to be begun, even when fewer were made than planned:
 /// on a machine that is overloaded a rough answer is better than none.
 const MOST_OVERDRAFT: u64 = 125;
-/// What comes before and after the epochs.
+/// The time before and after the epochs.
 const STARTING: Duration = Duration::from_secs(1);
 /// Rounds of an epoch at the least, however short the budget.
 pub(super) const FEWEST_ROUNDS: u64 = 4;
@@ -75,7 +75,7 @@ impl Plan {
         Self { epochs, most_epochs: epochs, budget_ns, batch_ns, target: 0.0, singles_ns, ..self.clone() }
     }
 
-    /// [`Plan::rounds_ns`] of an epoch in which so many probes are open, until their change is known.
+    /// [`Plan::rounds_ns`] of an epoch with this many open probes, until their change is decided.
     pub(super) fn rounds_of_open_ns(&self, open: usize, used_ns: u64) -> u64 {
         self.budget_ns.saturating_sub(used_ns).min(OPEN_NS * open as u64)
     }
@@ -91,7 +91,7 @@ impl Plan {
         self.budget_ns / 100 * MOST_OVERDRAFT
     }
 
-    /// Whether so much time was used that no further epoch is begun, if it takes as long as the last one.
+    /// Whether another epoch, as long as the last one, would exceed the time.
     pub(super) fn is_overdrawn(&self, used_ns: u64, last_ns: u64) -> bool {
         used_ns + last_ns > self.most_ns()
     }

@@ -1,4 +1,4 @@
-//! One bench with what it has sampled: everything that is asked of a probe, and how long that may take.
+//! One bench with its samples: all requests to a probe, and their time limits.
 
 use super::plan::{FEWEST_ROUNDS, Plan};
 use crate::bench::{Bench, Lost, Reply, Request};
@@ -15,23 +15,23 @@ const WARM_AT_ONCE: u64 = 4;
 /// Nanoseconds that a warm-up may take at the most: a probe whose single pass takes
 /// milliseconds (a wake-up on a busy machine, or of a thread that is left to sleep before) must not hold up all others.
 const MOST_WARM_NS: u64 = 9_000_000;
-/// A batch that needs more passes than fit may take so many times as long as planned.
+/// The factor by which a batch with a least number of passes may exceed its planned time.
 const MOST_BATCH_TIME: f64 = 8.0;
 /// Nanoseconds of the passes before a batch at the start of an epoch, beyond which passes are counted anew.
 const MOST_BEFORE_BATCH_NS: u64 = 2_400_000;
-/// Of the passes of a batch, how many come before it: caches and predictors are those of another probe. At least, as a share, and of so
-/// many nanoseconds.
+/// The passes before a batch, since caches and predictors are those of another probe: a share of its passes, and at least
+/// this many nanoseconds.
 const BEFORE_BATCH: (f64, f64) = (0.125, 25e3);
-/// A probe may take so many times its equal share of an epoch.
+/// The most that a probe may take of an epoch, as a multiple of its equal share.
 const MOST_OF_SHARE: u64 = 8;
-/// However small that share is, a probe may take so long: a few slices of the scheduler on a busy machine, so that a
-/// short budget alone cuts nothing.
+/// A probe may take this long with any share: a few slices of the scheduler on a busy machine, so that a short budget alone
+/// cuts nothing.
 const LEAST_ALLOWED_NS: u64 = 200_000_000;
-/// One round in so many times batches of double length, and one empty ones as well.
+/// One of this many rounds times batches of double length, and one of them also empty ones.
 const DOUBLE_EVERY: u64 = 8;
-/// Which of them is of double length: not one of the first, because an epoch of few rounds needs all of its batches.
+/// The index of the one with double length: not one of the first, because an epoch of few rounds needs all of its batches.
 const DOUBLE: u64 = FEWEST_ROUNDS;
-/// Which of them has the empty ones.
+/// The index of the one with empty batches.
 const EMPTY: u64 = 1;
 /// Single passes of an epoch: at least and at most.
 const SINGLES: (u32, u32) = (8, 2_000);
@@ -46,7 +46,7 @@ fn power_of_two(passes: f64) -> u64 {
     1 << (passes.max(1.0).log2().round() as u32).min(u64::BITS - 2)
 }
 
-/// The most passes of a batch of a probe that can make so many at once: no more than half, so that a double batch fits.
+/// The most passes of a batch of a probe with a limit: half of the limit, so that a double batch fits.
 fn most_of_batch(most: u64) -> u64 {
     1 << (most / 2).max(1).ilog2()
 }
@@ -96,7 +96,7 @@ impl<'a> Side<'a> {
         Self { bench, metas, plan, samples, open, used_ns, allowed_ns: u64::MAX }
     }
 
-    /// What was sampled, by a run that ended by itself or was halted.
+    /// The samples of a run that ended or was halted.
     pub(super) fn finish(mut self, halt: Option<Halt>) -> Result<RunSamples, Lost> {
         match halt {
             None => self.samples.complete = true,
@@ -261,7 +261,7 @@ impl<'a> Side<'a> {
         self.ticks(self.plan.batch_ns)
     }
 
-    /// Passes before a batch of so many.
+    /// Passes before a batch, from its number of passes.
     fn before_batch(&self, passes: u64) -> u64 {
         let share = (BEFORE_BATCH.1 / self.plan.batch_ns as f64).clamp(BEFORE_BATCH.0, 1.0);
         ((passes as f64 * share) as u64).max(1)
@@ -340,7 +340,7 @@ impl<'a> Side<'a> {
         }
         let steady = is_steady(&times);
         if let Some(epoch) = self.samples.probes[probe].epochs.last_mut() {
-            // What was counted while warming does not belong to the samples.
+            // Counts of the warm-up do not belong to the samples.
             *epoch = EpochSamples { steady, ..EpochSamples::default() };
         }
         Ok(true)

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{io, ptr};
 
-/// What can be stamped. Each is best used alone: a second one adds its own work to the crossing.
+/// The events that can be stamped. Use each alone: a second one adds its own work to the crossing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelEvent {
     /// A page fault, just after the kernel was entered.

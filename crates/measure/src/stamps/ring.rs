@@ -9,7 +9,7 @@ pub struct KernelStamp {
     pub address: u64,
 }
 
-/// What was in a ring.
+/// The records of a ring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// The samples, in the order in which they were taken.

@@ -15,7 +15,7 @@ pub const COVERAGE: f64 = 0.95;
 ///
 /// The interval is the distribution-free one of the order statistics `x(k)` and `x(n+1-k)`, which
 /// enclose the median with probability `1 - 2 P(B <= k-1)`, `B ~ Binomial(n, 1/2)`, interpolated between
-/// two neighboring `k` to come to 95 % (Hettmansperger and Sheather 1986, "Confidence intervals based on
+/// two neighboring `k` to reach 95 % (Hettmansperger and Sheather 1986, "Confidence intervals based on
 /// interpolated order statistics"). With fewer than [`FEWEST_GROUPS`] values it is the whole range, whose
 /// coverage is lower than nominal; one value has none. `None` for no values.
 ///

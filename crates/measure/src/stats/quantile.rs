@@ -30,10 +30,10 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(&sorted(values), 0.5)
 }
 
-/// An interrupted crossing takes at least so many times as long as the median.
+/// An interrupted crossing takes at least this many times the median.
 pub const INTERRUPTED: f64 = 4.0;
 
-/// The mean of single crossings without those that were interrupted: what a batch that was not interrupted has. `None`
+/// The mean of single crossings without interrupted ones, like that of an uninterrupted batch. `None`
 /// without values.
 ///
 /// ```

@@ -16,21 +16,21 @@ use tollgate_record::{Evidence, Phase, Warning, warning};
 const LEVEL: f64 = 0.1;
 /// The name of what the parts leave over.
 const REST: &str = "unattributed";
-/// What the parts may leave over without a word: a share of the total, or so many ticks.
+/// The largest rest of a bill without a warning: a share of the total, or ticks.
 const CLOSE: (f64, f64) = (0.02, 3.0);
 
-/// What a bill consists of.
+/// The parts and the total of a bill.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Bill {
     /// The parts, and last what they leave over.
     pub(super) phases: Vec<Phase>,
     /// The total in ticks by epoch where it was stamped; empty where batches give it.
     pub(super) stamped_total: Vec<f64>,
-    /// What the parts add up to, in ticks.
+    /// The sum of the parts, in ticks.
     pub(super) total: Option<f64>,
     /// Whole crossings while something recorded: what recorded, their length in nanoseconds.
     pub(super) instrumented: Vec<(String, f64)>,
-    /// What is wrong with it.
+    /// Its warnings.
     pub(super) warnings: Vec<Warning>,
 }
 

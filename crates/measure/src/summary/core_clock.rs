@@ -62,7 +62,7 @@ pub(super) fn put_frequencies(
     }
 }
 
-/// What is wrong with the rates of core and clock.
+/// The warnings about the rates of core and clock.
 pub(super) fn warnings(readings: &[CoreReading], scale: Scale, nominal: Option<f64>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let rates = rates(readings, scale);

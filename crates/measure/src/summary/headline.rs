@@ -25,12 +25,12 @@ pub fn relative_half_width(meta: &Meta, probe: &ProbeSamples) -> Option<f64> {
 /// The headline in ticks for each crossing, when a pass makes `per_pass` crossings; without a distribution.
 pub fn headline(probe: &ProbeSamples, per_pass: f64) -> Option<Estimate> {
     let headline = median_interval(&levels(probe, per_pass))?;
-    // What was subtracted from each level is itself uncertain.
+    // The empty batch that was subtracted from each level is itself uncertain.
     let error = empty_error(probe) / (probe.passes.max(1) as f64 * per_pass);
     Some(headline.minus(&Estimate::within(0.0, [-error, error])))
 }
 
-/// The second estimator: what one pass adds when the batch is twice as long, in ticks for each crossing. What a
+/// The second estimator: the time that each pass adds when the batch is twice as long, in ticks for each crossing. What a
 /// batch costs besides its passes drops out of it.
 ///
 /// A batch of `2N` passes takes a share of what its neighbors of `N` take together. That is 1 if passes are all there is, and 1/2 if they
@@ -104,7 +104,7 @@ pub(super) fn per_crossing(batches: &[Batch], empty: f64, per_pass: f64) -> impl
     batches.iter().map(move |batch| (batch.ticks as f64 - empty) / (batch.passes as f64 * per_pass))
 }
 
-/// Batches whose quantile is taken for independent of that of other groups.
+/// The batches of a group, whose quantile counts as independent of that of other groups.
 struct Group<'a> {
     /// The place of their epoch.
     epoch: usize,
@@ -128,7 +128,7 @@ fn groups(probe: &ProbeSamples) -> Vec<Group<'_>> {
 }
 
 impl<'a> Group<'a> {
-    /// Runs of consecutive batches, at most so many.
+    /// Groups of consecutive batches, at most `most`.
     fn divided(self, parts: usize) -> impl Iterator<Item = Group<'a>> {
         let size = self.batches.len().div_ceil(parts);
         let rounds = self.rounds.chunks(size).chain(repeat(&[][..]));

@@ -1,4 +1,4 @@
-//! What the pairs of an epoch say: the ratio of a batch to the one beside it.
+//! The result of the pairs of an epoch: the ratio of a batch to the one beside it.
 
 use super::headline::empty_ticks;
 use crate::samples::{EpochSamples, Pair, ProbeSamples};
@@ -19,8 +19,8 @@ pub fn paired(probe: &ProbeSamples) -> Vec<Option<PairedFigure>> {
     with_batches.map(|epoch| ratio(epoch, empty)).collect()
 }
 
-/// How much the pairs of an epoch vary as far as their median feels it: the deviation of a normal distribution whose median would
-/// be as uncertain. It comes from the distance between two order statistics of the pairs (McKean and Schrader 1984), so that
+/// The deviation of a normal distribution with the same uncertainty of the median as the pairs of an epoch. It comes from
+/// the distance between two order statistics of the pairs (McKean and Schrader 1984), so that
 /// two levels far apart do not matter if most pairs are of one level. `None` with fewer than 6 pairs.
 pub fn variation_of_pairs(probe: &ProbeSamples) -> Option<f64> {
     let mut logs = logs(probe.epochs.last()?, empty_ticks(probe));

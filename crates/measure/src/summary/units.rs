@@ -2,7 +2,7 @@
 
 use crate::clock::{CoreClock, Nanos, Scale, Ticks};
 
-/// What figures in ticks are converted by.
+/// The conversion of figures in ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct Units {
     /// The clock's rate.

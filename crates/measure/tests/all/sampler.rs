@@ -639,7 +639,7 @@ fn a_probe_that_takes_the_worker_with_it_costs_its_own_row_only() {
     assert_eq!(bench.0.restarts, 7);
 }
 
-/// A bench whose worker dies for good after so many visits.
+/// A bench whose worker dies permanently after a number of visits.
 struct Mortal<'p>(Scene<'p>, u32);
 
 impl Bench for Mortal<'_> {

@@ -287,7 +287,7 @@ fn samples<'a>(visit: &'a Visit, name: &str) -> Option<impl Iterator<Item = &'a 
     Some(warm(visit, name, answer(visit, name)?.samples()?))
 }
 
-/// What belongs to the crossings of a phase that are counted, of one value for each crossing.
+/// The values of the counted crossings of a phase, from one value for each crossing.
 fn warm<'a, T>(visit: &Visit, name: &str, all: &'a [T]) -> impl Iterator<Item = &'a T> {
     let in_turns = phase(name).is_some_and(|place| place < IN_TURNS);
     let turn = if in_turns { visit.table.turn } else { all.len() }.max(1);

@@ -1,4 +1,4 @@
-//! What the guest's phases become in the record: one row each. docs/reference/probes/hardware.md has a section for each.
+//! The rows of the guest's phases in the record, one each. docs/reference/probes/hardware.md has a section for each.
 
 use tollgate_record::Per;
 
@@ -60,7 +60,7 @@ pub(super) struct HardwareRow {
     pub(super) probe: &'static str,
     pub(super) per: Per,
     pub(super) shape: Shape,
-    /// What makes it measurable if the guest's processor does not support it.
+    /// The remedy if the guest's processor does not support it.
     pub(super) enable: &'static str,
 }
 

@@ -14,7 +14,7 @@ fn is_hardware(result: &Measurement) -> bool {
 
 /// A tick is half a nanosecond.
 const UNITS: Units = Units { scale: Scale { hz: 2.0e9 }, ticks: true, core: None, core_spread: 0.0 };
-/// What an empty pair takes in [`visit`].
+/// The time of an empty pair in [`visit`].
 const PAIR: u32 = 40;
 const COUNT: usize = 128;
 

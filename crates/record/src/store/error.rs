@@ -1,4 +1,4 @@
-//! What can go wrong with a store. Each sentence says what happened and what to do.
+//! The errors of a store. Each sentence says what happened and what to do.
 
 use crate::document::DocumentError;
 use crate::text::{printable, short, suggestion};

@@ -65,7 +65,7 @@ pub(super) fn is_valid(id: &str) -> bool {
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
 
-/// Whether an id begins so. The case of a ULID's letters has no meaning.
+/// Whether an id has this beginning. The case of a ULID's letters has no meaning.
 pub(super) fn begins(id: &str, prefix: &str) -> bool {
     id.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

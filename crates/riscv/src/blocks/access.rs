@@ -122,7 +122,7 @@ macro_rules! define {
     ($($section:ident { $($class:ident {
         $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)*
     })* })*) => {
-        /// What an atomic makes of memory and a register; 0 for other instructions.
+        /// The value that an atomic stores, from memory and a register; 0 for other instructions.
         fn amo(op: Op, old: u64, operand: u64) -> u64 {
             let values = (old, operand);
             match op {

@@ -63,7 +63,7 @@ impl Builder<'_> {
         (!self.precise && pair).then_some((last.imm, last.rs1))
     }
 
-    /// Ends the block: execution goes on at `pc`.
+    /// Ends the block: execution continues at `pc`.
     fn leave(&mut self, pc: u64, same_page: bool) {
         let code = if same_page { Code::Goto } else { Code::Away };
         self.begin(Meta { pc, insn: NO_INSN, word: 0, page: 0 });

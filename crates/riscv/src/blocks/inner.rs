@@ -44,7 +44,7 @@ pub(super) struct Entry {
     pub(super) place: u16,
 }
 
-/// What the inner loop works on, and where it is.
+/// The state of the inner loop.
 pub(super) struct Inner<'a, O> {
     pub(super) x: &'a mut [u64; 256],
     pub(super) f: &'a mut [u64; 256],
@@ -114,7 +114,7 @@ impl<O: Observer> Inner<'_, O> {
 
     #[inline(always)]
     fn ops(&mut self) -> Result<Infallible, Leave> {
-        /// What does an op of a row of the table, by the row's group.
+        /// The method of an op of a row of the table, by the row's group.
         macro_rules! row {
             ($o:ident $op:ident AluImm $value:expr) => {
                 self.alu_imm($o, $value)

@@ -6,7 +6,7 @@
 //! atomics, devices, page faults, misaligned accesses) stops the engine before the instruction, and the
 //! reference interpreter does it. So there is one routine for traps, and exceptions are precise for free.
 //!
-//! What invalidates blocks and cached translations, and why that is enough:
+//! The events that invalidate blocks and cached translations, and why they suffice:
 //!
 //! * A block is known by its virtual and physical address and by the floating-point state that it was built
 //!   for, so it stays valid whatever the page tables contain. `fence.i` and writes from outside drop all blocks;

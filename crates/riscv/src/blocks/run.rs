@@ -10,7 +10,7 @@ use crate::observer::{BlockInsn, Observer, Pass, Retired, Several};
 use crate::privilege::Privilege;
 use crate::tier::{Accesses, Exit, LARGEST_REGION, Observed, Quiet, Receiver, Registers, Reports};
 
-/// What an observer receives of translated code; `None` if it needs the interpreter.
+/// The reports of translated code for an observer; `None` if it needs the interpreter.
 fn reports<O: Observer>(obs: &mut O) -> Option<Reports> {
     if let Some(counter) = obs.counter() {
         return Some(Reports::Counts(counter.sight()));
@@ -100,7 +100,7 @@ impl Machine {
             let drops = self.engine.drops;
             let Some(start) = self.block_at(pc, context, id, obs) else { break Pause::Fetch };
             if self.engine.flushed_since(drops) {
-                // Room was made for the block: what was linked is gone.
+                // Room was made for the block: all links are gone.
                 link = None;
                 id = self.engine.enter(context).1;
             }
@@ -108,7 +108,7 @@ impl Machine {
                 && (source ^ pc) & !(PAGE - 1) == 0
                 && arena.jumps[jump_index(pc)].pc == pc
             {
-                // (What was translated is not in the table, and is never linked.)
+                // (Translated blocks are not in the table, and are never linked.)
                 arena.links[usize::from(from)] = start;
             }
             let soon =
@@ -189,7 +189,7 @@ impl Machine {
         due(self).saturating_sub(self.hart.retired)
     }
 
-    /// Runs what was translated of the code at `pc`, if anything was.
+    /// Runs the translation of the code at `pc`, if there is one.
     #[inline]
     fn run_translated<O: Observer>(
         &mut self,

@@ -21,7 +21,7 @@ pub struct Evicted {
     pub dirty: bool,
 }
 
-/// What an access did.
+/// The effects of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Whether the line was there.
@@ -32,7 +32,7 @@ pub struct Outcome {
     pub evicted: Option<Evicted>,
 }
 
-/// What an access found: a smaller form of [`Outcome`].
+/// The result of an access: a smaller form of [`Outcome`].
 #[derive(Clone, Copy, Debug)]
 pub enum Found {
     /// It hit.
@@ -47,7 +47,7 @@ pub enum Found {
 
 const HIT: Outcome = Outcome { hit: true, filled: false, evicted: None };
 
-/// What happened in a cache since it was made.
+/// The counts of a cache since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
     /// Loads and fetches.
@@ -90,7 +90,7 @@ impl Counts {
     }
 }
 
-/// What a set stores besides its lines.
+/// The replacement state of a set.
 #[derive(Clone, Debug)]
 enum Order {
     /// Most recently used first.
@@ -318,7 +318,7 @@ impl Cache {
         Cell::from_mut(&mut *self.latest).as_slice_of_cells()
     }
 
-    /// What is seen of its lines.
+    /// The view of its lines for translations.
     pub fn line_view(&self) -> LineView {
         let WritePolicy { back, allocate } = self.write;
         LineView { shift: self.shift, count: self.geometry.sets(), fills: back && allocate }
@@ -433,7 +433,7 @@ impl Cache {
         (place & DIRTY != 0).then_some(place >> LINE_SHIFT << self.shift)
     }
 
-    /// What was in a place that has been overwritten; counts its write-back.
+    /// The line that was evicted from a place; counts its write-back.
     fn evicted(&mut self, old: u64) -> Option<Evicted> {
         let evicted = self.content(old)?;
         self.counts.writebacks += u64::from(evicted.dirty);

@@ -59,7 +59,7 @@ impl Sweep {
     /// to `most_ways` ways.
     ///
     /// # Errors
-    /// What [`Geometry::new`] refuses, or a sweep that would take more than 128 MiB.
+    /// A shape that [`Geometry::new`] refuses, or a sweep that would take more than 128 MiB.
     pub fn new(lines: &[u32], most_sets: u32, most_ways: u32) -> Result<Self, CacheError> {
         for &line in lines {
             Geometry::new(most_sets, most_ways, line)?;
@@ -104,7 +104,7 @@ impl Sweep {
         self.accesses
     }
 
-    /// What a cache of this shape missed; `None` when the sweep does not cover it.
+    /// The misses of a cache of this shape; `None` if the sweep does not cover it.
     pub fn misses(&self, geometry: Geometry) -> Option<u64> {
         if geometry.sets() > self.most_sets || geometry.ways() > self.most_ways {
             return None;

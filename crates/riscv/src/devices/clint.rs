@@ -12,7 +12,7 @@ use crate::map::MOST_HARTS;
 pub(crate) struct Clint {
     pub(crate) msip: [bool; MOST_HARTS],
     pub(crate) mtimecmp: [u64; MOST_HARTS],
-    /// What to add to the clock for `mtime`, which software may set.
+    /// The offset of `mtime` from the clock, which software may set.
     pub(crate) time_offset: u64,
 }
 

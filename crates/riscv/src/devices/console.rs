@@ -1,4 +1,4 @@
-//! What the guest prints and what is typed to it, whichever device it uses.
+//! The guest's output and input, for all of its console devices.
 
 use std::collections::VecDeque;
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a write asked for.
+/// The request of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Finish {
     /// The end, with this code.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Its registers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rtc {
-    /// What to add to the machine's time.
+    /// The offset from the machine's time.
     offset: u64,
     /// The high half of the time that was read last.
     high: u32,

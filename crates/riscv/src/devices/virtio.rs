@@ -23,13 +23,13 @@ const FEATURE_VERSION_1: u64 = 1 << 32;
 const DRIVER_OK: u32 = 4;
 const NEEDS_RESET: u32 = 0x40;
 
-/// What is in a slot.
+/// The device in a slot.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Device {
     Block(Block),
     Console,
     Entropy(Entropy),
-    /// A network without anybody else: what is sent is lost, and nothing comes.
+    /// A network without other hosts: packets are discarded, and none arrive.
     Network,
 }
 

@@ -15,7 +15,7 @@ impl Decoded {
         Decoded(boxed((0, None)))
     }
 
-    /// What the decoder makes of a word, of which the upper half is zero if the lower one is an instruction. It is the same decoder
+    /// Decodes a word, of which the upper half is zero if the lower one is an instruction. The decoder must be the same
     /// each time.
     #[inline]
     pub(crate) fn decode(&mut self, decoder: &Decoder, word: u32) -> Option<Insn> {

@@ -22,7 +22,7 @@ use crate::tier::{TLB_ENTRIES, Tier, Tlb, TlbEntry};
 pub(crate) const ARENA: usize = 1 << 16;
 pub(crate) const CONTEXTS: usize = 8;
 
-/// What the engine stores for an instruction besides its op.
+/// The engine's data for an instruction besides its op.
 pub(crate) type Meta = BlockInsn;
 
 /// Why the engine returned.
@@ -95,7 +95,7 @@ pub(crate) struct Arena {
     /// Where the pages are that code was found in.
     pub(crate) fetches: Box<[[Fetched; FETCHES]; CONTEXTS]>,
     pub(crate) decoded: Decoded,
-    /// What was not reported to observers of blocks yet.
+    /// Events that were not reported to observers of blocks yet.
     pub(crate) passes: Box<[Pass; LOG]>,
     pub(crate) accesses: Box<[Touch; LOG]>,
     pub(crate) loud: Box<[LoudTouch; LOG]>,
@@ -207,7 +207,7 @@ pub(crate) struct Engine {
     pub(crate) next_context: u32,
     pub(crate) victim: usize,
     pub(crate) current: usize,
-    /// What more than an entry of a TLB depends on.
+    /// State on which more than an entry of a TLB depends.
     pub(crate) spread: Spread,
     /// How often all blocks were dropped.
     pub(crate) drops: u64,

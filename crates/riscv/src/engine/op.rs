@@ -72,7 +72,7 @@ macro_rules! define {
         called { $($cclass:ident { $($cop:ident $cm:literal $cw:ident $ce:ident $cf:ident $cb:literal |$($carg:ident),+| $cx:expr;)* })* }
         stepped { $($stepped:tt)* }
     ) => {
-        /// What an op does: a row of the table, or one of the engine's own.
+        /// The code of an op: a row of the table, or one of the engine's own.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
         pub(crate) enum Code {
@@ -108,8 +108,8 @@ macro_rules! define {
             }
         }
 
-        /// What an instruction makes of two values that are known when a block is built: `lui` or `auipc` of its
-        /// address and immediate, a register-immediate instruction of the register and its immediate.
+        /// The result of an instruction with two constant operands when a block is built: `lui` or `auipc` of its address
+        /// and immediate, a register-immediate instruction of the register and its immediate.
         pub(crate) fn fold(op: Op, left: u64, right: u64) -> u64 {
             match op {
                 $($(Op::$fop => value!($folded (left right $(|$($farg),+| $fx)?)),)*)*
@@ -118,7 +118,7 @@ macro_rules! define {
             }
         }
 
-        /// What an instruction that is `called` makes of two registers, or of a register and its immediate.
+        /// The result of an instruction that is `called`, from two registers, or from a register and its immediate.
         #[inline(never)]
         pub(crate) fn called(op: Op, left: u64, right: u64) -> u64 {
             match op {

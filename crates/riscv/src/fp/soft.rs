@@ -14,7 +14,7 @@ pub(super) struct Number {
     pub(super) sig: u128,
 }
 
-/// What a bit pattern stands for.
+/// The value of a bit pattern.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
     Zero(bool),

@@ -1,4 +1,4 @@
-//! What a snapshot's reader does with what no machine has written.
+//! A snapshot's reader with files that no machine has written.
 
 use super::*;
 use crate::devices::virtio::Slot;
@@ -78,7 +78,7 @@ fn a_forged_state_is_refused_or_runs() {
     assert!(refused > 50 && ran > 50, "{refused} {ran}");
 }
 
-/// What is saved has changed: raise [`VERSION`], and put the new number here.
+/// If this fails, the saved state has changed: raise [`VERSION`], and put the new number here.
 #[test]
 fn another_form_has_another_number() {
     let (head, state) = parts(&mut machine(2));

@@ -74,7 +74,7 @@ impl Plan {
         }
     }
 
-    /// What it has for each row.
+    /// Its time for each row.
     pub(super) fn turn(&self) -> Turn {
         // A switch takes some 100 ns.
         let asked = self.iterations.map(|switches| switches as f64 * 100e-9 / f64::from(self.epochs));
@@ -90,7 +90,7 @@ impl Plan {
 /// From this many tasks on, a round is long enough to be a batch without calibration.
 const MANY: u64 = 100_000;
 
-/// What is asked for in a short run.
+/// The request of a short run.
 pub(super) fn short(row: &Row) -> Asked {
     let few = if row.tasks >= MANY { 1 } else { 8 };
     asked(row, few, row.tasks * (256 / row.tasks).max(1), 0)
@@ -108,7 +108,7 @@ const FEWEST_CALLS: u64 = 20;
 /// and the headline is nearly the quickest of each process.
 const FEWEST_BATCHES: u64 = 100;
 
-/// Chooses the batches of a row by what a short run said.
+/// Chooses the batches of a row by the result of a short run.
 pub(super) fn fit(row: &mut Row, plan: &Plan, said: &Transcript) {
     let times: Vec<f64> = said.samples.iter().map(|sample| sample.ns / sample.switches as f64).collect();
     let ns = median(&times).max(0.01);
@@ -143,7 +143,7 @@ pub(super) fn fit(row: &mut Row, plan: &Plan, said: &Transcript) {
     }
 }
 
-/// What is asked for in an epoch.
+/// The request of an epoch.
 pub(super) fn long(row: &Row, plan: &Plan) -> Asked {
     let singles = if row.tasks >= MANY { 0 } else { plan.singles };
     asked(row, row.batches, row.batch, singles)

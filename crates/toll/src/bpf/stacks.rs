@@ -34,7 +34,7 @@ pub(super) const SITES: u32 = 1 << 14;
 /// The kernel's reports of mapped code are read as often while the command runs.
 pub(super) const MAPS_PERIOD: Duration = Duration::from_millis(50);
 
-/// What is kept for the call sites.
+/// The records for the call sites.
 #[derive(Default)]
 pub(super) struct Stacks {
     pub(super) rings: Option<Rings>,

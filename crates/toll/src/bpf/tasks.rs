@@ -139,7 +139,8 @@ pub(super) fn remaining(ebpf: &Ebpf) -> Vec<(Task, TaskAccount)> {
     remaining
 }
 
-/// Adds what these tasks did since they came to their CPUs, which is not in the sums yet, and what the kernel has accounted for them.
+/// Adds the time of these tasks since they were switched to, which is not in the sums yet, and the kernel's accounts of
+/// them.
 pub(super) fn add(counts: &mut Counts, remaining: &[(Task, TaskAccount)]) {
     if let Some(accounted) = &mut counts.accounted {
         accounted.add(remaining);

@@ -337,7 +337,7 @@ impl Saving<'_> {
     /// How the machine ended, and where it was saved.
     ///
     /// # Errors
-    /// It ended before it came to where it was to be saved.
+    /// It ended before the point at which it was to be saved.
     fn verdict(&self, outcome: &BootOutcome) -> Result<String, Usage> {
         let verdict = outcome.verdict();
         match (&self.saved, &self.request.save_at[..]) {
@@ -371,7 +371,7 @@ fn programs(paths: &[PathBuf]) -> Result<Vec<Program>, Usage> {
     Ok(programs)
 }
 
-/// Writes a snapshot; what was there before stays until it is whole.
+/// Writes a snapshot; an older file stays until it is complete.
 pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Usage> {
     file::replace(path, bytes).map_err(|error| Usage::file(path, lost("the machine", &error)))
 }

@@ -105,8 +105,9 @@ impl Page {
 
 /// What marks say: a line that a reader of the page has run before; why commands are not run, or which program they need;
 /// a command whose output the prose quotes; numbers of the prose that are inputs; a passage of another file that it quotes;
-/// where figures were recorded.
-const KEYS: [&str; 7] = ["first", "not run", "needs", "output", "given", "quoted", "recorded"];
+/// where figures were recorded. Between two anchors of mdBook is what another page includes.
+const KEYS: [&str; 9] =
+    ["first", "not run", "needs", "output", "given", "quoted", "recorded", "ANCHOR", "ANCHOR_END"];
 
 /// The pages of the book.
 pub(crate) fn book(root: &Path) -> Vec<Page> {

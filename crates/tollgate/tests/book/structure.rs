@@ -190,13 +190,19 @@ fn what_is_included_exists() {
     let mut included = 0;
     for page in pages::book(&root) {
         for line in page.text.lines().filter_map(|line| line.strip_prefix("{{#include ")) {
-            let file = line.trim_end_matches("}}").trim();
+            let (file, anchor) = line.trim_end_matches("}}").trim().split_once(':').unzip();
+            let file = file.unwrap_or_else(|| line.trim_end_matches("}}").trim());
             let path = normal(&Path::new(&page.name).parent().unwrap().join(file)).unwrap();
             assert!(root.join(&path).is_file(), "{}: there is no {file}", page.name);
+            for mark in ["ANCHOR", "ANCHOR_END"].into_iter().filter(|_| anchor.is_some()) {
+                let mark = format!("<!-- {mark}: {} -->", anchor.unwrap());
+                let text = Page::at(&root, path.to_str().unwrap()).text;
+                assert_eq!(text.matches(&mark).count(), 1, "{}: {mark} in {file}", page.name);
+            }
             included += 1;
         }
     }
-    assert_eq!(included, 3);
+    assert_eq!(included, 4);
 }
 
 #[test]

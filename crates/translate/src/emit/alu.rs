@@ -1,4 +1,4 @@
-//! What operations on integer registers become.
+//! The translation of operations on integer registers.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I16, I32, I64};

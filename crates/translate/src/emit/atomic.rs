@@ -1,4 +1,4 @@
-//! What atomic instructions become: on the only hart, a load and a store are atomic.
+//! The translation of atomic instructions: on the only hart, a load and a store are atomic.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};

@@ -1,4 +1,4 @@
-//! What observers that count need of an instruction: counts, and probes that find out whether its accesses are quiet.
+//! Reports of an instruction for counting observers: counts, and probes that check whether its accesses are quiet.
 
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -21,7 +21,7 @@ pub(super) struct Line {
     pub(super) is_loud: Value,
     /// Its place in the table.
     at: Value,
-    /// What is there if all accesses to it are quiet.
+    /// The tag that is there if all accesses to it are quiet.
     quiet: Value,
 }
 
@@ -67,7 +67,7 @@ impl Emitter<'_> {
         self.lines = lines;
     }
 
-    /// Stores what the block in hand has counted.
+    /// Stores the counts of the current block.
     pub(super) fn store_counts(&mut self) {
         for (offset, count) in self.counts.unsettled.clone() {
             let before = self.field(offset);

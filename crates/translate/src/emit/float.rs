@@ -1,4 +1,5 @@
-//! What floating-point instructions become: the host's, where its result is known to be right, else a call of the interpreter's.
+//! The translation of floating-point instructions: the host's if its result is certainly right, else a call of the
+//! interpreter's.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F32, F64, I8, I32, I64};
@@ -62,7 +63,7 @@ impl Emitter<'_> {
         result
     }
 
-    /// What the host computes, and whether that has the right bits and raises no flag that is not raised already
+    /// The host's result, and whether it has the right bits and raises no new flag
     /// (`crates/riscv/src/fp/fast.rs` says why).
     fn on_host(&mut self, op: Op, mode: u8, operands: [Value; 3]) -> Option<(Value, Value)> {
         let (width, is_single) = match op {

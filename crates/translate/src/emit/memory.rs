@@ -1,4 +1,4 @@
-//! What loads and stores become.
+//! The translation of loads and stores.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -17,7 +17,7 @@ const ENTRY_SHIFT: u32 = size_of::<TlbEntry>().trailing_zeros();
 const TLB_MASK: i64 = (TLB_ENTRIES as i64 - 1) << ENTRY_SHIFT;
 const _: () = assert!(size_of::<TlbEntry>().is_power_of_two());
 
-/// What a load or store accesses: with stores or not, and how many bytes.
+/// The access of a load or store: its kind, and its bytes.
 fn access(insn: &Insn) -> Option<(Kind, i64)> {
     let kind = match insn.row().class {
         Class::Load | Class::FpLoad => Kind::Load,

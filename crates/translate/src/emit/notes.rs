@@ -1,4 +1,4 @@
-//! What observers of blocks need of a run: its instructions, accesses and operands, written to the engine's log.
+//! The reports of a run for observers of blocks: its instructions, accesses and operands, written to the engine's log.
 //!
 //! A run's own writes go to places behind the cursors of [`Cursors`]. Where it is left, the cursors move on.
 
@@ -32,7 +32,7 @@ impl Emitter<'_> {
         self.builder.ins().iadd(base, twice)
     }
 
-    /// An access of the instruction in hand; `place` is its index of RAM.
+    /// An access of the current instruction; `place` is its index of RAM.
     pub(super) fn note_access(&mut self, is_store: bool, va: Value, place: Value) {
         let at = self.address(is_store, place);
         let entries = self.notes.accesses;
@@ -48,7 +48,8 @@ impl Emitter<'_> {
         Some(self.is_loud_page(offset_of!(State, data), va))
     }
 
-    /// An access of the instruction in hand, in the quiet page: noted if its line is not quiet, which it is from then on. `place` is its
+    /// An access of the current instruction, in the quiet page: noted if its line is not quiet, which it is from then on.
+    /// `place` is its
     /// index of RAM.
     pub(super) fn note_loud(&mut self, view: View, is_store: bool, place: Value) {
         let access = self.notes.accessed;
@@ -91,7 +92,7 @@ impl Emitter<'_> {
         Entries { first: Some(first), count: entries.count + 1 }
     }
 
-    /// The run is left, with what it has written.
+    /// The run is left, with its entries.
     pub(super) fn note(&mut self, left: &Left) {
         let (Notes { place, .. }, passed) = (self.notes, self.passed);
         if !self.notes_runs() || passed == 0 {
@@ -128,7 +129,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Tells the observer what so many retired instructions were, and goes on if the limit is not exceeded.
+    /// Reports a number of retired instructions to the observer, and continues if the limit is not exceeded.
     pub(super) fn tell(&mut self, retired: Value, on: Block) {
         self.set_field(offset_of!(State, retired), retired);
         let nothing = self.constant(0);

@@ -52,7 +52,7 @@ const OK: u8 = 0;
 const IO_ERROR: u8 = 1;
 const UNSUPPORTED: u8 = 2;
 
-/// What was written to a sector.
+/// The new contents of a sector.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Sector(#[serde(with = "long_array")] [u8; SECTOR as usize]);
 

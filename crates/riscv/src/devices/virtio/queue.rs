@@ -13,7 +13,7 @@ const DESCRIPTOR: u64 = 16;
 const NEXT: u64 = 1;
 const WRITE: u64 = 2;
 
-/// What a driver did against the specification.
+/// A driver's violation of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
