@@ -106,6 +106,7 @@ impl<C: Microarchitecture> Driver<C> {
         let mut accesses = several.accesses.iter();
         let mut operands = several.operands.iter();
         let (mut issued, mut instructions) = (0, 0);
+        let mut refill_phase = account.refill_phase;
         self.slot.clear();
         for pass in several.passes {
             self.describe(several, pass.end().into());
@@ -140,13 +141,14 @@ impl<C: Microarchitecture> Driver<C> {
                 }
                 if self.slot.lost {
                     self.slot.lost = false;
-                    account.refill(phase, &mut self.slot);
+                    account.refill(refill_phase, phase, &mut self.slot);
                 } else {
                     issued += 1;
                 }
-                account.refill_to(phase);
+                refill_phase = phase;
             }
         }
+        account.refill_phase = refill_phase;
         self.slot.charges[Cause::Issue as usize] += issued;
         account.charge_all(phase, &self.slot.charges);
         account.instructions += instructions;

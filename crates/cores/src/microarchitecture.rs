@@ -84,6 +84,13 @@ pub(crate) struct Step<'a, O> {
     pub(crate) taken: bool,
 }
 
+impl<O> Step<'_, O> {
+    /// Whether it begins in one word of four bytes and ends in the next.
+    pub(crate) fn crosses(&self) -> bool {
+        self.insn.len == 4 && self.pc & 2 != 0
+    }
+}
+
 /// When an instruction was in each stage, and what its cycles are charged to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {

@@ -65,69 +65,89 @@ pub(crate) struct Rocket {
     interrupted: Option<i64>,
 }
 
+/// What an instruction found in caches and translation buffers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    fetch: Waits,
+    data: Waits,
+    /// Whether it accesses a device.
+    device: bool,
+    /// With which of the latest stores it overlaps: the lowest bit is for the latest.
+    overlap: u8,
+}
+
+impl Found {
+    /// Whether it waits for anything but a store.
+    #[inline(always)]
+    fn waits(&self) -> bool {
+        let Found { fetch, data, device, .. } = self;
+        fetch.walk | fetch.miss | data.walk | data.miss > 0 || data.soils || *device
+    }
+}
+
 impl Rocket {
-    /// An instruction whose fetch and data may wait for anything.
+    /// An instruction that waits for its fetch or its data, or for whatever else.
     #[inline(never)]
-    fn retire_any(&mut self, step: &Step<Op>, accesses: &[Data], slot: &mut Slot) {
+    fn retire_any(&mut self, step: &Step<Op>, found: Found, slot: &mut Slot) {
         let op = step.op;
         let mut costs = Costs::of(Arrival::of(step.pc, step.insn.len, self.pipe.front.fresh));
-        self.fetch(step, &mut costs);
-        for access in accesses {
-            self.access(access, step, &mut costs);
+        costs.crosses = step.crosses();
+        self.wait_for_line(step, &found, &mut costs);
+        (costs.data_walk, costs.data_miss) = (found.data.walk.into(), found.data.miss.into());
+        (costs.soils, costs.device, costs.overlap) = (found.data.soils, found.device, found.overlap);
+        if costs.overlap != 0 {
+            costs.behind = self.behind_load(step.pa, step.insn, op);
         }
-        costs.operands = op.dependence.map_or(0, |dependence| dependence.more(step.operands).into());
-        if (op.reads || op.stores) && self.line_port.is_some() && costs.data_walk == 0 && !costs.device {
+        costs.operands = self.operands(step);
+        if (op.reads || op.stores) && costs.data_walk == 0 && !costs.device {
             self.share_port(step, &mut costs);
         }
-        self.pass(step, &costs, slot);
-    }
-
-    /// It goes through the pipe, and determines where the next one is fetched.
-    fn pass(&mut self, step: &Step<Op>, costs: &Costs, slot: &mut Slot) {
-        let before = self.before_replay(step, costs);
-        self.pipe.pass(step.op, costs, Cause::Issue, slot);
-        self.pipe.write(step.op, costs);
+        let before = self.before_replay(step, &costs);
+        self.pipe.pass(op, &costs, Cause::Issue, slot);
+        self.pipe.write(op, &costs);
         if let Some(before) = before {
-            self.run_on_from_replay(step, costs, before);
+            self.run_on_from_replay(step, &costs, before);
         }
-        if step.op.jump != Jump::None {
+        if op.jump != Jump::None {
             self.jump(step);
-        } else if step.op.refetch.is_some() {
+        } else if op.refetch.is_some() {
             self.refetch(step);
         }
     }
 
+    /// Cycles that the operands of an instruction add, or remove.
+    #[inline(always)]
+    fn operands(&self, step: &Step<Op>) -> i64 {
+        step.op.dependence.map_or(0, |dependence| dependence.more(step.operands).into())
+    }
+
     /// What the fetch of an instruction waits for.
-    fn fetch(&mut self, step: &Step<Op>, costs: &mut Costs) {
-        let (pa, len) = (step.pa, step.insn.len);
-        costs.crosses = len == 4 && step.pc & 2 != 0;
+    fn wait_for_line(&mut self, step: &Step<Op>, found: &Found, costs: &mut Costs) {
         if let Some(fill) = self.pipe.front.fill {
-            let ends = [pa, pa + u64::from(len) - 1];
+            let ends = [step.pa, step.pa + u64::from(step.insn.len) - 1];
             if ends.iter().any(|&pa| self.memory.instruction_line(pa) == fill.line) {
                 costs.arrival.line = LineState::Filling;
             }
         }
-        let Waits { walk, miss, .. } = self.memory.fetch(step.pc, pa, len, step.privilege);
-        (costs.fetch_walk, costs.fetch_miss) = (walk.into(), miss.into());
+        (costs.fetch_walk, costs.fetch_miss) = (found.fetch.walk.into(), found.fetch.miss.into());
         costs.line_missed = self.line_missed(step, &mut costs.fetch_miss);
         if costs.fetch_miss > 0 {
             costs.arrival.line = LineState::Missed;
         }
     }
 
-    /// What one of its accesses waits for.
-    fn access(&mut self, access: &Data, step: &Step<Op>, costs: &mut Costs) {
-        let waits = self.memory.data(access, step.privilege);
-        costs.data_walk += i64::from(waits.walk);
-        costs.data_miss += i64::from(waits.miss);
-        costs.soils |= waits.soils;
-        let device = is_device(access.pa);
-        costs.device |= device;
-        if !device && !step.op.conditional {
-            costs.overlap |= self.memory.overlap(access.va, access.size, access.store);
+    /// What one of its accesses finds.
+    #[inline(always)]
+    fn access(&mut self, access: &Data, step: &Step<Op>, found: &mut Found) {
+        if !self.memory.hits_latest_line(access, step.privilege) {
+            let waits = self.memory.data(access, step.privilege);
+            found.data.walk += waits.walk;
+            found.data.miss += waits.miss;
+            found.data.soils |= waits.soils;
+            found.device |= is_device(access.pa);
         }
-        if costs.overlap != 0 {
-            costs.behind = self.behind_load(step.pa, step.insn, step.op);
+        if !found.device && !step.op.conditional {
+            found.overlap |= self.memory.overlap(access.va, access.size, access.store);
         }
     }
 
@@ -163,48 +183,34 @@ impl Rocket {
         }
     }
 
-    /// Whether an instruction, if all that it needs is as in most, has passed.
+    /// Lets an instruction pass that waits only for its operands and its place in the queue, and for the iterative unit or a store at
+    /// most; false, and nothing has changed, if it may wait for anything else.
     #[inline(always)]
-    fn retire_quickly(&mut self, step: &Step<Op>, access: Option<&Data>, slot: &mut Slot) -> bool {
-        let (op, pipe) = (step.op, &self.pipe);
-        let arrival = Arrival::of(step.pc, step.insn.len, pipe.front.fresh);
-        if pipe.unusual || arrival.words > 0 && pipe.front.words.is_full() || arrival.words > 1 {
+    fn passes(&mut self, step: &Step<Op>, found: &Found, slot: &mut Slot) -> bool {
+        let op = step.op;
+        let words = Arrival::of(step.pc, step.insn.len, self.pipe.front.fresh).words;
+        if self.pipe.unusual || found.waits() || slot.traces || op.way == Way::Other || words > 1 {
             return false;
         }
-        if !self.memory.fetches_latest_line(step.pc, step.pa, step.insn.len, step.privilege) {
-            return false;
-        }
-        let fetch = pipe.front.words.last() + i64::from(arrival.words);
-        let execute = pipe.next_execute(op, fetch);
-        if let Some(access) = access {
+        let fetch = self.pipe.front.next(words);
+        let execute = self.pipe.next_execute(op, fetch[1]);
+        if op.way == Way::Access {
             let end = step.pa.wrapping_add(step.insn.len.into());
-            if pipe.finds_tags_taken(execute)
-                || !self.has_next_line(end)
-                || !self.memory.hits_latest_line(access, step.privilege)
-            {
+            if self.pipe.finds_tags_taken(execute) || !self.has_next_line(end) {
                 return false;
             }
-            let overlap = self.memory.overlap(access.va, access.size, access.store);
-            if access.store {
+            if op.stores {
                 self.pipe.stores.store(execute, false);
-            } else if self.pipe.stores.load(execute, overlap) {
-                self.replay(step, arrival, overlap, slot);
-                return true;
+            } else if self.pipe.stores.load(execute, found.overlap) {
+                return false;
             }
             self.pipe.note_access(execute);
         }
-        self.pipe.advance(op, arrival.words, fetch, execute, slot);
+        if op.way == Way::Iterates && !self.pipe.unit_is_free(execute) {
+            return false;
+        }
+        self.pipe.advance(op, words, fetch, execute, slot);
         true
-    }
-
-    /// A load overlaps with a store that waits.
-    #[inline(never)]
-    fn replay(&mut self, step: &Step<Op>, arrival: Arrival, overlap: u8, slot: &mut Slot) {
-        let mut costs = Costs::of(arrival);
-        costs.crosses = step.insn.len == 4 && step.pc & 2 != 0;
-        costs.overlap = overlap;
-        costs.behind = self.behind_load(step.pa, step.insn, step.op);
-        self.pass(step, &costs, slot);
     }
 
     /// When the next instruction would enter ID and EX, if it is found and misses nothing, and when again if it is a load that
@@ -276,16 +282,19 @@ impl Microarchitecture for Rocket {
 
     #[inline(always)]
     fn retire(&mut self, step: &Step<Op>, accesses: &[Data], slot: &mut Slot) {
-        let passed = match (step.op.way, accesses) {
-            _ if slot.traces => false,
-            (Way::Plain | Way::Jumps, []) => self.retire_quickly(step, None, slot),
-            (Way::Access, [access]) => self.retire_quickly(step, Some(access), slot),
-            _ => false,
-        };
-        if !passed {
-            self.retire_any(step, accesses, slot);
+        let mut found = Found::default();
+        if !self.memory.fetches_latest_line(step.pc, step.pa, step.insn.len, step.privilege) {
+            found.fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+        }
+        for access in accesses {
+            self.access(access, step, &mut found);
+        }
+        if !self.passes(step, &found, slot) {
+            self.retire_any(step, found, slot);
         } else if step.op.way == Way::Jumps {
             self.jump(step);
+        } else if step.op.way == Way::Iterates {
+            self.pipe.iterate(step.op, self.operands(step));
         }
     }
 

@@ -23,6 +23,8 @@ pub(super) enum Way {
     Jumps,
     /// A load or a store of integers.
     Access,
+    /// The iterative unit multiplies or divides.
+    Iterates,
     /// Whatever else.
     Other,
 }
@@ -107,6 +109,7 @@ impl Op {
         op.way = match class {
             Class::Branch | Class::Jump | Class::JumpReg => Way::Jumps,
             Class::Load | Class::Store => Way::Access,
+            _ if iterates => Way::Iterates,
             _ if class == Class::Csr || op.is_special() => Way::Other,
             _ => Way::Plain,
         };

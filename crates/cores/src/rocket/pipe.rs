@@ -205,6 +205,7 @@ impl Pipe {
     /// The data port is busy for this many cycles after the last write-back, and the fetches after that are as much later.
     pub(super) fn occupy(&mut self, cycles: i64) {
         self.stacked += cycles;
+        self.unusual = true;
         self.front.redirect.delay(cycles);
     }
 
@@ -233,14 +234,12 @@ impl Pipe {
     fn redirect(&mut self, at: i64, cause: Cause, flush: Flush) {
         self.leave_sequence();
         self.front.redirect(at, cause, flush);
-        self.unusual = true;
     }
 
     /// The front end found out in IF where the next instruction is.
     pub(super) fn redirect_from_fetch(&mut self, bubbles: i64) {
         self.leave_sequence();
         self.front.redirect_from_fetch(bubbles);
-        self.unusual = true;
     }
 
     /// The next fetch is not in sequence.
@@ -269,25 +268,40 @@ impl Pipe {
     /// An instruction that waits only for its operands and its fetch is in EX then.
     #[inline(always)]
     pub(super) fn next_execute(&self, op: &Op, fetch: i64) -> i64 {
-        let [a, b, c, d] = op.waits.map(|register| self.ready[usize::from(register % 64)]);
-        (self.execute + 1).max(fetch + 2).max(a.max(b)).max(c.max(d))
+        // (The compiler does not inline the arrays' `map`.)
+        let [a, b, c, d] = op.waits;
+        let ready = |register: u8| self.ready[usize::from(register % 64)];
+        (self.execute + 1).max(fetch + 2).max(ready(a).max(ready(b))).max(ready(c).max(ready(d)))
     }
 
     /// Such an instruction passes; a load or store that is in the data cache, too.
     #[inline(always)]
-    pub(super) fn advance(&mut self, op: &Op, words: u32, fetch: i64, execute: i64, slot: &mut Slot) {
+    pub(super) fn advance(&mut self, op: &Op, words: u32, fetch: [i64; 2], execute: i64, slot: &mut Slot) {
         if execute > self.execute + 1 {
-            self.charge_waits(op, fetch, execute, slot);
+            self.charge_waits(op, fetch, slot);
         }
         self.execute = execute;
-        if words > 0 {
-            self.front.words.push(fetch, execute);
-        }
-        self.front.fresh = false;
+        self.front.advance(words, fetch, execute);
         if op.latency > 1 {
             self.set_ready(op, execute + op.latency);
         }
         if execute + WRITE == self.unit.0 {
+            self.unit_waits(op);
+        }
+    }
+
+    /// Whether the iterative unit is free when an instruction is in EX.
+    #[inline(always)]
+    pub(super) fn unit_is_free(&self, execute: i64) -> bool {
+        execute > self.unit.0
+    }
+
+    /// The unit begins with the last instruction's operands, which add to its cycles.
+    #[inline(always)]
+    pub(super) fn iterate(&mut self, op: &Op, operands: i64) {
+        self.set_ready(op, self.execute + WRITE + operands);
+        self.unit = (self.execute + 1 + operands, op.writes);
+        if self.execute + WRITE == self.unit.0 {
             self.unit_waits(op);
         }
     }
@@ -299,22 +313,25 @@ impl Pipe {
     }
 
     #[inline(never)]
-    fn charge_waits(&self, op: &Op, fetch: i64, execute: i64, slot: &mut Slot) {
+    fn charge_waits(&self, op: &Op, [next, fetch]: [i64; 2], slot: &mut Slot) {
         slot.begin(Cause::Issue);
         let mut now = self.execute + 1;
-        let mut wait = |until: i64, cause: Cause| {
-            if until > now {
-                slot.charges[cause as usize] += (until - now).cast_unsigned();
-                now = until;
-            }
+        let mut wait = |until: i64| {
+            let before = now;
+            now = now.max(until);
+            (now - before).cast_unsigned()
         };
-        wait(fetch + 2, Cause::Structural);
-        for register in op.waits.map(usize::from) {
-            wait(self.ready[register], self.cause[register]);
+        slot.charges[Cause::Structural as usize] += wait(next + 2);
+        if fetch > next {
+            slot.refill = Some((self.front.redirect.cause, wait(fetch + 2)));
         }
-        debug_assert_eq!(now, execute);
+        for &register in &op.waits {
+            let register = usize::from(register % 64);
+            slot.charges[self.cause[register] as usize] += wait(self.ready[register]);
+        }
     }
 
+    #[inline(always)]
     fn set_ready(&mut self, op: &Op, ready: i64) {
         let register = usize::from(op.writes % 64);
         if register != 0 {
@@ -363,6 +380,7 @@ impl Pipe {
         if op.float_store {
             self.float_store = execute;
         }
+        self.note_unusual();
     }
 
     /// Yields when it is in IF.
@@ -393,19 +411,14 @@ impl Pipe {
 
     /// The last instruction's result is there.
     pub(super) fn write(&mut self, op: &Op, costs: &Costs) {
-        let latency = match self.posted {
-            Some(bubbles) if costs.device && op.reads => 1 + bubbles,
-            _ if op.iterates => WRITE + costs.operands,
-            _ => op.latency + costs.operands,
-        };
-        self.set_ready(op, self.execute + latency);
-        if op.iterates {
-            self.unit = (self.execute + 1 + costs.operands, op.writes);
+        match self.posted {
+            _ if op.iterates => self.iterate(op, costs.operands),
+            Some(bubbles) if costs.device && op.reads => self.set_ready(op, self.execute + 1 + bubbles),
+            _ => self.set_ready(op, self.execute + op.latency + costs.operands),
         }
         if self.execute + WRITE == self.unit.0 {
             self.unit_waits(op);
         }
-        self.note_unusual();
     }
 
     /// An instruction passes, as far as later ones are concerned.
@@ -414,13 +427,8 @@ impl Pipe {
         self.write(op, costs);
     }
 
-    /// Notes whether the next instruction may wait for anything unusual.
-    pub(super) fn note_unusual(&mut self) {
-        self.unusual = self.front.redirect.is_some()
-            || self.front.fill.is_some()
-            || self.front.dropped.is_some()
-            || self.line_ahead.is_some()
-            || self.fenced;
+    fn note_unusual(&mut self) {
+        self.unusual = self.front.fill.is_some() || self.line_ahead.is_some() || self.fenced;
     }
 
     /// When an instruction can be in ID that would be there in a cycle if its line were not missed, which was found out in
@@ -434,7 +442,8 @@ impl Pipe {
 
     /// Registers, the flags, and the iterative unit.
     fn wait_for_operands(&self, op: &Op, at: &mut Adding, slot: &mut Slot) {
-        for register in op.waits.map(usize::from) {
+        for &register in &op.waits {
+            let register = usize::from(register % 64);
             at.wait(self.ready[register], self.cause[register], slot);
         }
         if op.flags {
