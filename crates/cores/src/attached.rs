@@ -178,6 +178,7 @@ cores! { ($)
     Ibex: super::ibex::Ibex,
     Picorv32: super::picorv32::Picorv32,
     Vexriscv: super::vexriscv::Vexriscv,
+    Cva6: super::cva6::Cva6,
     Plain: super::timed::Model,
 }
 
@@ -190,7 +191,8 @@ impl Engine {
             Design::Ibex => Engine::Ibex(Box::new(Driver::new(core)?)),
             Design::Picorv32 => Engine::Picorv32(Box::new(Driver::new(core)?)),
             Design::Vexriscv => Engine::Vexriscv(Box::new(Driver::new(core)?)),
-            Design::Rocket | Design::Cva6 => Engine::Plain(Box::new(Driver::new(core)?)),
+            Design::Cva6 => Engine::Cva6(Box::new(Driver::new(core)?)),
+            Design::Rocket => Engine::Plain(Box::new(Driver::new(core)?)),
         })
     }
 }
