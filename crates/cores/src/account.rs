@@ -47,6 +47,26 @@ impl Account {
         }
     }
 
+    /// Charges cycles by cause of instructions in one phase.
+    pub(crate) fn charge_all(&mut self, phase: u8, causes: &Causes) {
+        self.ledger.charge_all(phase, causes);
+        if let Some(owner) = self.owner {
+            self.owners.add_to(owner, causes);
+        }
+    }
+
+    /// Charges what the instruction in a slot waited for the one before it, which may belong to another phase.
+    #[inline(always)]
+    pub(crate) fn refill(&mut self, phase: u8, slot: &mut Slot) {
+        if let Some((cause, cycles)) = slot.refill {
+            if self.refill_phase == phase {
+                slot.charges[cause as usize] += cycles;
+            } else {
+                self.charge(self.refill_phase, cause, cycles);
+            }
+        }
+    }
+
     /// Charges an instruction's slot in which cycles were lost.
     #[inline(never)]
     pub(crate) fn charge_slot(&mut self, phase: u8, slot: &Slot) {

@@ -13,12 +13,30 @@ use super::passage::{Flush, Passage, Sink, Stage};
 use super::phases::{ByPrivilege, Phases};
 use super::timed::TimingCounts;
 
+/// What is known about an instruction, found once for each place in decoded code.
+#[derive(Clone, Copy)]
+struct Described<O> {
+    op: O,
+    /// Bytes of its only access, if it is a load or a store.
+    size: u8,
+    store: bool,
+    /// Whether the machine reports its operands.
+    by_operands: bool,
+}
+
+impl<O> Described<O> {
+    fn new(insn: &Insn, op: O, depends: bool) -> Self {
+        let (size, store) = insn.op.access().unwrap_or_default();
+        Described { op, size, store, by_operands: depends && insn.op.by_operands() }
+    }
+}
+
 /// A microarchitecture with what it knows about decoded code.
 #[derive(Clone)]
 struct Driver<C: Microarchitecture> {
     core: C,
     /// The core's description of each instruction in the engine's memory, by place.
-    ops: Vec<C::Op>,
+    ops: Vec<Described<C::Op>>,
     epoch: u64,
     /// Instructions that were executed alone, found by a hash.
     alone: Vec<Option<(Insn, C::Op)>>,
@@ -40,6 +58,7 @@ impl<C: Microarchitecture> Driver<C> {
     }
 
     /// An instruction that was executed alone. Returns its phase's cycles in the slot.
+    #[inline(never)]
     fn retire(&mut self, retired: &Retired, accesses: &[Data]) {
         let insn = &retired.insn;
         let registers = u32::from_le_bytes([insn.rd, insn.rs1, insn.rs2, insn.op as u8]);
@@ -57,85 +76,85 @@ impl<C: Microarchitecture> Driver<C> {
             operands: retired.operands,
             taken: retired.taken,
         };
-        self.slot.lost = false;
+        self.slot.clear();
         self.core.retire(&step, accesses, &mut self.slot);
     }
 
     /// Brings up to date what is known about decoded code, as far as `end`.
-    #[inline]
+    #[inline(always)]
     fn describe(&mut self, several: &Several, end: usize) {
-        if self.epoch != several.epoch {
-            self.epoch = several.epoch;
-            self.ops.clear();
-        }
-        if self.ops.len() < end {
+        if self.epoch != several.epoch || self.ops.len() < end {
             self.describe_more(several, end);
         }
     }
 
     #[cold]
+    #[inline(never)]
     fn describe_more(&mut self, several: &Several, end: usize) {
+        if self.epoch != several.epoch {
+            self.epoch = several.epoch;
+            self.ops.clear();
+        }
         let more = several.insns.get(self.ops.len()..end).unwrap_or_default();
-        let core = &self.core;
-        self.ops.extend(more.iter().map(|op| core.describe(&op.insn)));
+        let (core, depends) = (&self.core, self.core.depends_on_operands());
+        self.ops.extend(more.iter().map(|at| Described::new(&at.insn, core.describe(&at.insn), depends)));
     }
 
-    /// Runs of instructions in one phase.
+    /// Runs of instructions in one phase. Their charges are added up in the slot.
+    #[inline(never)]
     fn several(&mut self, several: &Several, phase: u8, account: &mut Account) {
         let mut accesses = several.accesses.iter();
         let mut operands = several.operands.iter();
-        let depends = self.core.depends_on_operands();
+        let (mut issued, mut instructions) = (0, 0);
+        self.slot.clear();
         for pass in several.passes {
             self.describe(several, pass.end().into());
-            let (mut issued, len) = (0, u64::from(pass.end() - pass.start()));
             let insns = several.insns(pass);
             let ops = self.ops.get(usize::from(pass.start())..usize::from(pass.end())).unwrap_or_default();
-            for (i, (insn, op)) in insns.iter().zip(ops).enumerate() {
-                let last = i + 1 == insns.len();
-                let next_pc = match insns.get(i + 1) {
-                    Some(next) => several.outside(next.pc),
-                    None => next_of_last(several, pass, insn),
-                };
-                let access = match insn.insn.op.access() {
-                    Some((size, store)) => accesses.next().map(|touch| Data {
-                        va: several.outside(touch.va),
-                        pa: touch.pa(),
-                        size,
-                        store,
-                    }),
-                    None => None,
-                };
-                let operands = match depends && insn.insn.op.by_operands() {
-                    true => operands.next().copied().unwrap_or_default(),
-                    false => [0; 2],
-                };
-                let step = Step {
-                    pc: several.outside(insn.pc),
-                    pa: u64::from(insn.page) << 12 | insn.pc & 0xfff,
-                    next_pc,
-                    insn: &insn.insn,
-                    op,
+            instructions += insns.len() as u64;
+            for (i, (at, described)) in insns.iter().zip(ops).enumerate() {
+                let next = insns.get(i + 1);
+                let mut step = Step {
+                    pc: several.outside(at.pc),
+                    pa: u64::from(at.page) << 12 | at.pc & 0xfff,
+                    next_pc: match next {
+                        Some(next) => several.outside(next.pc),
+                        None => next_of_last(several, pass, at),
+                    },
+                    insn: &at.insn,
+                    op: &described.op,
                     privilege: several.privilege,
-                    operands,
-                    taken: last && pass.taken(),
+                    operands: [0; 2],
+                    taken: next.is_none() && pass.taken(),
                 };
-                self.slot.lost = false;
-                self.core.retire(&step, access.as_slice(), &mut self.slot);
+                if described.by_operands {
+                    step.operands = operands.next().copied().unwrap_or_default();
+                }
+                // Two calls, so that the compiler knows in each how many accesses there are.
+                if described.size == 0 {
+                    self.core.retire(&step, &[], &mut self.slot);
+                } else if let Some(touch) = accesses.next() {
+                    let Described { size, store, .. } = *described;
+                    let access = Data { va: several.outside(touch.va), pa: touch.pa(), size, store };
+                    self.core.retire(&step, std::slice::from_ref(&access), &mut self.slot);
+                }
                 if self.slot.lost {
-                    // Refills belong to the instruction that was there before.
-                    account.issue(phase, std::mem::take(&mut issued));
-                    account.charge_slot(phase, &self.slot);
+                    self.slot.lost = false;
+                    account.refill(phase, &mut self.slot);
                 } else {
                     issued += 1;
                 }
+                account.refill_to(phase);
             }
-            account.issue(phase, issued);
-            account.instructions += len;
         }
+        self.slot.charges[Cause::Issue as usize] += issued;
+        account.charge_all(phase, &self.slot.charges);
+        account.instructions += instructions;
     }
 }
 
 /// Where the last instruction of a run went.
+#[inline(always)]
 fn next_of_last(several: &Several, pass: &Pass, last: &BlockInsn) -> u64 {
     let next = match last.insn.row().class {
         Class::JumpReg => pass.target,
@@ -178,6 +197,7 @@ cores! { ($)
     Ibex: super::ibex::Ibex,
     Picorv32: super::picorv32::Picorv32,
     Vexriscv: super::vexriscv::Vexriscv,
+    Rocket: super::rocket::Rocket,
     Cva6: super::cva6::Cva6,
     Plain: super::timed::Model,
 }
@@ -191,8 +211,8 @@ impl Engine {
             Design::Ibex => Engine::Ibex(Box::new(Driver::new(core)?)),
             Design::Picorv32 => Engine::Picorv32(Box::new(Driver::new(core)?)),
             Design::Vexriscv => Engine::Vexriscv(Box::new(Driver::new(core)?)),
+            Design::Rocket => Engine::Rocket(Box::new(Driver::new(core)?)),
             Design::Cva6 => Engine::Cva6(Box::new(Driver::new(core)?)),
-            Design::Rocket => Engine::Plain(Box::new(Driver::new(core)?)),
         })
     }
 }
@@ -221,8 +241,10 @@ pub struct TimedCore<P: Phases = ByPrivilege, S: Sink = ()> {
 impl<P: Phases, S: Sink> TimedCore<P, S> {
     /// A core with empty pipe and caches.
     pub fn new(core: &Core, phases: P, sink: S) -> Result<Self, CoreError> {
+        let mut engine = Engine::new(core)?;
+        on!(&mut engine, driver => driver.slot.traces = S::ACTIVE);
         Ok(TimedCore {
-            engine: Engine::new(core)?,
+            engine,
             core: core.clone(),
             account: Account::new(),
             phases,
@@ -495,7 +517,7 @@ impl<P: Phases, S: Sink> Observer for TimedCore<P, S> {
         if S::ACTIVE && !trap.cause.is_interrupt() {
             self.squash();
         }
-        on!(&mut self.engine, driver => driver.slot.lost = false);
+        on!(&mut self.engine, driver => driver.slot.clear());
         let used = on!(&mut self.engine, driver => Microarchitecture::trap(&mut driver.core, trap, &mut driver.slot));
         if self.slot().lost {
             self.charge(phase);

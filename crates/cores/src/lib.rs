@@ -72,6 +72,7 @@ mod repeats;
 mod replay;
 mod reports;
 mod rigid;
+mod rocket;
 mod run_on;
 mod scoreboard;
 mod seen;

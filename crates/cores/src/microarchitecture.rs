@@ -87,13 +87,15 @@ pub(crate) struct Step<'a, O> {
 /// When an instruction was in each stage, and what its cycles are charged to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
+    /// Whether the next two are needed.
+    pub(crate) traces: bool,
     /// When it entered each stage.
     pub(crate) starts: [i64; 5],
     /// The first cycle in which it is no longer in the pipe.
     pub(crate) end: i64,
-    /// Whether it took more than one cycle, or that one is not charged to [`Cause::Issue`]. What follows is undefined if not.
+    /// Whether it took more than one cycle, or that one is not charged to [`Cause::Issue`]. If not, it charges nothing.
     pub(crate) lost: bool,
-    /// Its cycles, with its own.
+    /// Its cycles, with its own, in addition to those of the instructions before that are charged together with it.
     pub(crate) charges: Causes,
     /// What the instruction before is charged, which redirected the fetch.
     pub(crate) refill: Option<(Cause, u64)>,
@@ -103,12 +105,18 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
+    /// Charges nothing.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        self.lost = false;
+        self.charges = [0; Cause::COUNT];
+    }
+
     /// Begins to charge: its own cycle first.
     #[inline]
     pub(crate) fn begin(&mut self, own: Cause) {
         self.lost = true;
-        self.charges = [0; Cause::COUNT];
-        self.charges[own as usize] = 1;
+        self.charges[own as usize] += 1;
         self.refill = None;
         (self.fetch_walk, self.second) = (0, 0);
     }
