@@ -200,6 +200,7 @@ cores! { ($)
     Picorv32: super::picorv32::Picorv32,
     Vexriscv: super::vexriscv::Vexriscv,
     Rocket: super::rocket::Rocket,
+    Cva6: super::cva6::Cva6,
     Plain: super::timed::Model,
 }
 
@@ -213,7 +214,7 @@ impl Engine {
             Design::Picorv32 => Engine::Picorv32(Box::new(Driver::new(core)?)),
             Design::Vexriscv => Engine::Vexriscv(Box::new(Driver::new(core)?)),
             Design::Rocket => Engine::Rocket(Box::new(Driver::new(core)?)),
-            Design::Cva6 => Engine::Plain(Box::new(Driver::new(core)?)),
+            Design::Cva6 => Engine::Cva6(Box::new(Driver::new(core)?)),
         })
     }
 }

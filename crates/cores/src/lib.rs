@@ -37,6 +37,7 @@ mod block;
 mod core;
 mod counted;
 mod csr;
+mod cva6;
 mod designed;
 #[cfg(test)]
 mod example;
