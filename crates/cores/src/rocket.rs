@@ -24,7 +24,7 @@ use super::core::{Core, CoreError};
 use super::ledger::Cause;
 use super::line_port::LinePort;
 use super::memory::{Memory, Waits};
-use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Squashed, Step};
 use super::operands::Dependence;
 use super::parts::delays::Redirect;
 use super::parts::system;
@@ -61,6 +61,8 @@ pub(crate) struct Rocket {
     next_line: (u64, u64),
     /// Cycles at the end of a fill in which the instruction cache cannot be read.
     takes: i64,
+    /// What an instruction waits for its fetch that did not pass the quick way for that reason.
+    fetched: Waits,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
     interrupted: Option<i64>,
 }
@@ -76,13 +78,10 @@ struct Found {
     overlap: u8,
 }
 
-impl Found {
-    /// Whether it waits for anything but a store.
-    #[inline(always)]
-    fn waits(&self) -> bool {
-        let Found { fetch, data, device, .. } = self;
-        fetch.walk | fetch.miss | data.walk | data.miss > 0 || data.soils || *device
-    }
+/// Cycles that the operands of an instruction add, or remove.
+#[inline(always)]
+fn operands_of(op: &Op, values: [u64; 2]) -> i64 {
+    op.dependence.map_or(0, |dependence| dependence.more(values).into())
 }
 
 impl Rocket {
@@ -95,10 +94,10 @@ impl Rocket {
         self.wait_for_line(step, &found, &mut costs);
         (costs.data_walk, costs.data_miss) = (found.data.walk.into(), found.data.miss.into());
         (costs.soils, costs.device, costs.overlap) = (found.data.soils, found.device, found.overlap);
-        if costs.overlap != 0 {
+        if costs.overlap != 0 && self.pipe.stores.any() {
             costs.behind = self.behind_load(step.pa, step.insn, op);
         }
-        costs.operands = self.operands(step);
+        costs.operands = operands_of(op, step.operands);
         if (op.reads || op.stores) && costs.data_walk == 0 && !costs.device {
             self.share_port(step, &mut costs);
         }
@@ -113,12 +112,6 @@ impl Rocket {
         } else if op.refetch.is_some() {
             self.refetch(step);
         }
-    }
-
-    /// Cycles that the operands of an instruction add, or remove.
-    #[inline(always)]
-    fn operands(&self, step: &Step<Op>) -> i64 {
-        step.op.dependence.map_or(0, |dependence| dependence.more(step.operands).into())
     }
 
     /// What the fetch of an instruction waits for.
@@ -183,33 +176,43 @@ impl Rocket {
         }
     }
 
-    /// Lets an instruction pass that waits only for its operands and its place in the queue, and for the iterative unit or a store at
-    /// most; false, and nothing has changed, if it may wait for anything else.
+    /// Whether an instruction of decoded code finds its line and its translation without waiting.
     #[inline(always)]
-    fn passes(&mut self, step: &Step<Op>, found: &Found, slot: &mut Slot) -> bool {
-        let op = step.op;
-        let words = Arrival::of(step.pc, step.insn.len, self.pipe.front.fresh).words;
-        if self.pipe.unusual || found.waits() || slot.traces || op.way == Way::Other || words > 1 {
+    fn finds_line(&mut self, here: &Here) -> bool {
+        // Whatever moves the last fetch elsewhere is unusual.
+        if here.same_line {
+            return true;
+        }
+        let (pc, pa, len) = (here.pc(), here.pa(), here.at.insn.len);
+        let privilege = here.several.privilege;
+        if !self.memory.fetches_latest_line(pc, pa, len, privilege) {
+            self.fetched = self.memory.fetch(pc, pa, len, privilege);
+        }
+        self.fetched.walk | self.fetched.miss == 0
+    }
+
+    /// Whether a load or store that would be in EX then finds its data there, and nothing is in its way.
+    #[inline(always)]
+    fn finds_data(&mut self, op: &Op, here: &Here, execute: i64) -> bool {
+        let Some(touch) = here.touch else { return false };
+        let end = here.pa().wrapping_add(here.at.insn.len.into());
+        if self.pipe.finds_tags_taken(execute) || !self.has_next_line(end) {
             return false;
         }
-        let fetch = self.pipe.front.next(words);
-        let execute = self.pipe.next_execute(op, fetch[1]);
-        if op.way == Way::Access {
-            let end = step.pa.wrapping_add(step.insn.len.into());
-            if self.pipe.finds_tags_taken(execute) || !self.has_next_line(end) {
-                return false;
-            }
-            if op.stores {
-                self.pipe.stores.store(execute, false);
-            } else if self.pipe.stores.load(execute, found.overlap) {
-                return false;
-            }
-            self.pipe.note_access(execute);
-        }
-        if op.way == Way::Iterates && !self.pipe.unit_is_free(execute) {
+        let (va, pa) = (here.several.outside(touch.va), touch.pa());
+        if !op.stores && self.pipe.stores.overlaps(execute, self.memory.overlaps(va, op.size)) {
             return false;
         }
-        self.pipe.advance(op, words, fetch, execute, slot);
+        if !self.memory.hits_latest_of_block(va, pa, op.stores, here.several.privilege) {
+            return false;
+        }
+        if op.stores {
+            self.memory.overlap(va, op.size, true);
+            self.pipe.stores.store(execute, false);
+        } else {
+            self.pipe.stores.keep_out(execute);
+        }
+        self.pipe.note_access(execute);
         true
     }
 
@@ -261,6 +264,7 @@ impl Microarchitecture for Rocket {
             line_bytes: memory.instruction_line_bytes(),
             next_line: (1, 0),
             takes: core.memory.fetch_fill.into(),
+            fetched: Waits::default(),
             interrupted: None,
             memory,
             core: core.clone(),
@@ -280,22 +284,48 @@ impl Microarchitecture for Rocket {
         Dependence::any(&self.core)
     }
 
-    #[inline(always)]
     fn retire(&mut self, step: &Step<Op>, accesses: &[Data], slot: &mut Slot) {
-        let mut found = Found::default();
+        let mut found = Found { fetch: std::mem::take(&mut self.fetched), ..Found::default() };
         if !self.memory.fetches_latest_line(step.pc, step.pa, step.insn.len, step.privilege) {
-            found.fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+            let waits = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+            found.fetch.walk += waits.walk;
+            found.fetch.miss += waits.miss;
         }
         for access in accesses {
             self.access(access, step, &mut found);
         }
-        if !self.passes(step, &found, slot) {
-            self.retire_any(step, found, slot);
-        } else if step.op.way == Way::Jumps {
-            self.jump(step);
-        } else if step.op.way == Way::Iterates {
-            self.pipe.iterate(step.op, self.operands(step));
+        self.retire_any(step, found, slot);
+    }
+
+    /// It waits only for its operands and its place in the queue, and a load for a cycle of the data array.
+    #[inline(always)]
+    fn passes(&mut self, op: &Op, here: &Here, slot: &mut Slot) -> Passed {
+        let pipe = &self.pipe;
+        let (half, fresh) = (here.at.pc & 2 != 0, pipe.front.fresh);
+        let long = here.at.insn.len == 4;
+        let words = u32::from(!half || long || fresh);
+        if pipe.unusual || op.way == Way::Other || half && long && fresh || !self.finds_line(here) {
+            return Passed::No;
         }
+        let fetch = self.pipe.front.next(words);
+        let execute = self.pipe.next_execute(op, fetch[1]);
+        if op.way == Way::Access && !self.finds_data(op, here, execute)
+            || op.way == Way::Iterates && !self.pipe.unit_is_free(execute)
+        {
+            return Passed::No;
+        }
+        self.pipe.advance(op, words, fetch, execute, slot);
+        match op.way {
+            Way::Jumps => return Passed::ButJumps,
+            Way::Iterates => self.pipe.iterate(op, operands_of(op, here.operands)),
+            _ => {}
+        }
+        Passed::Yes
+    }
+
+    #[inline(always)]
+    fn jumps(&mut self, step: &Step<Op>) {
+        self.jump(step);
     }
 
     fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool {

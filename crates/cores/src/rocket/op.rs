@@ -41,6 +41,8 @@ pub(crate) struct Op {
     /// Cycles from EX to that of an instruction that uses its result, and what waiting for that is charged to.
     pub(super) latency: i64,
     pub(super) cause: Cause,
+    /// Bytes of its access.
+    pub(super) size: u8,
     /// Whether it reads and writes memory.
     pub(super) reads: bool,
     pub(super) stores: bool,
@@ -68,6 +70,7 @@ impl Op {
         jump: Jump::None,
         latency: 1,
         cause: Cause::LongOperation,
+        size: 0,
         reads: false,
         stores: false,
         conditional: false,
@@ -94,6 +97,7 @@ impl Op {
             jump: Jump::of(insn),
             latency,
             cause,
+            size: insn.op.access().map_or(0, |(size, _)| size),
             reads,
             stores,
             conditional: class == Class::StoreConditional,
