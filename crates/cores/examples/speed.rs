@@ -114,7 +114,7 @@ fn cache(geometry: &str, policy: Policy) -> Cache {
 /// A design, and one run of it: the speed, and what shows that it did its work.
 type Design = (&'static str, fn(&Elf) -> (f64, String));
 
-const DESIGNS: [Design; 16] = [
+const DESIGNS: [Design; 17] = [
     ("functional", |elf| (speed(elf, |machine| machine.run(steps(), &mut ())), String::new())),
     ("fetches 64:4:64 lru", |elf| {
         let mut fetches = Fetches(cache("64:4:64", Policy::Lru));
@@ -142,6 +142,7 @@ const DESIGNS: [Design; 16] = [
     ("ripes-5stage new", |elf| rebuilt(elf, &core("ripes-5stage"))),
     ("ibex new", |elf| rebuilt(elf, &core("ibex"))),
     ("cva6", |elf| preset(elf, "cva6")),
+    ("cva6 new", |elf| rebuilt(elf, &core("cva6"))),
     ("observed", |elf| {
         let mut addresses = Addresses::default();
         let speed = speed(elf, |machine| machine.run(steps() / 10, &mut addresses));

@@ -15,7 +15,7 @@ pub(crate) struct Account {
     /// Cycles, also in the ledger, of words that traps and returns stack in hardware.
     pub(crate) stacking: Causes,
     /// The phase that the next refill is charged to.
-    refill_phase: u8,
+    pub(crate) refill_phase: u8,
     started: bool,
 }
 
@@ -44,6 +44,26 @@ impl Account {
         if !self.started {
             self.started = true;
             self.charge(phase, Cause::Issue, filling);
+        }
+    }
+
+    /// Charges cycles by cause of instructions in one phase.
+    pub(crate) fn charge_all(&mut self, phase: u8, causes: &Causes) {
+        self.ledger.charge_all(phase, causes);
+        if let Some(owner) = self.owner {
+            self.owners.add_to(owner, causes);
+        }
+    }
+
+    /// Charges what the instruction in a slot waited for the one before it, which was in the phase `before`.
+    #[inline(always)]
+    pub(crate) fn refill(&mut self, before: u8, phase: u8, slot: &mut Slot) {
+        if let Some((cause, cycles)) = slot.refill {
+            if before == phase {
+                slot.charges[cause as usize] += cycles;
+            } else {
+                self.charge(before, cause, cycles);
+            }
         }
     }
 

@@ -17,7 +17,9 @@ use tollgate_riscv::Privilege;
 impl Model {
     fn fill(&self, pass: &Pass, costs: &Costs, slot: &mut Slot) {
         slot.lost = true;
-        slot.charges = pass.charges;
+        for (sum, cycles) in slot.charges.iter_mut().zip(pass.charges) {
+            *sum += cycles;
+        }
         slot.refill = pass.refill;
         slot.starts = pass.starts;
         slot.end = self.pipe.write() + 1;

@@ -8,17 +8,45 @@ use super::account::Account;
 use super::core::{Core, CoreError};
 use super::keys::Design;
 use super::ledger::{Cause, Causes, Ledger};
-use super::microarchitecture::{Microarchitecture, Slot, Step};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Step};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::phases::{ByPrivilege, Phases};
 use super::timed::TimingCounts;
+
+/// What is known about an instruction, found once for each place in decoded code.
+#[derive(Clone, Copy)]
+struct Described<O> {
+    op: O,
+    /// Bytes of its only access, if it is a load or a store.
+    size: u8,
+    store: bool,
+    /// Whether the machine reports its operands.
+    by_operands: bool,
+    /// Whether all of it is in the line of the instruction cache, and in the page, in which the one before it begins.
+    same_line: bool,
+}
+
+impl<O> Described<O> {
+    fn new(insn: &Insn, op: O, depends: bool) -> Self {
+        let (size, store) = insn.op.access().unwrap_or_default();
+        Described { op, size, store, by_operands: depends && insn.op.by_operands(), same_line: false }
+    }
+}
+
+/// The number of a line of so many bytes, or of the page if that is smaller, that an instruction in a decoded block begins in, and
+/// whether it is all there.
+fn line_of(at: &BlockInsn, bytes: u64) -> (u64, bool) {
+    let pa = u64::from(at.page) << 12 | at.pc & 0xfff;
+    let bytes = bytes.min(4096);
+    (pa / bytes, (pa + u64::from(at.insn.len) - 1) / bytes == pa / bytes)
+}
 
 /// A microarchitecture with what it knows about decoded code.
 #[derive(Clone)]
 struct Driver<C: Microarchitecture> {
     core: C,
     /// The core's description of each instruction in the engine's memory, by place.
-    ops: Vec<C::Op>,
+    ops: Vec<Described<C::Op>>,
     epoch: u64,
     /// Instructions that were executed alone, found by a hash.
     alone: Vec<Option<(Insn, C::Op)>>,
@@ -40,6 +68,7 @@ impl<C: Microarchitecture> Driver<C> {
     }
 
     /// An instruction that was executed alone. Returns its phase's cycles in the slot.
+    #[inline(never)]
     fn retire(&mut self, retired: &Retired, accesses: &[Data]) {
         let insn = &retired.insn;
         let registers = u32::from_le_bytes([insn.rd, insn.rs1, insn.rs2, insn.op as u8]);
@@ -57,85 +86,101 @@ impl<C: Microarchitecture> Driver<C> {
             operands: retired.operands,
             taken: retired.taken,
         };
-        self.slot.lost = false;
+        self.slot.clear();
         self.core.retire(&step, accesses, &mut self.slot);
     }
 
     /// Brings up to date what is known about decoded code, as far as `end`.
-    #[inline]
+    #[inline(always)]
     fn describe(&mut self, several: &Several, end: usize) {
-        if self.epoch != several.epoch {
-            self.epoch = several.epoch;
-            self.ops.clear();
-        }
-        if self.ops.len() < end {
+        if self.epoch != several.epoch || self.ops.len() < end {
             self.describe_more(several, end);
         }
     }
 
     #[cold]
+    #[inline(never)]
     fn describe_more(&mut self, several: &Several, end: usize) {
+        if self.epoch != several.epoch {
+            self.epoch = several.epoch;
+            self.ops.clear();
+        }
         let more = several.insns.get(self.ops.len()..end).unwrap_or_default();
-        let core = &self.core;
-        self.ops.extend(more.iter().map(|op| core.describe(&op.insn)));
+        let (core, depends) = (&self.core, self.core.depends_on_operands());
+        let bytes = core.memory().instruction_line_bytes();
+        let mut before = None;
+        self.ops.extend(more.iter().map(|at| {
+            let (line, whole) = line_of(at, bytes);
+            let same_line = before.replace(line) == Some(line) && whole;
+            Described { same_line, ..Described::new(&at.insn, core.describe(&at.insn), depends) }
+        }));
     }
 
-    /// Runs of instructions in one phase.
+    /// Runs of instructions in one phase. Their charges are added up in the slot.
+    #[inline(never)]
     fn several(&mut self, several: &Several, phase: u8, account: &mut Account) {
         let mut accesses = several.accesses.iter();
         let mut operands = several.operands.iter();
-        let depends = self.core.depends_on_operands();
+        let (mut issued, mut instructions) = (0, 0);
+        let mut refill_phase = account.refill_phase;
+        self.slot.clear();
         for pass in several.passes {
             self.describe(several, pass.end().into());
-            let (mut issued, len) = (0, u64::from(pass.end() - pass.start()));
             let insns = several.insns(pass);
             let ops = self.ops.get(usize::from(pass.start())..usize::from(pass.end())).unwrap_or_default();
-            for (i, (insn, op)) in insns.iter().zip(ops).enumerate() {
-                let last = i + 1 == insns.len();
-                let next_pc = match insns.get(i + 1) {
-                    Some(next) => several.outside(next.pc),
-                    None => next_of_last(several, pass, insn),
-                };
-                let access = match insn.insn.op.access() {
-                    Some((size, store)) => accesses.next().map(|touch| Data {
-                        va: several.outside(touch.va),
-                        pa: touch.pa(),
-                        size,
-                        store,
-                    }),
-                    None => None,
-                };
-                let operands = match depends && insn.insn.op.by_operands() {
-                    true => operands.next().copied().unwrap_or_default(),
-                    false => [0; 2],
-                };
-                let step = Step {
-                    pc: several.outside(insn.pc),
-                    pa: u64::from(insn.page) << 12 | insn.pc & 0xfff,
-                    next_pc,
-                    insn: &insn.insn,
-                    op,
-                    privilege: several.privilege,
-                    operands,
-                    taken: last && pass.taken(),
-                };
-                self.slot.lost = false;
-                self.core.retire(&step, access.as_slice(), &mut self.slot);
+            instructions += insns.len() as u64;
+            for (i, (at, described)) in insns.iter().zip(ops).enumerate() {
+                let mut values = [0; 2];
+                if described.by_operands {
+                    values = operands.next().copied().unwrap_or_default();
+                }
+                let touch = if described.size > 0 { accesses.next() } else { None };
+                let here = Here { several, at, same_line: described.same_line && i > 0, touch, operands: values };
+                let passed = self.core.passes(&described.op, &here, &mut self.slot);
+                if passed != Passed::Yes {
+                    let next = insns.get(i + 1);
+                    let step = Step {
+                        pc: several.outside(at.pc),
+                        pa: here.pa(),
+                        next_pc: match next {
+                            Some(next) => several.outside(next.pc),
+                            None => next_of_last(several, pass, at),
+                        },
+                        insn: &at.insn,
+                        op: &described.op,
+                        privilege: several.privilege,
+                        operands: values,
+                        taken: next.is_none() && pass.taken(),
+                    };
+                    // Two calls, so that the compiler knows in each how many accesses there are.
+                    if passed == Passed::ButJumps {
+                        self.core.jumps(&step);
+                    } else if let Some(touch) = touch {
+                        let Described { size, store, .. } = *described;
+                        let access = Data { va: several.outside(touch.va), pa: touch.pa(), size, store };
+                        self.core.retire(&step, std::slice::from_ref(&access), &mut self.slot);
+                    } else {
+                        self.core.retire(&step, &[], &mut self.slot);
+                    }
+                }
                 if self.slot.lost {
-                    // Refills belong to the instruction that was there before.
-                    account.issue(phase, std::mem::take(&mut issued));
-                    account.charge_slot(phase, &self.slot);
+                    self.slot.lost = false;
+                    account.refill(refill_phase, phase, &mut self.slot);
                 } else {
                     issued += 1;
                 }
+                refill_phase = phase;
             }
-            account.issue(phase, issued);
-            account.instructions += len;
         }
+        account.refill_phase = refill_phase;
+        self.slot.charges[Cause::Issue as usize] += issued;
+        account.charge_all(phase, &self.slot.charges);
+        account.instructions += instructions;
     }
 }
 
 /// Where the last instruction of a run went.
+#[inline(always)]
 fn next_of_last(several: &Several, pass: &Pass, last: &BlockInsn) -> u64 {
     let next = match last.insn.row().class {
         Class::JumpReg => pass.target,
@@ -178,6 +223,8 @@ cores! { ($)
     Ibex: super::ibex::Ibex,
     Picorv32: super::picorv32::Picorv32,
     Vexriscv: super::vexriscv::Vexriscv,
+    Rocket: super::rocket::Rocket,
+    Cva6: super::cva6::Cva6,
     Plain: super::timed::Model,
 }
 
@@ -190,7 +237,8 @@ impl Engine {
             Design::Ibex => Engine::Ibex(Box::new(Driver::new(core)?)),
             Design::Picorv32 => Engine::Picorv32(Box::new(Driver::new(core)?)),
             Design::Vexriscv => Engine::Vexriscv(Box::new(Driver::new(core)?)),
-            Design::Rocket | Design::Cva6 => Engine::Plain(Box::new(Driver::new(core)?)),
+            Design::Rocket => Engine::Rocket(Box::new(Driver::new(core)?)),
+            Design::Cva6 => Engine::Cva6(Box::new(Driver::new(core)?)),
         })
     }
 }
@@ -219,8 +267,10 @@ pub struct TimedCore<P: Phases = ByPrivilege, S: Sink = ()> {
 impl<P: Phases, S: Sink> TimedCore<P, S> {
     /// A core with empty pipe and caches.
     pub fn new(core: &Core, phases: P, sink: S) -> Result<Self, CoreError> {
+        let mut engine = Engine::new(core)?;
+        on!(&mut engine, driver => driver.slot.traces = S::ACTIVE);
         Ok(TimedCore {
-            engine: Engine::new(core)?,
+            engine,
             core: core.clone(),
             account: Account::new(),
             phases,
@@ -493,7 +543,7 @@ impl<P: Phases, S: Sink> Observer for TimedCore<P, S> {
         if S::ACTIVE && !trap.cause.is_interrupt() {
             self.squash();
         }
-        on!(&mut self.engine, driver => driver.slot.lost = false);
+        on!(&mut self.engine, driver => driver.slot.clear());
         let used = on!(&mut self.engine, driver => Microarchitecture::trap(&mut driver.core, trap, &mut driver.slot));
         if self.slot().lost {
             self.charge(phase);

@@ -46,6 +46,11 @@ impl FloatUnit {
         at
     }
 
+    /// Whether an instruction in EX then may have to wait.
+    pub(super) fn is_busy(&self, execute: i64) -> bool {
+        self.divider.max(self.written) > execute
+    }
+
     /// The same with all cycles moved, if something that enters EX behind `execute` may wait.
     pub(super) fn moved(&self, by: i64, execute: i64) -> Option<Self> {
         let busy = self.divider.max(self.written) > execute + 1;

@@ -37,6 +37,7 @@ mod block;
 mod core;
 mod counted;
 mod csr;
+mod cva6;
 mod designed;
 #[cfg(test)]
 mod example;
@@ -71,6 +72,7 @@ mod repeats;
 mod replay;
 mod reports;
 mod rigid;
+mod rocket;
 mod run_on;
 mod scoreboard;
 mod seen;

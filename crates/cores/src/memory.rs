@@ -3,6 +3,8 @@
 mod latest_lines;
 mod quiet;
 
+use latest_lines::Window;
+
 use super::access::{Data, Overlaps, Place};
 use super::core::{Core, CoreError};
 use super::keys::{CacheShape, Memory as Latencies};
@@ -109,6 +111,7 @@ pub(super) struct Memory {
     data_mask: u64,
     /// The instruction line that was touched last.
     last_line: u64,
+    window: Window,
     /// How often what is in the instruction cache changed.
     pub(super) fills: u64,
     counts: MemoryCounts,
@@ -145,6 +148,7 @@ impl Memory {
             latest_data: Latest::NONE,
             ways: Map::default(),
             last_line: NO_LINE,
+            window: Window::NONE,
             fills: 0,
             counts: MemoryCounts::default(),
             page_changes: 0,
@@ -176,6 +180,7 @@ impl Memory {
     fn note_latest(&mut self) {
         self.latest_fetch = Latest::of(&self.itlb, self.space);
         self.latest_data = Latest::of(&self.dtlb, self.space);
+        self.window = Window::NONE;
     }
 
     /// Empties the instruction cache.
@@ -185,6 +190,7 @@ impl Memory {
             self.line_changes = cache.changes();
         }
         self.last_line = NO_LINE;
+        self.window = Window::NONE;
         self.fills += 1;
     }
 
@@ -269,6 +275,7 @@ impl Memory {
             return;
         }
         self.last_line = line;
+        self.window = Window::NONE;
         let hit = cache.access_line(line, false).hit;
         self.line_changes = cache.changes();
         if !hit {

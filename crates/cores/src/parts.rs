@@ -4,5 +4,6 @@ pub(crate) mod delays;
 pub(crate) mod memory_stage;
 pub(crate) mod operation;
 pub(crate) mod predictor;
+pub(crate) mod recent;
 pub(crate) mod serial;
 pub(crate) mod system;

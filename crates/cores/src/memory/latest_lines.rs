@@ -4,10 +4,40 @@ use super::Memory;
 use crate::access::Data;
 use tollgate_riscv::{Privilege, is_device};
 
+/// Virtual addresses in one mode from which four bytes are in the line and the page of the last fetch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    first: u64,
+    /// The last of them less the first.
+    reach: u64,
+    privilege: Privilege,
+}
+
+impl Window {
+    /// No instruction is at an odd address.
+    pub(super) const NONE: Window = Window { first: 1, reach: 0, privilege: Privilege::Machine };
+
+    /// The aligned bytes around an address.
+    fn around(pc: u64, bytes: u64, privilege: Privilege) -> Self {
+        Window { first: pc & !(bytes - 1), reach: bytes - 4, privilege }
+    }
+
+    #[inline(always)]
+    fn has(&self, pc: u64, privilege: Privilege) -> bool {
+        pc.wrapping_sub(self.first) <= self.reach && privilege as u8 == self.privilege as u8
+    }
+}
+
 impl Memory {
     /// Whether a fetch is in the line and the page of the last one: then it takes no time and changes nothing.
     #[inline(always)]
-    pub(crate) fn fetches_latest_line(&self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> bool {
+    pub(crate) fn fetches_latest_line(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> bool {
+        self.window.has(pc, privilege) || self.fetches_near_window(pc, pa, len, privilege)
+    }
+
+    /// The same of a fetch outside of the window, or at its end. The window moves there.
+    #[inline(never)]
+    fn fetches_near_window(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> bool {
         let last = u64::from(len) - 1;
         let line = match &self.l1i {
             Some(cache) => {
@@ -19,7 +49,33 @@ impl Memory {
         let page = self.itlb.is_none()
             || !self.translating(privilege)
             || self.latest_fetch.has(pc) && (pc & 0xfff) + last <= 0xfff;
-        line && page
+        let latest = line && page;
+        if latest {
+            // Lines and pages are aligned alike in virtual and physical addresses.
+            self.window = Window::around(pc, self.instruction_line_bytes().min(4096), privilege);
+        }
+        latest
+    }
+
+    /// The same as [`hits_latest_line`](Self::hits_latest_line) of an access of decoded code: it is aligned, and to RAM.
+    #[inline(always)]
+    pub(crate) fn hits_latest_of_block(
+        &mut self,
+        va: u64,
+        pa: u64,
+        store: bool,
+        privilege: Privilege,
+    ) -> bool {
+        let translated = match privilege {
+            Privilege::Machine => va != pa,
+            _ => self.satp >> 31 != 0,
+        };
+        let Some(cache) = self.l1d.as_mut().filter(|_| self.quick) else { return false };
+        if translated && !self.latest_data.has(va) || !cache.is_latest(pa, store) {
+            return false;
+        }
+        cache.count_hits(u64::from(!store), u64::from(store));
+        true
     }
 
     /// Whether an access finds its translation and its line where the last one was: then it is counted, takes no time and

@@ -1,0 +1,544 @@
+//! CVA6 (Ariane) as of November 2022: a front end that runs ahead of one issue a cycle, a scoreboard that commits two
+//! instructions a cycle, and a store buffer before a write-through data cache.
+//!
+//! "rtl" is the Verilog of package pythondata-cpu-cva6 4.2.0.post435, configuration cv64a6_imafdc_sv39:
+//! guests/riscv/golden/cva6-kernels.golden, in which the program that is named shows the figure. Caches, translation buffers,
+//! memory, the sizes of queues and predictors and the cycles of operations are parameters.
+//!
+//! Times are cycles. An instruction is requested with its word ([`frontend`]), decoded, issued in order to a unit, and
+//! commits in order ([`scoreboard`]). A branch is resolved one cycle behind its issue; what empties the pipe redirects the
+//! fetch when it commits ([`wrong_path`]).
+
+mod frontend;
+mod scoreboard;
+mod store_buffer;
+mod wrong_path;
+
+use tollgate_riscv::{Class, Code, Insn, Machine, Op as Opcode, Privilege, Trap};
+
+use self::frontend::{DECODE, Fetched, Frontend, Place};
+use self::scoreboard::{Execution, Scoreboard};
+use self::store_buffer::StoreBuffer;
+use self::wrong_path::WrongPath;
+use super::access::Data;
+use super::core::{Core, CoreError};
+use super::csr;
+use super::ledger::Cause;
+use super::memory::{Memory, Waits};
+use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::operands::Dependence;
+use super::parts::delays::Redirect;
+use super::parts::operation::registers;
+use super::parts::system::cannot_fetch;
+use super::passage::Flush;
+use super::shape;
+
+/// Later than all other cycles, and earlier.
+const NEVER: i64 = i64::MAX / 2;
+const PAST: i64 = i64::MIN / 2;
+
+/// The instruction cache is emptied set by set. rtl: fence.code
+const FENCE_I: i64 = 258;
+/// Cycles from a store buffer that has run empty to an atomic operation, and from one that was empty. rtl: amo.after_store,
+/// amo.add
+const ATOMIC_AFTER_STORES: i64 = 3;
+const ATOMIC: i64 = 1;
+/// Cycles from a load's request to that of its line. rtl: cache.load_lines
+const LINE_REQUEST: i64 = 2;
+
+/// Who executes an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Integer,
+    Branch,
+    Multiplier,
+    Divider,
+    Load,
+    Store,
+    Atomic,
+    Float,
+    /// The CSR file, and what orders or empties: at commit.
+    Csr,
+}
+
+impl Unit {
+    fn of(insn: &Insn) -> Self {
+        use Opcode::*;
+        match insn.op {
+            Mul | Mulh | Mulhsu | Mulhu | Mulw | Mul32 | Mulh32 | Mulhsu32 | Mulhu32 => Unit::Multiplier,
+            Div | Divu | Rem | Remu | Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => {
+                Unit::Divider
+            }
+            _ => match insn.row().class {
+                Class::Upper | Class::AluImm | Class::AluReg => Unit::Integer,
+                Class::Branch | Class::Jump | Class::JumpReg => Unit::Branch,
+                Class::Load | Class::FpLoad => Unit::Load,
+                Class::Store | Class::FpStore => Unit::Store,
+                Class::Amo | Class::LoadReserved | Class::StoreConditional => Unit::Atomic,
+                Class::FpFp | Class::FpInt | Class::IntFp => Unit::Float,
+                _ => Unit::Csr,
+            },
+        }
+    }
+
+    /// Whether it shares the port of the units with fixed latency.
+    fn is_fixed(self) -> bool {
+        matches!(self, Unit::Integer | Unit::Branch | Unit::Multiplier | Unit::Divider | Unit::Csr)
+    }
+
+    fn is_memory(self) -> bool {
+        matches!(self, Unit::Load | Unit::Store | Unit::Atomic)
+    }
+
+    fn multiplies(self) -> bool {
+        matches!(self, Unit::Multiplier | Unit::Divider)
+    }
+
+    /// Whether it may commit in the cycle of the instruction before it. rtl: alu.independent
+    fn commits_beside(self) -> bool {
+        !matches!(self, Unit::Store | Unit::Atomic | Unit::Csr)
+    }
+
+    /// What waiting for its result is charged to.
+    fn result_cause(self) -> Cause {
+        match self {
+            Unit::Load => Cause::LoadUse,
+            Unit::Csr => Cause::Csr,
+            _ => Cause::LongOperation,
+        }
+    }
+}
+
+/// Where the front end may go behind an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Jump {
+    None,
+    Branch,
+    Direct {
+        links: bool,
+    },
+    /// Predicted by the stack of return addresses.
+    Return {
+        links: bool,
+    },
+    /// Predicted by the target buffer.
+    Indirect {
+        links: bool,
+    },
+}
+
+impl Jump {
+    fn of(insn: &Insn) -> Self {
+        let is_link = |register: u8| register == 1 || register == 5;
+        let links = is_link(insn.rd);
+        match insn.row().class {
+            Class::Branch => Jump::Branch,
+            Class::Jump => Jump::Direct { links },
+            // A compressed `jalr` is no return: it links.
+            Class::JumpReg
+                if is_link(insn.rs1) && insn.rs1 != insn.rd && !(insn.len == 2 && insn.rd != 0) =>
+            {
+                Jump::Return { links }
+            }
+            Class::JumpReg => Jump::Indirect { links },
+            _ => Jump::None,
+        }
+    }
+}
+
+/// Why the pipe is emptied when an instruction commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Empties {
+    Nothing,
+    Pipe,
+    /// The instruction cache, too.
+    Instructions,
+    /// The translation buffers, too.
+    Translations,
+    /// It returns from a trap.
+    Return,
+}
+
+impl Empties {
+    fn of(insn: &Insn) -> Self {
+        match (insn.op, insn.row().class) {
+            (Opcode::Mret | Opcode::Sret, _) => Empties::Return,
+            (Opcode::FenceI, _) => Empties::Instructions,
+            (Opcode::SfenceVma, _) => Empties::Translations,
+            (Opcode::Fence, _) => Empties::Pipe,
+            (_, Class::Nop | Class::Amo | Class::LoadReserved | Class::StoreConditional) => Empties::Pipe,
+            // rtl: csr.write_status, translated.same_space, float.flags
+            (_, Class::Csr) if csr::writes(insn) => match insn.imm as u16 {
+                0x100 | 0x300 | 0x310 | csr::SATP | 0x001..=0x003 => Empties::Pipe,
+                _ => Empties::Nothing,
+            },
+            _ => Empties::Nothing,
+        }
+    }
+}
+
+/// What the core knows about an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Op {
+    /// Registers: 1 to 31 integer, 32 to 63 floating point, 0 for none.
+    reads: [u8; 3],
+    writes: u8,
+    unit: Unit,
+    jump: Jump,
+    empties: Empties,
+    /// Whether it commits when memory has all stores.
+    waits_for_stores: bool,
+    /// Cycles from issue to the result, of a multiplier, a divider or floating point.
+    cycles: i32,
+    dependence: Option<Dependence>,
+}
+
+impl Op {
+    /// An instruction that needs nothing.
+    const UNKNOWN: Op = Op {
+        reads: [0; 3],
+        writes: 0,
+        unit: Unit::Float,
+        jump: Jump::None,
+        empties: Empties::Nothing,
+        waits_for_stores: false,
+        cycles: 1,
+        dependence: None,
+    };
+
+    fn of(insn: &Insn, core: &Core) -> Self {
+        let (reads, writes) = registers(insn, 0);
+        let unit = Unit::of(insn);
+        let computes = matches!(unit, Unit::Multiplier | Unit::Divider | Unit::Float);
+        Op {
+            reads,
+            writes,
+            unit,
+            jump: Jump::of(insn),
+            empties: Empties::of(insn),
+            waits_for_stores: matches!(insn.op, Opcode::Fence | Opcode::FenceI | Opcode::SfenceVma),
+            cycles: shape::operation(insn, core).cycles.cast_signed(),
+            dependence: if computes { Dependence::of(insn, core) } else { None },
+        }
+    }
+}
+
+/// What is known about the instructions of wrong paths, found by a hash.
+#[derive(Clone, Debug)]
+struct Speculated(Vec<Option<(Insn, Op)>>);
+
+impl Speculated {
+    const KEPT: usize = 1 << 9;
+
+    fn of(&mut self, insn: &Insn, core: &Core) -> Op {
+        let registers = u32::from_le_bytes([insn.rd, insn.rs1, insn.rs2, insn.op as u8]);
+        let mixed = registers.wrapping_mul(0x9e37_79b1) ^ (insn.imm as u32).wrapping_mul(0x85eb_ca6b);
+        let place = &mut self.0[(mixed >> 20) as usize % Self::KEPT];
+        place.take_if(|(known, _)| known != insn);
+        place.get_or_insert_with(|| (*insn, Op::of(insn, core))).1
+    }
+}
+
+/// The core.
+#[derive(Clone, Debug)]
+pub(crate) struct Cva6 {
+    core: Core,
+    frontend: Frontend,
+    scoreboard: Scoreboard,
+    stores: StoreBuffer,
+    memory: Memory,
+    /// The last instruction.
+    last: Option<Place>,
+    /// Cycles in which a return waits for a fetch that was never resolved, in a core with that fault.
+    return_fault: i64,
+    speculated: Speculated,
+}
+
+impl Cva6 {
+    /// When the instruction in a word is decoded that arrives in a cycle.
+    #[inline(always)]
+    fn decode(&self, arrival: i64) -> i64 {
+        (arrival - 1 + DECODE).max(self.scoreboard.issue)
+    }
+
+    /// When an instruction that was decoded executes and commits.
+    #[inline(always)]
+    fn execute(&mut self, step: &Step<Op>, decode: i64, accesses: &[Data]) -> Execution {
+        let op = step.op;
+        let board = &mut self.scoreboard;
+        let issue = board.issue_at(op, decode);
+        let (mut result, mut cause) = (issue + 1, Cause::Structural);
+        let (mut left, mut commit) = (PAST, None);
+        match op.unit {
+            Unit::Integer | Unit::Branch => {}
+            Unit::Multiplier | Unit::Divider | Unit::Float => {
+                let more = op.dependence.map_or(0, |dependence| dependence.more(step.operands));
+                cause = Cause::LongOperation;
+                result = issue + i64::from(op.cycles + more);
+                if op.unit == Unit::Float {
+                    result = board.float_result(result);
+                }
+            }
+            Unit::Load => {
+                cause = Cause::LoadUse;
+                let access = accesses.first().copied().unwrap_or_default();
+                let waits = access_waits(&mut self.memory, &access, step.privilege);
+                let mut at = board.access_at(issue, waits.walk);
+                let clear = self.stores.clear_of(at, &access);
+                if clear > at {
+                    // It notices one cycle later.
+                    at = clear.max(at + 1) + 1;
+                }
+                at = at.max(board.cache_free());
+                left = at;
+                result = at + i64::from(board.keys.load);
+                if waits.miss > 0 {
+                    cause = Cause::DMiss;
+                    result = self.stores.line_clear(at + LINE_REQUEST, &access) + i64::from(waits.miss);
+                    board.hold_cache(result);
+                }
+            }
+            Unit::Store => {
+                let access = accesses.last().copied().unwrap_or_default();
+                let waits = access_waits(&mut self.memory, &access, step.privilege);
+                left = board.access_at(issue, waits.walk);
+                result = left + 1;
+                commit = Some(self.stores.commit(board.commit_at(op.unit, result), access.pa));
+            }
+            Unit::Atomic => {
+                cause = Cause::LongOperation;
+                left = self.access_atomically(step, issue, accesses);
+                result = left + 1;
+                commit = Some(self.commit_atomic(result));
+            }
+            Unit::Csr => {
+                cause = Cause::Csr;
+                let at = board.commit_at(op.unit, result);
+                commit = Some(if op.waits_for_stores { self.stores.empty(at) } else { at });
+            }
+        }
+        let commit = commit.unwrap_or_else(|| self.scoreboard.commit_at(op.unit, result));
+        Execution { decode, issue, result, commit, access: left, cause }
+    }
+
+    /// When an atomic operation leaves the queue of the load-store unit. The data cache loses the set.
+    #[inline(never)]
+    fn access_atomically(&mut self, step: &Step<Op>, issue: i64, accesses: &[Data]) -> i64 {
+        let access = accesses.last().copied().unwrap_or_default();
+        let waits = self.memory.data(&access, step.privilege);
+        if let Some(access) = accesses.first() {
+            self.memory.forget_set(access.pa);
+        }
+        self.scoreboard.access_at(issue, waits.walk)
+    }
+
+    /// The commit of an atomic operation, which memory does behind all stores.
+    fn commit_atomic(&self, result: i64) -> i64 {
+        let ready = self.stores.queue_empty(self.scoreboard.commit_at(Unit::Atomic, result));
+        let empty = self.stores.empty(ready);
+        // The cache first lets the write buffer run empty.
+        let starts = if empty > ready { empty + ATOMIC_AFTER_STORES } else { ready + ATOMIC };
+        starts + i64::from(self.memory.latency() + self.scoreboard.keys.atomic)
+    }
+
+    /// A branch or jump has issued: the fetch goes on where it was predicted to go, or is redirected.
+    #[inline(always)]
+    fn resolve(&mut self, place: &Place, step: &Step<Op>) {
+        let (op, pc) = (step.op, step.pc);
+        self.frontend.code.note(step.pa, step.insn);
+        let predicted = self.frontend.predict(pc, op.jump, step.insn);
+        let resolved = self.scoreboard.issue + 1;
+        let right = match op.jump {
+            Jump::Branch => {
+                self.frontend.resolve_branch(resolved, pc, step.taken);
+                predicted.is_some() == step.taken
+            }
+            _ => predicted == Some(step.next_pc),
+        };
+        if !right {
+            self.mispredicted(place, step, predicted);
+        } else if predicted.is_some() {
+            self.frontend.follow(place, &self.memory);
+        }
+    }
+
+    #[inline(never)]
+    fn mispredicted(&mut self, place: &Place, step: &Step<Op>, predicted: Option<u64>) {
+        let issue = self.scoreboard.issue;
+        let at = issue + 1;
+        if matches!(step.op.jump, Jump::Indirect { .. }) {
+            self.frontend.resolve_target(at, step.pc, step.next_pc);
+        }
+        let path = WrongPath { place: *place, target: predicted, issue, left: None, speculation: None };
+        self.frontend.redirect(at, path, &mut self.memory, &mut |_| Op::UNKNOWN);
+        self.redirect(at, Cause::Branch, Flush::Branch);
+    }
+
+    /// The next instruction's word is requested behind a cycle.
+    fn redirect(&mut self, at: i64, cause: Cause, flush: Flush) {
+        self.scoreboard.redirect = Redirect { at: at + 1, cause, flush };
+    }
+
+    /// The pipe is emptied in the cycle of the last commit, behind an instruction that has left the queue in an earlier cycle, if
+    /// that is not known yet. Yields whether the queue was full.
+    fn empty_pipe(&mut self, place: Place, left: Option<i64>) -> bool {
+        let board = &self.scoreboard;
+        let (commit, issue) = (board.commit, board.issue);
+        // An instruction that traps takes a place in the scoreboard.
+        let speculation = Some(board.speculate(left.map(|_| commit)));
+        let path = WrongPath { place, target: None, issue, left, speculation };
+        let (speculated, core) = (&mut self.speculated, &self.core);
+        self.frontend.redirect(commit, path, &mut self.memory, &mut |insn| speculated.of(insn, core))
+    }
+
+    /// What empties the pipe has committed.
+    #[inline(never)]
+    fn flush(&mut self, place: &Place, empties: Empties) {
+        let commit = self.scoreboard.commit;
+        let full = self.empty_pipe(*place, None);
+        match empties {
+            Empties::Instructions => {
+                self.memory.flush_instructions();
+                // A cache that is not being read begins a cycle earlier.
+                self.frontend.hold(commit + FENCE_I - i64::from(full));
+            }
+            Empties::Translations => self.memory.flush_translations(),
+            Empties::Return if self.return_fault > 0 => self.frontend.hold(commit + 1 + self.return_fault),
+            _ => {}
+        }
+        match empties {
+            Empties::Return => self.redirect(commit, Cause::TrapFlush, Flush::Return),
+            _ => self.redirect(commit, Cause::Csr, Flush::System),
+        }
+    }
+}
+
+/// What an access waits.
+#[inline(always)]
+fn access_waits(memory: &mut Memory, access: &Data, privilege: Privilege) -> Waits {
+    if memory.hits_latest_line(access, privilege) { Waits::default() } else { memory.data(access, privilege) }
+}
+
+impl Microarchitecture for Cva6 {
+    type Op = Op;
+
+    fn new(core: &Core) -> Result<Self, CoreError> {
+        let memory = Memory::new(core)?;
+        Ok(Cva6 {
+            frontend: Frontend::new(core),
+            scoreboard: Scoreboard::new(core),
+            stores: StoreBuffer::new(core, &memory),
+            memory,
+            last: None,
+            return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
+            speculated: Speculated(vec![None; Speculated::KEPT]),
+            core: core.clone(),
+        })
+    }
+
+    fn describe(&self, insn: &Insn) -> Op {
+        Op::of(insn, &self.core)
+    }
+
+    fn load(&mut self, code: &Code) {
+        self.frontend.code.load(code);
+    }
+
+    fn depends_on_operands(&self) -> bool {
+        Dependence::any(&self.core)
+    }
+
+    #[inline(always)]
+    fn retire(&mut self, step: &Step<Op>, accesses: &[Data], slot: &mut Slot) {
+        let &Step { pc, pa, insn, op, privilege, .. } = step;
+        let place = Place { pc, pa, len: insn.len, privilege };
+        let fetched = self.frontend.fetch(&place, &mut self.memory);
+        let decode = self.decode(fetched.arrival);
+        self.frontend.left.push(decode);
+        let execution = self.execute(step, decode, accesses);
+        self.scoreboard.retire(op, &fetched, &execution, slot);
+        self.last = Some(place);
+        if op.jump != Jump::None {
+            self.resolve(&place, step);
+        } else if op.empties != Empties::Nothing {
+            self.flush(&place, op.empties);
+        }
+    }
+
+    fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool {
+        let pa = self.memory.physical(trap.epc, trap.from).filter(|_| !cannot_fetch(trap));
+        let place = pa.map(|pa| Place { pc: trap.epc, pa, len: 2, privilege: trap.from });
+        let fetched: Fetched = match &place {
+            Some(place) => self.frontend.fetch(place, &mut self.memory),
+            None => self.frontend.fetch_nothing(),
+        };
+        let walk = self.memory.fault_walk(trap.tval).into();
+        let decode = self.decode(fetched.arrival);
+        self.scoreboard.trap(&fetched, decode, trap.cause, walk, slot);
+        let interrupts = trap.cause.is_interrupt();
+        let commit = self.scoreboard.commit;
+        match place.or(self.last) {
+            Some(mut place) => {
+                // An interrupted jump was followed.
+                place.len = if interrupts { 0 } else { self.frontend.code.len(place.pa) as u8 };
+                self.empty_pipe(place, Some(self.scoreboard.issue - 1));
+            }
+            None => self.frontend.hold(commit + 1),
+        }
+        let flush = if interrupts { Flush::Interrupt } else { Flush::Trap };
+        self.redirect(commit, Cause::TrapFlush, flush);
+        !interrupts
+    }
+
+    fn stack(&mut self, words: &[Data]) -> [u32; 2] {
+        // Their addresses are physical: no translation.
+        let missed: u32 = words.iter().map(|word| self.memory.data(word, Privilege::Machine).miss).sum();
+        let port = words.len() as u32;
+        self.scoreboard.occupy((port + missed).into());
+        self.frontend.hold(self.scoreboard.commit + 1);
+        [port, missed]
+    }
+
+    fn interrupts(&mut self, _: &Machine, line: u64) -> bool {
+        // Decode sees it; what is ahead retires first.
+        self.decode(self.frontend.next_arrival()).cast_unsigned() >= line
+    }
+
+    fn squashed(&self, _: u64) -> Vec<Squashed> {
+        let Redirect { at, flush, .. } = self.scoreboard.redirect;
+        let reached = |cycle: i64| (cycle < at).then_some(cycle.cast_unsigned());
+        let mut issue = self.scoreboard.issue;
+        let words = self.frontend.dropped.iter();
+        words
+            .map_while(|&(pc, request)| {
+                let decode = (request + DECODE).max(issue);
+                issue = decode + 1;
+                reached(request)?;
+                // The cycle of the redirection does not issue.
+                let issued = reached(issue + 1).map(|_| issue.cast_unsigned());
+                let starts = [reached(request), reached(decode), issued, None, None];
+                Some(Squashed { pc, starts, end: at.cast_unsigned(), flush })
+            })
+            .collect()
+    }
+
+    fn forget_predictions(&mut self) {
+        self.frontend.forget();
+    }
+
+    fn cycles(&self) -> u64 {
+        (self.scoreboard.commit + 1).cast_unsigned()
+    }
+
+    fn mispredicts(&self) -> u64 {
+        0
+    }
+
+    fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    fn memory_mut(&mut self) -> &mut Memory {
+        &mut self.memory
+    }
+}
