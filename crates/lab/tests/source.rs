@@ -44,7 +44,7 @@ fn files_are_included_from_beside_the_one_that_includes_them() {
         ("parts/c.h", "#define STATUS 6\n"),
         ("parts/b.s", "_start: li a0, STATUS\n li a7, 93\n ecall\n"),
     ]);
-    // Macros are no part of what `.include` reads, as in GNU `as`.
+    // `.include` reads its file without macros, as GNU `as` does.
     let error = program.unwrap_err().to_string();
     assert!(error.contains("parts/b.s:1:16: `STATUS` is not known at this line"), "{error}");
     let program = built(&[
@@ -141,6 +141,7 @@ fn a_file_that_is_no_program_is_refused() {
         load(&path, &recipe()).unwrap_err()
     };
     assert!(matches!(refused("a.txt", b"nop"), SourceError::Unknown));
+    assert!(matches!(refused("a.s", b"# nothing\n"), SourceError::NoCode));
     assert!(matches!(refused("a.s", b"\xff"), SourceError::NotText { line: 1 }));
     assert!(refused("a b.rs", b"").to_string().contains("a b.rs' is Rust source"));
     assert!(matches!(load(Path::new("/nowhere.s"), &recipe()).unwrap_err(), SourceError::Read(_)));
