@@ -11,8 +11,10 @@ use tollgate_record::trust;
 use tollgate_riscv::{Elf, Extension, Isa};
 
 use super::error::SourceError;
+use super::executable::Executable;
+use super::library;
 use super::lines::Lines;
-use super::{Executable, Library, Recipe, library};
+use super::recipe::{Library, Recipe};
 use crate::sections::executable_sections;
 
 /// What compiles C, in the order in which they are tried.
