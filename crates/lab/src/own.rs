@@ -70,7 +70,9 @@ pub enum OwnError {
         suggestion(.0.as_deref())
     )]
     NoEntry(Option<String>),
-    #[error("trap_entry is at {0:#x}, and the two lowest bits of mtvec are its mode: write .balign 4 before the label")]
+    #[error(
+        "trap_entry is at {0:#x}, and the two lowest bits of mtvec are its mode: write .balign 4 before the label"
+    )]
     Misaligned(u64),
     #[error("there is no mret and no sret, so no trap can return")]
     NoReturn,
@@ -130,11 +132,7 @@ impl Mode {
             let code = elf.segments.iter().filter(|segment| segment.executable);
             code.flat_map(|it| it.data.windows(4).step_by(2)).any(|bytes| bytes == word.to_le_bytes())
         };
-        if has(MRET) {
-            Some(Self::Machine)
-        } else {
-            has(SRET).then_some(Self::Supervisor)
-        }
+        if has(MRET) { Some(Self::Machine) } else { has(SRET).then_some(Self::Supervisor) }
     }
 }
 
@@ -169,9 +167,8 @@ impl Own {
             return Err(OwnError::Misaligned(entry));
         }
         let mode = Mode::of(elf).ok_or(OwnError::NoReturn)?;
-        let outside = |it: &&Segment| {
-            it.address < FREE.start || it.address.saturating_add(it.memory_size) > FREE.end
-        };
+        let outside =
+            |it: &&Segment| it.address < FREE.start || it.address.saturating_add(it.memory_size) > FREE.end;
         if let Some(segment) = elf.segments.iter().find(outside) {
             return Err(OwnError::Place(segment.address));
         }
@@ -274,7 +271,8 @@ fn stub(mode: Mode, base: &Elf, own: &Elf, entry: u64, place: u64) -> Result<Ima
     match own.symbol(ENTER) {
         Some(enter) => text += &format!("la t0, {enter:#x}\njr t0\n"),
         None => {
-            let [stack, start] = ["kernel_stack_top", "user_start"].map(|name| base.symbol(name).unwrap_or_default());
+            let [stack, start] =
+                ["kernel_stack_top", "user_start"].map(|name| base.symbol(name).unwrap_or_default());
             text += &format!("la t0, {stack:#x}\ncsrw {x}scratch, t0\nla t0, {start:#x}\ncsrw {x}epc, t0\n");
             text += &format!("li sp, {:#x}\n{x}ret\n", PROGRAM.start + (4 << 20));
         }

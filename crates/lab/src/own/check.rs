@@ -96,7 +96,9 @@ pub(super) fn check(own: &Own, crossing: Crossing) -> Result<Vec<&'static str>, 
             }
             Some(call) => call.steps += 1,
             None if steps == BOOT => {
-                return broken("the program makes no call: kernel_enter must enter it at user_start in U-mode");
+                return broken(
+                    "the program makes no call: kernel_enter must enter it at user_start in U-mode",
+                );
             }
             None => {}
         }
@@ -114,7 +116,9 @@ fn registers(machine: &Machine) -> [u64; 32] {
 fn stopped(own: &Own, machine: &Machine, stop: Stop, pc: u64, is_open: bool) -> String {
     let at = own.place(pc);
     match (stop, is_open) {
-        (Stop::Idle, true) => format!("the trap never returns: wfi at {at} waits for an interrupt that cannot come"),
+        (Stop::Idle, true) => {
+            format!("the trap never returns: wfi at {at} waits for an interrupt that cannot come")
+        }
         (Stop::Exit { .. }, true) => format!("the kernel stops the machine in the call, at {at}"),
         _ => {
             let console = String::from_utf8_lossy(machine.console()).into_owned();
@@ -147,7 +151,9 @@ fn trapped(
             let insn = fault::quoted(machine, epc).map_or_else(String::new, |insn| format!(": {insn}"));
             broken(format!("the kernel traps itself: {cause} at {at}{insn}, tval {tval:#x}"))
         }
-        (_, None) => broken(format!("the kernel traps before the program's first call: {cause} at {at} (tval {tval:#x})")),
+        (_, None) => broken(format!(
+            "the kernel traps before the program's first call: {cause} at {at} (tval {tval:#x})"
+        )),
     }
 }
 

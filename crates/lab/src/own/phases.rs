@@ -50,7 +50,8 @@ fn code(elf: &Elf, entry: u64) -> Vec<(u64, Insn)> {
     for segment in elf.segments.iter().filter(|it| entry.wrapping_sub(it.address) < it.memory_size) {
         let mut at = (entry - segment.address) as usize;
         while let Some(&[low, high]) = segment.data.get(at..at + 2) {
-            let rest = segment.data.get(at + 2..at + 4).map_or(0, |it| u32::from(it[0]) | u32::from(it[1]) << 8);
+            let rest =
+                segment.data.get(at + 2..at + 4).map_or(0, |it| u32::from(it[0]) | u32::from(it[1]) << 8);
             let word = u32::from(low) | u32::from(high) << 8 | rest << 16;
             let insn = decoder.decode(if word & 3 == 3 { word } else { word & 0xffff });
             if let Some(insn) = insn {
@@ -65,7 +66,9 @@ fn code(elf: &Elf, entry: u64) -> Vec<(u64, Insn)> {
 /// The phases of an entry without labels. Registers are saved from the first store on until the cause is read or something is
 /// called; they are restored by the loads behind which nothing else follows but the return.
 fn inferred(entry: &[(u64, Insn)]) -> Vec<(u64, Phase)> {
-    let Some(end) = entry.iter().position(|it| matches!(it.1.op, Op::Mret | Op::Sret)) else { return Vec::new() };
+    let Some(end) = entry.iter().position(|it| matches!(it.1.op, Op::Mret | Op::Sret)) else {
+        return Vec::new();
+    };
     let body = &entry[..end];
     let first_store = body.iter().position(|it| is_store(&it.1)).unwrap_or(end);
     let decided = (first_store..end).find(|&at| decides(&body[at].1, body[at].0));

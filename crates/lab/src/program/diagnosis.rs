@@ -111,7 +111,8 @@ impl Diagnosis<'_> {
         };
         // A few words of data may be instructions.
         let near = |step: &Step| to.wrapping_sub(step.next) < 64;
-        let step = trail.and_then(|trail| trail.left.filter(near).or(trail.last.filter(|last| last.next == to)));
+        let step =
+            trail.and_then(|trail| trail.left.filter(near).or(trail.last.filter(|last| last.next == to)));
         let Some(last) = step else {
             return format!("{cause} at {}, where there is {what}", self.place(to));
         };
@@ -124,7 +125,10 @@ impl Diagnosis<'_> {
             Leave::Return => SAVE_RA,
             _ => "",
         };
-        format!("{cause} at {to:#x}: `{insn}` at {at}{with} goes to {:#x}, and there is {what}{hint}", last.next)
+        format!(
+            "{cause} at {to:#x}: `{insn}` at {at}{with} goes to {:#x}, and there is {what}{hint}",
+            last.next
+        )
     }
 
     /// A stack that ran over.
@@ -149,7 +153,8 @@ impl Diagnosis<'_> {
         let mut names: Vec<String> = Vec::new();
         for &(site, times) in groups.iter().take(SHOWN) {
             let place = self.short(site);
-            let times = if times == 1 { String::new() } else { format!(" ({} times)", number::count(times as u64)) };
+            let times =
+                if times == 1 { String::new() } else { format!(" ({} times)", number::count(times as u64)) };
             names.push(place + &times);
         }
         if more > 0 {
@@ -247,4 +252,3 @@ pub(super) fn semihosting(call: u64) -> String {
         None => format!("number {call:#x}"),
     }
 }
-

@@ -53,7 +53,16 @@ pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
     let sp = machine.x(SP);
     let stack = Stack::new(&program, sp);
     let calls = Calls(Vec::new());
-    let mut shadow = Shadow { calls, last: None, left: None, trapped: None, stack, builds: false, stray: None, overflow: None };
+    let mut shadow = Shadow {
+        calls,
+        last: None,
+        left: None,
+        trapped: None,
+        stack,
+        builds: false,
+        stray: None,
+        overflow: None,
+    };
     while machine.instret() < instructions {
         let left = instructions - machine.instret();
         if machine.run(left, &mut shadow) != Stop::Budget {
@@ -176,7 +185,9 @@ impl<'a> Stack<'a> {
         // The global pointer is in the middle of what it reaches.
         let label = below.iter().rev().find(|symbol| !symbol.name.contains('$'));
         (self.limit, self.below) = match (inside, label) {
-            (Some(segment), Some(label)) if label.address >= segment.address => (label.address, label.name.as_str()),
+            (Some(segment), Some(label)) if label.address >= segment.address => {
+                (label.address, label.name.as_str())
+            }
             (Some(segment), _) => (segment.address, "its segment"),
             (None, _) => {
                 let ends = segments.iter().map(|it| it.address + it.memory_size).filter(|&end| end <= sp);

@@ -20,7 +20,14 @@ fn kernel(scene: &mut Scene, old: &str, new: &str) -> Result<(), String> {
 macro_rules! program {
     ($f:literal) => {
         |scene| {
-            scene.file("p.s", concat!("_start: la sp, top\n call f\n li a7, 10\n ecall\n", $f, "\n .bss\n .skip 4096\ntop:\n"));
+            scene.file(
+                "p.s",
+                concat!(
+                    "_start: la sp, top\n call f\n li a7, 10\n ecall\n",
+                    $f,
+                    "\n .bss\n .balign 16\n .skip 4096\ntop:\n"
+                ),
+            );
             Ok(())
         }
     };
@@ -63,7 +70,10 @@ pub(crate) const CASES: &[Case] = &[
         name: "an own kernel that returns to the call",
         args: "riscv trap --kernel {dir}/mine.s",
         exit: 2,
-        says: &["mine.s: the return at ", "goes to the ecall itself, which would trap for ever: add 4 to mepc"],
+        says: &[
+            "mine.s: the return at ",
+            "goes to the ecall itself, which would trap for ever: add 4 to mepc",
+        ],
         scene: |scene| kernel(scene, "addi    t0, t0, 4", ""),
         ..CASE
     },
@@ -93,9 +103,16 @@ pub(crate) const CASES: &[Case] = &[
         name: "a program that jumps into data",
         args: "riscv run {dir}/p.s",
         exit: 125,
-        says: &["p.s:6: jalr t0) with t0", "there is data (`top`), and no trap handler is set", "called from f ("],
+        says: &[
+            "p.s:6: jalr t0) with t0",
+            "there is data (`top`), and no trap handler is set",
+            "called from f (",
+        ],
         scene: |scene| {
-            scene.file("p.s", "_start: nop\n call f\n li a7, 10\n ecall\nf: la t0, top\n jalr t0\n .data\ntop: .dword 0\n");
+            scene.file(
+                "p.s",
+                "_start: nop\n call f\n li a7, 10\n ecall\nf: la t0, top\n jalr t0\n .data\ntop: .dword 0\n",
+            );
             Ok(())
         },
         ..CASE
@@ -124,7 +141,12 @@ pub(crate) const CASES: &[Case] = &[
         name: "a program whose stack runs over",
         args: "riscv run {dir}/p.s",
         exit: 125,
-        says: &["the stack runs over: sp becomes", "p.s:5: f: addi sp, sp, -32", "called from f (", "_start ("],
+        says: &[
+            "the stack runs over: sp becomes",
+            "p.s:5: f: addi sp, sp, -32",
+            "called from f (",
+            "_start (",
+        ],
         scene: program!("f: addi sp, sp, -32\n sd ra, 0(sp)\n call f\n ret"),
         ..CASE
     },
