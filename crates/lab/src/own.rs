@@ -21,7 +21,10 @@ use crate::design::{Design, GC};
 use crate::error::LabError;
 use crate::source::{self, Executable, Library, Recipe, SourceError};
 
-pub use check::Broken;
+pub use check::CheckError;
+pub use phases::UnknownPhase;
+
+use check::PROGRAM;
 
 /// A kernel to start from.
 pub const TEMPLATE: &str = include_str!("own/template.s");
@@ -47,8 +50,6 @@ const HEADER: (&str, &str) = ("asm.h", include_str!("../../../guests/riscv/inclu
 const PLACE: u64 = 0x8001_0534;
 /// Where an ELF file may be: behind the bundled kernel, before the program.
 const FREE: Range<u64> = 0x8001_0000..0x8020_0000;
-/// The program and its data.
-const PROGRAM: Range<u64> = 0x8020_0000..0x8080_0000;
 
 const MRET: u32 = 0x3020_0073;
 const SRET: u32 = 0x1020_0073;
@@ -82,14 +83,10 @@ pub enum OwnError {
         end = FREE.end
     )]
     Place(u64),
-    #[error(
-        "no phase is called '{name}'{}: give phase_NAME one of stack, save, dispatch, handler, schedule, switch, space, restore, \
-         return",
-        suggestion(.nearest.as_deref())
-    )]
-    Phase { name: String, nearest: Option<String> },
     #[error("{0}")]
-    Broken(Broken),
+    Phase(#[from] UnknownPhase),
+    #[error("{0}")]
+    Check(#[from] CheckError),
     #[error("{0}")]
     Lab(#[from] LabError),
 }
@@ -118,7 +115,7 @@ impl Mode {
     fn base(self) -> Result<Elf, OwnError> {
         let name = if self == Self::Machine { "full-m" } else { "full" };
         let design = Design::find(name).ok_or_else(|| LabError::Image(format!("there is no {name}")))?;
-        Ok(Elf::parse(&design.image)?)
+        Ok(Elf::parse(design.image)?)
     }
 
     /// The letter of its registers' names.
@@ -189,7 +186,7 @@ impl Own {
     /// # Errors
     /// How it is broken.
     pub fn check(&mut self, crossing: Crossing) -> Result<Vec<&'static str>, OwnError> {
-        let lost = check::check(self, crossing)?;
+        let lost = check::check(&self.design(), crossing, &|pc| self.place(pc))?;
         if !lost.is_empty() {
             self.about = format!("{}-mode, loses {}", &self.about[..1], lost.join(" "));
         }

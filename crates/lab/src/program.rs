@@ -437,7 +437,8 @@ pub fn run(
     let instructions = machine.instret();
     let others = if ending == Ending::Budget { job.max_instructions.saturating_sub(instructions) } else { 0 };
     let writable = job.writable.clone();
-    let mut why = Diagnosis { machine: &machine, symbols, program: &program, job, replays: false };
+    let source = &job.program;
+    let mut why = Diagnosis { machine: &machine, symbols, program: &program, source, replay: &|_| None };
     let at = (ending == Ending::Budget).then(|| why.place(why.machine.pc()));
     Ok(Outcome { at, ending, instructions, others, refused, writable, profile, ledger, warning, signature })
 }
@@ -553,8 +554,11 @@ fn drive<O: Observer>(
         between(watch)?;
         terminal.show(machine)?;
         left -= if stop == Stop::Input { (machine.instret() - before).min(steps) } else { steps };
-        let replays = !terminal.has_read;
-        let mut why = Diagnosis { machine, symbols, program, job, replays };
+        // What it has read, and files that it wrote, would not be the same.
+        let alike = !terminal.has_read && job.writable.is_none() && job.proxy_kernel.is_none();
+        let again = || boot(job).ok().filter(|_| alike);
+        let replay = |instructions| trail::follow(again()?.machine, program, instructions);
+        let mut why = Diagnosis { machine, symbols, program, source: &job.program, replay: &replay };
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
             Stop::Idle if !terminal.open || !why.machine.listens() => {

@@ -4,7 +4,7 @@ use tollgate_lab::{Crossing, DESIGNS, Embedded, Engine, Experiment, LabError, QE
 use tollgate_testkit::{program, skip};
 
 /// Every design with its own crossing, and all calls on the first.
-fn experiments() -> Vec<Experiment> {
+fn experiments() -> Vec<Experiment<'static>> {
     let iterations = 5;
     let call = Crossing::Call(172);
     let own = DESIGNS.iter().map(|design| Experiment {

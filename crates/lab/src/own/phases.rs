@@ -2,14 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_record::text::nearest;
+use tollgate_record::text::{nearest, suggestion};
 use tollgate_riscv::{Class, Decoder, Elf, Insn, Isa, Op, csr};
 
-use super::OwnError;
 use crate::calls::Leave;
 use crate::phase::Phase;
 
 const SP: u8 = 2;
+
+/// A label of a phase that does not exist.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no phase is called '{name}'{}: give phase_NAME one of stack, save, dispatch, handler, schedule, switch, space, restore, \
+     return",
+    suggestion(.nearest.as_deref())
+)]
+pub struct UnknownPhase {
+    name: String,
+    nearest: Option<String>,
+}
 
 /// The phase that a label names, if it is one of a phase: `phase_save`, `phase_save_2`, or `phase.save.2` of the bundled
 /// kernels' macro.
@@ -19,13 +30,13 @@ pub(super) fn label(name: &str) -> Option<&str> {
 }
 
 /// The addresses at which phases begin, in order.
-pub(super) fn marks(elf: &Elf, entry: u64) -> Result<Vec<(u64, Phase)>, OwnError> {
+pub(super) fn marks(elf: &Elf, entry: u64) -> Result<Vec<(u64, Phase)>, UnknownPhase> {
     let mut named = Vec::new();
     for symbol in &elf.symbols {
         let Some(name) = label(&symbol.name) else { continue };
         let phase = name.parse().map_err(|_| {
             let names = Phase::ALL.iter().map(|&phase| phase.into());
-            OwnError::Phase { name: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) }
+            UnknownPhase { name: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) }
         })?;
         named.push((symbol.address, phase));
     }

@@ -123,7 +123,7 @@ pub(crate) const CASES: &[Case] = &[
         exit: 125,
         says: &[
             "load access fault at",
-            "p.s:6: lw a0, 4(t0)) with t0 0x10: there is no memory at 0x14",
+            "p.s:6: lw a0, 4(t0)) with t0 = 0x10: there is no memory at 0x14",
             "no trap handler is set (mtvec is 0); called from _start (",
         ],
         scene: program!("f: li t0, 16\n lw a0, 4(t0)\n ret"),
@@ -159,10 +159,14 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "a program whose return address is none",
+        name: "a program with a wrong return address",
         args: "riscv run {dir}/p.s",
         exit: 125,
-        says: &["instruction access fault at 0x2", "p.s:6: ret) with ra 0x2", "save ra before another call"],
+        says: &[
+            "instruction access fault at 0x2",
+            "p.s:6: ret) with ra = 0x2",
+            "save ra before another call",
+        ],
         scene: program!("f: li ra, 2\n ret"),
         ..CASE
     },
@@ -170,7 +174,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "a program that loops for ever",
         args: "riscv run {dir}/p.s",
         exit: 125,
-        says: &["p.s:6: 1: beqz t0, 1b) with t0 0x0", "called from _start ("],
+        says: &["p.s:6: 1: beqz t0, 1b) with t0 = 0x0", "called from _start ("],
         scene: program!("f: li t0, 0\n1: beqz t0, 1b\n ret"),
         ..CASE
     },
