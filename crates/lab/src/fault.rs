@@ -14,7 +14,7 @@ pub(crate) fn instruction(machine: &Machine, pc: u64) -> Option<Insn> {
     machine.decoder().decode(word)
 }
 
-/// The integer registers that an instruction reads, with their values, each once; `x0` is none.
+/// The integer registers that an instruction reads, with their values: each once, and without `x0`.
 fn registers(machine: &Machine, insn: &Insn) -> Vec<(&'static str, u64)> {
     let format = insn.row().format;
     let first = (format.rs1() == RegClass::X && format != Format::CsrImm).then_some(insn.rs1);
@@ -23,15 +23,15 @@ fn registers(machine: &Machine, insn: &Insn) -> Vec<(&'static str, u64)> {
     read.map(|register| (X_NAMES[usize::from(register)], machine.x(register))).collect()
 }
 
-/// An instruction and the registers that it reads, as `` `lw a0,4(t1)` with t1 0x10 ``.
+/// An instruction and the registers that it reads, as `` `lw a0,4(t1)` with t1 = 0x10 ``.
 pub(crate) fn quoted(machine: &Machine, pc: u64) -> Option<String> {
     let insn = instruction(machine, pc)?;
     Some(format!("`{}`{}", text(&insn), with(machine, &insn)))
 }
 
-/// The registers that an instruction reads, as ` with t1 0x10`.
+/// The registers that an instruction reads, as ` with t1 = 0x10`.
 pub(crate) fn with(machine: &Machine, insn: &Insn) -> String {
     let values = registers(machine, insn);
-    let values: Vec<_> = values.iter().map(|(name, value)| format!("{name} {value:#x}")).collect();
+    let values: Vec<_> = values.iter().map(|(name, value)| format!("{name} = {value:#x}")).collect();
     if values.is_empty() { String::new() } else { format!(" with {}", values.join(", ")) }
 }

@@ -21,7 +21,10 @@ use crate::design::{Design, GC};
 use crate::error::LabError;
 use crate::source::{self, Executable, Library, Recipe, SourceError};
 
-pub use check::Broken;
+pub use check::CheckError;
+pub use phases::UnknownPhase;
+
+use check::PROGRAM;
 
 /// A kernel to start from.
 pub const TEMPLATE: &str = include_str!("own/template.s");
@@ -47,8 +50,6 @@ const HEADER: (&str, &str) = ("asm.h", include_str!("../../../guests/riscv/inclu
 const PLACE: u64 = 0x8001_0534;
 /// Where an ELF file may be: behind the bundled kernel, before the program.
 const FREE: Range<u64> = 0x8001_0000..0x8020_0000;
-/// The program and its data.
-const PROGRAM: Range<u64> = 0x8020_0000..0x8080_0000;
 
 const MRET: u32 = 0x3020_0073;
 const SRET: u32 = 0x1020_0073;
@@ -70,7 +71,9 @@ pub enum OwnError {
         suggestion(.0.as_deref())
     )]
     NoEntry(Option<String>),
-    #[error("trap_entry is at {0:#x}, and the two lowest bits of mtvec are its mode: write .balign 4 before the label")]
+    #[error(
+        "trap_entry is at {0:#x}, and the two lowest bits of mtvec are its mode: write .balign 4 before the label"
+    )]
     Misaligned(u64),
     #[error("there is no mret and no sret, so no trap can return")]
     NoReturn,
@@ -80,14 +83,10 @@ pub enum OwnError {
         end = FREE.end
     )]
     Place(u64),
-    #[error(
-        "no phase is called '{name}'{}: give phase_NAME one of stack, save, dispatch, handler, schedule, switch, space, restore, \
-         return",
-        suggestion(.nearest.as_deref())
-    )]
-    Phase { name: String, nearest: Option<String> },
     #[error("{0}")]
-    Broken(Broken),
+    Phase(#[from] UnknownPhase),
+    #[error("{0}")]
+    Check(#[from] CheckError),
     #[error("{0}")]
     Lab(#[from] LabError),
 }
@@ -116,7 +115,7 @@ impl Mode {
     fn base(self) -> Result<Elf, OwnError> {
         let name = if self == Self::Machine { "full-m" } else { "full" };
         let design = Design::find(name).ok_or_else(|| LabError::Image(format!("there is no {name}")))?;
-        Ok(Elf::parse(&design.image)?)
+        Ok(Elf::parse(design.image)?)
     }
 
     /// The letter of its registers' names.
@@ -130,11 +129,7 @@ impl Mode {
             let code = elf.segments.iter().filter(|segment| segment.executable);
             code.flat_map(|it| it.data.windows(4).step_by(2)).any(|bytes| bytes == word.to_le_bytes())
         };
-        if has(MRET) {
-            Some(Self::Machine)
-        } else {
-            has(SRET).then_some(Self::Supervisor)
-        }
+        if has(MRET) { Some(Self::Machine) } else { has(SRET).then_some(Self::Supervisor) }
     }
 }
 
@@ -169,9 +164,8 @@ impl Own {
             return Err(OwnError::Misaligned(entry));
         }
         let mode = Mode::of(elf).ok_or(OwnError::NoReturn)?;
-        let outside = |it: &&Segment| {
-            it.address < FREE.start || it.address.saturating_add(it.memory_size) > FREE.end
-        };
+        let outside =
+            |it: &&Segment| it.address < FREE.start || it.address.saturating_add(it.memory_size) > FREE.end;
         if let Some(segment) = elf.segments.iter().find(outside) {
             return Err(OwnError::Place(segment.address));
         }
@@ -192,7 +186,7 @@ impl Own {
     /// # Errors
     /// How it is broken.
     pub fn check(&mut self, crossing: Crossing) -> Result<Vec<&'static str>, OwnError> {
-        let lost = check::check(self, crossing)?;
+        let lost = check::check(&self.design(), crossing, &|pc| self.place(pc))?;
         if !lost.is_empty() {
             self.about = format!("{}-mode, loses {}", &self.about[..1], lost.join(" "));
         }
@@ -274,7 +268,8 @@ fn stub(mode: Mode, base: &Elf, own: &Elf, entry: u64, place: u64) -> Result<Ima
     match own.symbol(ENTER) {
         Some(enter) => text += &format!("la t0, {enter:#x}\njr t0\n"),
         None => {
-            let [stack, start] = ["kernel_stack_top", "user_start"].map(|name| base.symbol(name).unwrap_or_default());
+            let [stack, start] =
+                ["kernel_stack_top", "user_start"].map(|name| base.symbol(name).unwrap_or_default());
             text += &format!("la t0, {stack:#x}\ncsrw {x}scratch, t0\nla t0, {start:#x}\ncsrw {x}epc, t0\n");
             text += &format!("li sp, {:#x}\n{x}ret\n", PROGRAM.start + (4 << 20));
         }

@@ -5,7 +5,18 @@ use strum::VariantArray;
 use tollgate_record::phase;
 
 /// A named part of a crossing; in a mark, its name in lower case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray, strum::EnumString, strum::IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::VariantArray,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "lowercase")]
 #[repr(u8)]
 pub enum Phase {

@@ -357,15 +357,33 @@ pub fn run(
     let (mut profile, mut ledger, mut warning) = (None, None, None);
     let symbols = &mut Symbols::new(&program, kernel.as_ref());
     let ending = match watch {
-        Watch::Nothing => drive(&mut machine, (&mut *symbols, &program), job, &mut (), SLICE, terminal, &mut nothing)?,
+        Watch::Nothing => {
+            drive(&mut machine, (&mut *symbols, &program), job, &mut (), SLICE, terminal, &mut nothing)?
+        }
         Watch::Trace(kind, filter) => {
             let mut tracer = Tracer::new(kind, job.isa).filtered(filter);
             let mut flush = |tracer: &mut Tracer| trace.write_all(tracer.take().as_bytes());
-            drive(&mut machine, (&mut *symbols, &program), job, &mut tracer, TRACED_SLICE, terminal, &mut flush)?
+            drive(
+                &mut machine,
+                (&mut *symbols, &program),
+                job,
+                &mut tracer,
+                TRACED_SLICE,
+                terminal,
+                &mut flush,
+            )?
         }
         Watch::Profile => {
             let mut counts = Profile::new(&program, kernel.as_ref());
-            let ending = drive(&mut machine, (&mut *symbols, &program), job, &mut counts, SLICE, terminal, &mut nothing)?;
+            let ending = drive(
+                &mut machine,
+                (&mut *symbols, &program),
+                job,
+                &mut counts,
+                SLICE,
+                terminal,
+                &mut nothing,
+            )?;
             profile = Some(counts);
             ending
         }
@@ -375,7 +393,15 @@ pub fn run(
             let ending = match time {
                 GuestTime::Model => {
                     watch = watch.with_guest_cycles();
-                    drive(&mut machine, (&mut *symbols, &program), job, &mut watch, SLICE, terminal, &mut nothing)
+                    drive(
+                        &mut machine,
+                        (&mut *symbols, &program),
+                        job,
+                        &mut watch,
+                        SLICE,
+                        terminal,
+                        &mut nothing,
+                    )
                 }
                 GuestTime::Functional => aside(&mut watch, |watch| {
                     drive(&mut machine, (&mut *symbols, &program), job, watch, SLICE, terminal, &mut nothing)
@@ -387,7 +413,15 @@ pub fn run(
         }
         Watch::Beside { caches, fence } => {
             let mut watch = Beside { caches: Caches::new(&caches)?, fence: fence.then(Fence::default) };
-            let ending = drive(&mut machine, (&mut *symbols, &program), job, &mut watch, SLICE, terminal, &mut nothing)?;
+            let ending = drive(
+                &mut machine,
+                (&mut *symbols, &program),
+                job,
+                &mut watch,
+                SLICE,
+                terminal,
+                &mut nothing,
+            )?;
             trace.write_all(watch.caches.tell().as_bytes())?;
             warning = watch.fence.and_then(|fence| fence.tell(symbols));
             ending
@@ -403,7 +437,8 @@ pub fn run(
     let instructions = machine.instret();
     let others = if ending == Ending::Budget { job.max_instructions.saturating_sub(instructions) } else { 0 };
     let writable = job.writable.clone();
-    let mut why = Diagnosis { machine: &machine, symbols, program: &program, job, replays: false };
+    let source = &job.program;
+    let mut why = Diagnosis { machine: &machine, symbols, program: &program, source, replay: &|_| None };
     let at = (ending == Ending::Budget).then(|| why.place(why.machine.pc()));
     Ok(Outcome { at, ending, instructions, others, refused, writable, profile, ledger, warning, signature })
 }
@@ -519,8 +554,11 @@ fn drive<O: Observer>(
         between(watch)?;
         terminal.show(machine)?;
         left -= if stop == Stop::Input { (machine.instret() - before).min(steps) } else { steps };
-        let replays = !terminal.has_read;
-        let mut why = Diagnosis { machine, symbols, program, job, replays };
+        // What it has read, and files that it wrote, would not be the same.
+        let alike = !terminal.has_read && job.writable.is_none() && job.proxy_kernel.is_none();
+        let again = || boot(job).ok().filter(|_| alike);
+        let replay = |instructions| trail::follow(again()?.machine, program, instructions);
+        let mut why = Diagnosis { machine, symbols, program, source: &job.program, replay: &replay };
         match stop {
             Stop::Exit { code } => return Ok(Ending::Exited(code)),
             Stop::Idle if !terminal.open || !why.machine.listens() => {

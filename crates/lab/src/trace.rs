@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use tollgate_riscv::csr::name;
-use tollgate_riscv::{Access, Extension, Isa, Observer, Op, Privilege, RegClass, Retired, Trap, TrapReturn, text};
+use tollgate_riscv::{
+    Access, Extension, Isa, Observer, Op, Privilege, RegClass, Retired, Trap, TrapReturn, text,
+};
 
 /// The contents of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,7 +220,8 @@ impl Observer for FirstTrap {
         } else {
             self.repeats |= self.last == Some(*trap);
         }
-        let is_same = |last: &Trap| (last.cause, last.epc, last.handler) == (trap.cause, trap.epc, trap.handler);
+        let is_same =
+            |last: &Trap| (last.cause, last.epc, last.handler) == (trap.cause, trap.epc, trap.handler);
         self.in_a_row = if self.last.as_ref().is_some_and(is_same) { self.in_a_row + 1 } else { 0 };
         self.last = Some(*trap);
     }

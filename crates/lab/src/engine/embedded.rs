@@ -148,7 +148,8 @@ fn run_own<O: Observer>(
 /// Words of the guest's memory.
 fn words<const N: usize>(machine: &Machine, place: u64) -> Result<[u64; N], LabError> {
     let bytes = machine.read_memory(place, 8 * N as u64).map_err(refused)?;
-    let mut words = bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)));
+    let mut words =
+        bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)));
     Ok(std::array::from_fn(|_| words.next().unwrap_or_default()))
 }
 

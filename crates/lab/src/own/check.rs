@@ -1,15 +1,18 @@
 //! Checks a user's kernel before anything of it is measured: a few calls, step by step.
 
-use std::fmt;
+use std::ops::Range;
 
 use tollgate_riscv::{Cause, Config, Machine, Observer, Privilege, Step, Stop, Trap, TrapReturn, X_NAMES};
 
-use super::{Own, OwnError, PROGRAM};
 use crate::bill::Experiment;
 use crate::call::Crossing;
+use crate::design::Design;
 use crate::engine::boot;
+use crate::error::LabError;
 use crate::fault;
 
+/// The program and its data.
+pub(super) const PROGRAM: Range<u64> = 0x8020_0000..0x8080_0000;
 /// Calls that are checked: what the first one leaves behind shows in the next.
 const CALLS: u64 = 3;
 /// Steps of the boot, and of one call.
@@ -21,18 +24,20 @@ const A0: usize = 10;
 /// `ecall` is not a function call.
 const NEEDED: [usize; 16] = [1, 2, 3, 4, 8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
 
-/// How a kernel is broken, as a sentence.
-#[derive(Debug)]
-pub struct Broken(String);
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// Why a kernel is not measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum CheckError {
+    /// How it is broken.
+    #[error("{0}")]
+    Broken(String),
+    #[error("{0}")]
+    Lab(#[from] LabError),
 }
 
-fn broken<T>(sentence: impl Into<String>) -> Result<T, OwnError> {
-    Err(OwnError::Broken(Broken(sentence.into())))
+fn broken<T>(sentence: impl Into<String>) -> Result<T, CheckError> {
+    Err(CheckError::Broken(sentence.into()))
 }
 
 /// The last trap and return.
@@ -61,9 +66,16 @@ struct Open {
     steps: u64,
 }
 
+/// An address as a person finds it.
+type Place<'a> = &'a dyn Fn(u64) -> String;
+
 /// Makes calls, and returns the names of the registers that they lose and the program does not need.
-pub(super) fn check(own: &Own, crossing: Crossing) -> Result<Vec<&'static str>, OwnError> {
-    let experiment = Experiment { design: &own.design(), crossing, iterations: CALLS };
+pub(super) fn check(
+    design: &Design<'_>,
+    crossing: Crossing,
+    place: Place<'_>,
+) -> Result<Vec<&'static str>, CheckError> {
+    let experiment = Experiment { design, crossing, iterations: CALLS };
     let (_, mut machine) = boot(&experiment, Config::default())?;
     let mut open: Option<Open> = None;
     let (mut calls, mut steps) = (0, 0);
@@ -72,23 +84,23 @@ pub(super) fn check(own: &Own, crossing: Crossing) -> Result<Vec<&'static str>, 
         let mut last = Last::default();
         let pc = machine.pc();
         if let Step::Stopped(stop) = machine.step(&mut last) {
-            return broken(stopped(own, &machine, stop, pc, open.is_some()));
+            return broken(stopped(place, &machine, stop, pc, open.is_some()));
         }
         if let Some(trap) = last.trap {
-            trapped(own, &machine, &trap, open.as_ref(), calls)?;
+            trapped(place, &machine, &trap, open.as_ref(), calls)?;
             if trap.from == Privilege::User {
                 open = Some(Open { trap, registers: registers(&machine), steps: 0 });
             }
         }
         let back = last.back.filter(|back| PROGRAM.contains(&back.pc));
         if let (Some(back), Some(call)) = (back, &open) {
-            lost.extend(returned(own, &machine, &back, call, pc)?);
+            lost.extend(returned(place, &machine, &back, call, pc)?);
             (open, calls, steps) = (None, calls + 1, 0);
         }
         steps += 1;
         match &mut open {
             Some(call) if call.steps == CALL => {
-                let at = own.place(machine.pc());
+                let at = place(machine.pc());
                 return broken(format!(
                     "the trap never returns: after {CALL} instructions it is at {at}, called by a7 = {}",
                     call.trap.a7
@@ -96,7 +108,9 @@ pub(super) fn check(own: &Own, crossing: Crossing) -> Result<Vec<&'static str>, 
             }
             Some(call) => call.steps += 1,
             None if steps == BOOT => {
-                return broken("the program makes no call: kernel_enter must enter it at user_start in U-mode");
+                return broken(
+                    "the program makes no call: kernel_enter must enter it at user_start in U-mode",
+                );
             }
             None => {}
         }
@@ -111,10 +125,12 @@ fn registers(machine: &Machine) -> [u64; 32] {
 }
 
 /// A machine that stopped while it was checked.
-fn stopped(own: &Own, machine: &Machine, stop: Stop, pc: u64, is_open: bool) -> String {
-    let at = own.place(pc);
+fn stopped(place: Place<'_>, machine: &Machine, stop: Stop, pc: u64, is_open: bool) -> String {
+    let at = place(pc);
     match (stop, is_open) {
-        (Stop::Idle, true) => format!("the trap never returns: wfi at {at} waits for an interrupt that cannot come"),
+        (Stop::Idle, true) => {
+            format!("the trap never returns: wfi at {at} waits for an interrupt that cannot come")
+        }
         (Stop::Exit { .. }, true) => format!("the kernel stops the machine in the call, at {at}"),
         _ => {
             let console = String::from_utf8_lossy(machine.console()).into_owned();
@@ -126,14 +142,14 @@ fn stopped(own: &Own, machine: &Machine, stop: Stop, pc: u64, is_open: bool) -> 
 
 /// Refuses a trap that is not a call of the program.
 fn trapped(
-    own: &Own,
+    place: Place<'_>,
     machine: &Machine,
     trap: &Trap,
     open: Option<&Open>,
     calls: u64,
-) -> Result<(), OwnError> {
+) -> Result<(), CheckError> {
     let Trap { cause, epc, tval, from, .. } = *trap;
-    let at = own.place(epc);
+    let at = place(epc);
     match (cause, open) {
         // Firmware, and interrupts, come back.
         (Cause::SupervisorEcall, _) => Ok(()),
@@ -147,19 +163,21 @@ fn trapped(
             let insn = fault::quoted(machine, epc).map_or_else(String::new, |insn| format!(": {insn}"));
             broken(format!("the kernel traps itself: {cause} at {at}{insn}, tval {tval:#x}"))
         }
-        (_, None) => broken(format!("the kernel traps before the program's first call: {cause} at {at} (tval {tval:#x})")),
+        (_, None) => broken(format!(
+            "the kernel traps before the program's first call: {cause} at {at} (tval {tval:#x})"
+        )),
     }
 }
 
 /// Checks a return to the program, and gives the registers that differ and that it does not need.
 fn returned(
-    own: &Own,
+    place: Place<'_>,
     machine: &Machine,
     back: &TrapReturn,
     call: &Open,
     pc: u64,
-) -> Result<Vec<usize>, OwnError> {
-    let at = own.place(pc);
+) -> Result<Vec<usize>, CheckError> {
+    let at = place(pc);
     let epc = call.trap.epc;
     let name = if back.from == Privilege::Machine { "mepc" } else { "sepc" };
     if back.to != Privilege::User {

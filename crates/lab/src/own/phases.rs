@@ -2,14 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_record::text::nearest;
+use tollgate_record::text::{nearest, suggestion};
 use tollgate_riscv::{Class, Decoder, Elf, Insn, Isa, Op, csr};
 
-use super::OwnError;
 use crate::calls::Leave;
 use crate::phase::Phase;
 
 const SP: u8 = 2;
+
+/// A label of a phase that does not exist.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no phase is called '{name}'{}: give phase_NAME one of stack, save, dispatch, handler, schedule, switch, space, restore, \
+     return",
+    suggestion(.nearest.as_deref())
+)]
+pub struct UnknownPhase {
+    name: String,
+    nearest: Option<String>,
+}
 
 /// The phase that a label names, if it is one of a phase: `phase_save`, `phase_save_2`, or `phase.save.2` of the bundled
 /// kernels' macro.
@@ -19,13 +30,13 @@ pub(super) fn label(name: &str) -> Option<&str> {
 }
 
 /// The addresses at which phases begin, in order.
-pub(super) fn marks(elf: &Elf, entry: u64) -> Result<Vec<(u64, Phase)>, OwnError> {
+pub(super) fn marks(elf: &Elf, entry: u64) -> Result<Vec<(u64, Phase)>, UnknownPhase> {
     let mut named = Vec::new();
     for symbol in &elf.symbols {
         let Some(name) = label(&symbol.name) else { continue };
         let phase = name.parse().map_err(|_| {
             let names = Phase::ALL.iter().map(|&phase| phase.into());
-            OwnError::Phase { name: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) }
+            UnknownPhase { name: name.to_owned(), nearest: nearest(name, names).map(str::to_owned) }
         })?;
         named.push((symbol.address, phase));
     }
@@ -50,7 +61,8 @@ fn code(elf: &Elf, entry: u64) -> Vec<(u64, Insn)> {
     for segment in elf.segments.iter().filter(|it| entry.wrapping_sub(it.address) < it.memory_size) {
         let mut at = (entry - segment.address) as usize;
         while let Some(&[low, high]) = segment.data.get(at..at + 2) {
-            let rest = segment.data.get(at + 2..at + 4).map_or(0, |it| u32::from(it[0]) | u32::from(it[1]) << 8);
+            let rest =
+                segment.data.get(at + 2..at + 4).map_or(0, |it| u32::from(it[0]) | u32::from(it[1]) << 8);
             let word = u32::from(low) | u32::from(high) << 8 | rest << 16;
             let insn = decoder.decode(if word & 3 == 3 { word } else { word & 0xffff });
             if let Some(insn) = insn {
@@ -65,7 +77,9 @@ fn code(elf: &Elf, entry: u64) -> Vec<(u64, Insn)> {
 /// The phases of an entry without labels. Registers are saved from the first store on until the cause is read or something is
 /// called; they are restored by the loads behind which nothing else follows but the return.
 fn inferred(entry: &[(u64, Insn)]) -> Vec<(u64, Phase)> {
-    let Some(end) = entry.iter().position(|it| matches!(it.1.op, Op::Mret | Op::Sret)) else { return Vec::new() };
+    let Some(end) = entry.iter().position(|it| matches!(it.1.op, Op::Mret | Op::Sret)) else {
+        return Vec::new();
+    };
     let body = &entry[..end];
     let first_store = body.iter().position(|it| is_store(&it.1)).unwrap_or(end);
     let decided = (first_store..end).find(|&at| decides(&body[at].1, body[at].0));

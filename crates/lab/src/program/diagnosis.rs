@@ -5,16 +5,18 @@ use tollgate_riscv::{
     Cause, Config, Elf, Machine, MachineKind, Repeat, Segment, Trap, absent, semihosting_name, text,
 };
 
-use super::Job;
-use super::trail::{self, Overflow, Step, Trail};
+use super::trail::{Overflow, Step, Trail};
 use crate::calls::Leave;
 use crate::fault;
+use crate::source::Executable;
 use crate::symbols::Symbols;
 
 /// The function of the C library that only programs for an operating system have.
 pub(crate) const STARTS_LINUX: &str = "__libc_start_main";
 pub(crate) const FOR_LINUX: &str = "a static Linux program needs a proxy kernel: --pk PK";
 
+/// The most characters of a line that is quoted.
+const LONGEST_LINE: usize = 60;
 /// What a return without a return address asks for.
 const SAVE_RA: &str = "; save ra before another call, and restore it before the return";
 
@@ -23,9 +25,9 @@ pub(super) struct Diagnosis<'a> {
     pub(super) machine: &'a Machine,
     pub(super) symbols: &'a mut Symbols,
     pub(super) program: &'a Elf,
-    pub(super) job: &'a Job,
-    /// Whether the program would do the same again: it has read nothing.
-    pub(super) replays: bool,
+    pub(super) source: &'a Executable,
+    /// Runs the program again for so many instructions.
+    pub(super) replay: &'a dyn Fn(u64) -> Option<Trail>,
 }
 
 impl Diagnosis<'_> {
@@ -111,7 +113,8 @@ impl Diagnosis<'_> {
         };
         // A few words of data may be instructions.
         let near = |step: &Step| to.wrapping_sub(step.next) < 64;
-        let step = trail.and_then(|trail| trail.left.filter(near).or(trail.last.filter(|last| last.next == to)));
+        let step =
+            trail.and_then(|trail| trail.left.filter(near).or(trail.last.filter(|last| last.next == to)));
         let Some(last) = step else {
             return format!("{cause} at {}, where there is {what}", self.place(to));
         };
@@ -124,7 +127,10 @@ impl Diagnosis<'_> {
             Leave::Return => SAVE_RA,
             _ => "",
         };
-        format!("{cause} at {to:#x}: `{insn}` at {at}{with} goes to {:#x}, and there is {what}{hint}", last.next)
+        format!(
+            "{cause} at {to:#x}: `{insn}` at {at}{with} goes to {:#x}, and there is {what}{hint}",
+            last.next
+        )
     }
 
     /// A stack that ran over.
@@ -149,7 +155,8 @@ impl Diagnosis<'_> {
         let mut names: Vec<String> = Vec::new();
         for &(site, times) in groups.iter().take(SHOWN) {
             let place = self.short(site);
-            let times = if times == 1 { String::new() } else { format!(" ({} times)", number::count(times as u64)) };
+            let times =
+                if times == 1 { String::new() } else { format!(" ({} times)", number::count(times as u64)) };
             names.push(place + &times);
         }
         if more > 0 {
@@ -160,7 +167,7 @@ impl Diagnosis<'_> {
 
     /// How it came here, if that can be found out.
     fn trail(&self) -> Option<Trail> {
-        if self.replays { trail::follow(self.job, self.machine.instret()) } else { None }
+        (self.replay)(self.machine.instret())
     }
 
     fn code(&self) -> impl Iterator<Item = &Segment> {
@@ -178,7 +185,7 @@ impl Diagnosis<'_> {
             0 => format!("{pc:#x}"),
             name => self.symbols.names()[name].clone(),
         };
-        let line = self.job.program.line(pc).map(|it| format!(" ({}:{})", it.file, it.line));
+        let line = self.source.line(pc).map(|it| format!(" ({}:{})", it.file, it.line));
         name + &line.unwrap_or_default()
     }
 
@@ -188,7 +195,12 @@ impl Diagnosis<'_> {
             0 => String::new(),
             name => format!(" in {}", self.symbols.names()[name]),
         };
-        let line = self.job.program.line(pc).map(|it| format!(" ({}:{}: {})", it.file, it.line, it.text));
+        let line = self.source.line(pc).map(|it| {
+            // Some write a function in one line.
+            let text =
+                if it.text.chars().count() > LONGEST_LINE { String::new() } else { format!(": {}", it.text) };
+            format!(" ({}:{}{text})", it.file, it.line)
+        });
         format!("{pc:#x}{function}{}", line.unwrap_or_default())
     }
 
@@ -247,4 +259,3 @@ pub(super) fn semihosting(call: u64) -> String {
         None => format!("number {call:#x}"),
     }
 }
-

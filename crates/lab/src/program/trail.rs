@@ -1,8 +1,7 @@
 //! How a program came to where it failed: it runs again to the same instruction, watched. A machine repeats its run exactly.
 
-use tollgate_riscv::{Elf, Insn, Observer, Op, RegClass, Retired, Stop, Trap};
+use tollgate_riscv::{Elf, Insn, Machine, Observer, Op, RegClass, Retired, Stop, Trap};
 
-use super::{Booted, Job, boot};
 use crate::calls::{Calls, Frame, Leave};
 
 /// The longest run that is repeated: a few seconds.
@@ -38,22 +37,30 @@ pub(super) struct Overflow {
     /// The instruction that moved it.
     pub(super) pc: u64,
     pub(super) sp: u64,
-    /// The address below which it is no stack, and what is there.
+    /// Where the stack ends, and what is below.
     pub(super) limit: u64,
     pub(super) below: String,
     calls: Vec<u64>,
 }
 
-/// Runs a job again until so many instructions have retired. `None` if that takes long, or may differ.
-pub(super) fn follow(job: &Job, instructions: u64) -> Option<Trail> {
-    if instructions > LONGEST || job.writable.is_some() || job.proxy_kernel.is_some() {
+/// Runs a program's machine from the start until so many instructions have retired. `None` if that takes long, or differs.
+pub(super) fn follow(mut machine: Machine, program: &Elf, instructions: u64) -> Option<Trail> {
+    if instructions > LONGEST {
         return None;
     }
-    let Booted { mut machine, program, .. } = boot(job).ok()?;
     let sp = machine.x(SP);
-    let stack = Stack::new(&program, sp);
+    let stack = Stack::new(program, sp);
     let calls = Calls(Vec::new());
-    let mut shadow = Shadow { calls, last: None, left: None, trapped: None, stack, builds: false, stray: None, overflow: None };
+    let mut shadow = Shadow {
+        calls,
+        last: None,
+        left: None,
+        trapped: None,
+        stack,
+        builds: false,
+        stray: None,
+        overflow: None,
+    };
     while machine.instret() < instructions {
         let left = instructions - machine.instret();
         if machine.run(left, &mut shadow) != Stop::Budget {
@@ -101,10 +108,11 @@ impl Observer for Shadow<'_> {
         let Retired { pc, insn, next_pc: next, .. } = *retired;
         let step = Step { pc, insn, next };
         self.last = Some(step);
-        if self.stack.is_code(pc) && !self.stack.is_code(next) {
+        let leave = Leave::of(&insn, pc);
+        if self.stack.is_code(pc) && !self.stack.is_code(next) && !matches!(leave, Leave::TrapReturn) {
             self.left = Some(step);
         }
-        match Leave::of(&insn, pc) {
+        match leave {
             Leave::Call { back } => self.push(back, false, pc),
             Leave::Return => match self.calls.returned(next) {
                 Some(at) => self.calls.0.truncate(at),
@@ -176,7 +184,9 @@ impl<'a> Stack<'a> {
         // The global pointer is in the middle of what it reaches.
         let label = below.iter().rev().find(|symbol| !symbol.name.contains('$'));
         (self.limit, self.below) = match (inside, label) {
-            (Some(segment), Some(label)) if label.address >= segment.address => (label.address, label.name.as_str()),
+            (Some(segment), Some(label)) if label.address >= segment.address => {
+                (label.address, label.name.as_str())
+            }
             (Some(segment), _) => (segment.address, "its segment"),
             (None, _) => {
                 let ends = segments.iter().map(|it| it.address + it.memory_size).filter(|&end| end <= sp);

@@ -9,7 +9,7 @@ use tollgate_lab::{
 };
 use tollgate_testkit::{program, skip};
 
-fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill<'_> {
+fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill<'static> {
     let design = Design::find(name).expect("a design");
     let crossing = design.crossing.or(crossing).unwrap_or(Crossing::Call(172));
     Embedded.measure(&Experiment { design, crossing, iterations: 20 }).expect(name)
@@ -131,7 +131,7 @@ fn the_small_phases_are_what_the_sources_list() {
 }
 
 /// The bill of a kernel on a core whose identifiers have so many bits.
-fn with_identifiers(name: &str, bits: u32) -> CycleBill<'_> {
+fn with_identifiers(name: &str, bits: u32) -> CycleBill<'static> {
     let design = Design::find(name).expect("a design");
     let crossing = design.crossing.expect("one crossing");
     let core = format!("base = 'ideal'\nname = 'mine'\n[system]\nasid-bits = {bits}");

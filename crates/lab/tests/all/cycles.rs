@@ -14,7 +14,7 @@ fn core(name: &str) -> Core {
     Core::preset(name).expect("a preset")
 }
 
-fn getpid(kernel: &str, iterations: u64) -> Experiment<'_> {
+fn getpid(kernel: &str, iterations: u64) -> Experiment<'static> {
     let design = Design::find(kernel).expect("a design");
     Experiment { design, crossing: Crossing::parse("getpid").expect("a call"), iterations }
 }

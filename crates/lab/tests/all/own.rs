@@ -86,7 +86,8 @@ fn the_template_costs_what_it_lists_with_labels_and_without() {
     // `call` is two instructions, the handler has `li` and `ret`.
     assert_eq!(of(TEMPLATE), [2, 1 + 15, 3 + 3 + 2, 2, 15 + 1, 1, 0]);
     // The stack pointer's moves at either end then are moves of the stack.
-    let plain: String = TEMPLATE.lines().filter(|line| !line.starts_with("phase_")).map(|it| format!("{it}\n")).collect();
+    let plain: String =
+        TEMPLATE.lines().filter(|line| !line.starts_with("phase_")).map(|it| format!("{it}\n")).collect();
     assert_ne!(plain, TEMPLATE);
     assert_eq!(of(&plain), [2 + 2, 15, 8, 2, 15, 1, 0]);
 }
@@ -149,10 +150,22 @@ fn a_broken_kernel_is_refused_with_the_line_and_the_reason() {
         ("sd      ra, 0(sp)", "", " loses ra (was 0x8020003c, is 0x0): save and restore it"),
         ("csrrw   sp, mscratch, sp        # the program", "# ", "loses sp (was "),
         ("addi    t0, t0, 4 ", "# ", "goes to the ecall itself, which would trap for ever: add 4 to mepc"),
-        ("addi    t0, t0, 4 ", "addi t0, t0, 8 #", "and the instruction after the ecall is at 0x80200016: mepc must be"),
-        ("phase_return:", "j phase_return\nphase_return: j phase_return\n", "the trap never returns: after 1000000 instructions it is at mine.s:"),
+        (
+            "addi    t0, t0, 4 ",
+            "addi t0, t0, 8 #",
+            "and the instruction after the ecall is at 0x80200016: mepc must be",
+        ),
+        (
+            "phase_return:",
+            "j phase_return\nphase_return: j phase_return\n",
+            "the trap never returns: after 1000000 instructions it is at mine.s:",
+        ),
         ("phase_return:", "wfi\n", "the trap never returns: wfi at mine.s:"),
-        ("        mret", "li t0, 0x1800\ncsrs mstatus, t0\nmret", "in M-mode: mstatus.MPP must be that of U-mode"),
+        (
+            "        mret",
+            "li t0, 0x1800\ncsrs mstatus, t0\nmret",
+            "in M-mode: mstatus.MPP must be that of U-mode",
+        ),
         ("        mret", "ret", "there is no mret and no sret"),
         ("trap_entry", "trap_enty", "there is no label trap_entry; the nearest is 'trap_enty'"),
         (".balign 4\n", ".balign 4\nc.nop\n", "write .balign 4 before the label"),
@@ -160,7 +173,11 @@ fn a_broken_kernel_is_refused_with_the_line_and_the_reason() {
         ("li      a0, 1", "lw a0, 4(zero)", "the kernel traps itself: load access fault at mine.s:"),
         ("call    handle", "call handel", "mine.s:"),
         ("li      a0, 1", "li s3, 1", "loses s3 (was "),
-        ("        .text", "        .text\n.globl kernel_enter\nkernel_enter: j kernel_enter", "the program makes no call"),
+        (
+            "        .text",
+            "        .text\n.globl kernel_enter\nkernel_enter: j kernel_enter",
+            "the program makes no call",
+        ),
     ];
     for (old, new, expected) in cases {
         let text = TEMPLATE.replacen(old, new, if old == "trap_entry" { 9 } else { 1 });

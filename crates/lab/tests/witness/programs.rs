@@ -140,7 +140,7 @@ const GUEST: u64 = 20_000;
 
 /// The lab's experiments: each kernel with its crossing, or with the call that does least.
 pub(crate) fn experiments() -> Vec<Experiment<'static>> {
-    let of = |design: &'static Design| Experiment {
+    let of = |design: &'static Design<'static>| Experiment {
         design,
         crossing: design.crossing.unwrap_or(Crossing::Call(172)),
         iterations: CROSSINGS,

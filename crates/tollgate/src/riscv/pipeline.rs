@@ -146,7 +146,8 @@ impl PipelinePlan {
         }
         let core = options::core(&args.core)?;
         let around = args.place();
-        let every_cycle = args.elf.is_none() && args.kernel.is_none() && around == Around::Interrupt && args.nth.is_none();
+        let every_cycle =
+            args.elf.is_none() && args.kernel.is_none() && around == Around::Interrupt && args.nth.is_none();
         let job = if every_cycle { None } else { Some(job(args, &around)?) };
         let nth = match (&args.elf, &around) {
             (Some(_), _) => 1,

@@ -124,11 +124,7 @@ enum Counter {
 }
 
 impl<'d> TrapPlan<'d> {
-    fn new(
-        args: &TrapArgs,
-        designs: &'d [Design<'d>],
-        calls: Option<Vec<Crossing>>,
-    ) -> Result<Self, Usage> {
+    fn new(args: &TrapArgs, designs: &'d [Design<'d>], calls: Option<Vec<Crossing>>) -> Result<Self, Usage> {
         within("--iterations", args.iterations, "a number", 1..=10_000_000)?;
         let engines = engines(&args.engine)?;
         let experiments = experiments(args, designs, calls)?;
@@ -222,7 +218,9 @@ impl Kernel {
             return Err(Usage::value("--kernel", name, why));
         }
         let refused = |error| match error {
-            OwnError::Source(error @ (SourceError::Assembly(_) | SourceError::Compile { .. })) => Usage::new(error),
+            OwnError::Source(error @ (SourceError::Assembly(_) | SourceError::Compile { .. })) => {
+                Usage::new(error)
+            }
             error => Usage::file(path, error),
         };
         let mut own = Own::load(path).map_err(refused)?;

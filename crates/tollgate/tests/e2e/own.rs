@@ -20,7 +20,14 @@ fn kernel(scene: &mut Scene, old: &str, new: &str) -> Result<(), String> {
 macro_rules! program {
     ($f:literal) => {
         |scene| {
-            scene.file("p.s", concat!("_start: la sp, top\n call f\n li a7, 10\n ecall\n", $f, "\n .bss\n .skip 4096\ntop:\n"));
+            scene.file(
+                "p.s",
+                concat!(
+                    "_start: la sp, top\n call f\n li a7, 10\n ecall\n",
+                    $f,
+                    "\n .bss\n .balign 16\n .skip 4096\ntop:\n"
+                ),
+            );
             Ok(())
         }
     };
@@ -63,7 +70,10 @@ pub(crate) const CASES: &[Case] = &[
         name: "an own kernel that returns to the call",
         args: "riscv trap --kernel {dir}/mine.s",
         exit: 2,
-        says: &["mine.s: the return at ", "goes to the ecall itself, which would trap for ever: add 4 to mepc"],
+        says: &[
+            "mine.s: the return at ",
+            "goes to the ecall itself, which would trap for ever: add 4 to mepc",
+        ],
         scene: |scene| kernel(scene, "addi    t0, t0, 4", ""),
         ..CASE
     },
@@ -93,9 +103,16 @@ pub(crate) const CASES: &[Case] = &[
         name: "a program that jumps into data",
         args: "riscv run {dir}/p.s",
         exit: 125,
-        says: &["p.s:6: jalr t0) with t0", "there is data (`top`), and no trap handler is set", "called from f ("],
+        says: &[
+            "p.s:6: jalr t0) with t0",
+            "there is data (`top`), and no trap handler is set",
+            "called from f (",
+        ],
         scene: |scene| {
-            scene.file("p.s", "_start: nop\n call f\n li a7, 10\n ecall\nf: la t0, top\n jalr t0\n .data\ntop: .dword 0\n");
+            scene.file(
+                "p.s",
+                "_start: nop\n call f\n li a7, 10\n ecall\nf: la t0, top\n jalr t0\n .data\ntop: .dword 0\n",
+            );
             Ok(())
         },
         ..CASE
@@ -106,7 +123,7 @@ pub(crate) const CASES: &[Case] = &[
         exit: 125,
         says: &[
             "load access fault at",
-            "p.s:6: lw a0, 4(t0)) with t0 0x10: there is no memory at 0x14",
+            "p.s:6: lw a0, 4(t0)) with t0 = 0x10: there is no memory at 0x14",
             "no trap handler is set (mtvec is 0); called from _start (",
         ],
         scene: program!("f: li t0, 16\n lw a0, 4(t0)\n ret"),
@@ -124,7 +141,12 @@ pub(crate) const CASES: &[Case] = &[
         name: "a program whose stack runs over",
         args: "riscv run {dir}/p.s",
         exit: 125,
-        says: &["the stack runs over: sp becomes", "p.s:5: f: addi sp, sp, -32", "called from f (", "_start ("],
+        says: &[
+            "the stack runs over: sp becomes",
+            "p.s:5: f: addi sp, sp, -32",
+            "called from f (",
+            "_start (",
+        ],
         scene: program!("f: addi sp, sp, -32\n sd ra, 0(sp)\n call f\n ret"),
         ..CASE
     },
@@ -137,10 +159,14 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "a program whose return address is none",
+        name: "a program with a wrong return address",
         args: "riscv run {dir}/p.s",
         exit: 125,
-        says: &["instruction access fault at 0x2", "p.s:6: ret) with ra 0x2", "save ra before another call"],
+        says: &[
+            "instruction access fault at 0x2",
+            "p.s:6: ret) with ra = 0x2",
+            "save ra before another call",
+        ],
         scene: program!("f: li ra, 2\n ret"),
         ..CASE
     },
@@ -148,7 +174,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "a program that loops for ever",
         args: "riscv run {dir}/p.s",
         exit: 125,
-        says: &["p.s:6: 1: beqz t0, 1b) with t0 0x0", "called from _start ("],
+        says: &["p.s:6: 1: beqz t0, 1b) with t0 = 0x0", "called from _start ("],
         scene: program!("f: li t0, 0\n1: beqz t0, 1b\n ret"),
         ..CASE
     },
