@@ -147,8 +147,7 @@ impl Package {
                 .env_remove("TOLLGATE_PROGRAM");
             printed(&mut command)
         };
-        let code =
-            "import tollgate_perf; print(*(row['estimate'] for row in tollgate_perf.riscv.trap(core='rocket').rows()))";
+        let code = "import tollgate_perf; print(*(row['estimate'] for row in tollgate_perf.riscv.trap(core='rocket').rows()))";
         let mut absent = Vec::new();
         for interpreter in ["python3"].into_iter().chain(OTHERS) {
             let found = Command::new(interpreter).arg("--version").stderr(Stdio::null()).output();

@@ -10,8 +10,7 @@ struct Topic {
     page: &'static str,
 }
 
-const TOPICS: &[Topic] =
-    &[Topic { name: "quote", page: include_str!("../docs/explanation/quote.md") }];
+const TOPICS: &[Topic] = &[Topic { name: "quote", page: include_str!("../docs/explanation/quote.md") }];
 
 /// The page that a command line asks for, if it asks for one.
 pub(crate) fn asked(args: impl Iterator<Item = OsString>) -> Option<&'static str> {

@@ -102,7 +102,11 @@ pub(super) fn check(
                 .arg(wheel),
         )
         .with_context(|| format!("{} is not for {system}", wheel.display()))?;
-        ensure!(place.path().join("tollgate_perf/py.typed").is_file(), "the module is not in {}", wheel.display());
+        ensure!(
+            place.path().join("tollgate_perf/py.typed").is_file(),
+            "the module is not in {}",
+            wheel.display()
+        );
         let program = place.path().join("bin/tollgate");
         let mut command = runs.map_or_else(|| Command::new(&program), Command::new);
         if runs.is_some() {
