@@ -139,6 +139,14 @@ pub fn program(root: &Path, arch: &str) -> Result<PathBuf> {
     tollgate(root, Target::known(arch)?, Profile::Dist)
 }
 
+/// The components of the program of an architecture, as CycloneDX.
+///
+/// # Errors
+/// When there is no such architecture, or the tool fails or is missing.
+pub fn components(root: &Path, arch: &str) -> Result<String> {
+    tree::components(root, Target::known(arch)?, time(root))
+}
+
 /// An archive of the debug symbols, which debuggers look for beside the program or by its build id.
 fn debug_archive(root: &Path, folder: &Path, target: &Target, program: &Path) -> Result<PathBuf> {
     let scratch = tempfile::tempdir_in(folder).context("a folder to pack in")?;

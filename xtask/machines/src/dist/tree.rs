@@ -169,7 +169,7 @@ fn licenses(root: &Path) -> Result<String> {
 }
 
 /// The components of the program as CycloneDX, without what differs between two runs.
-fn components(root: &Path, target: &Target, time: u64) -> Result<String> {
+pub(super) fn components(root: &Path, target: &Target, time: u64) -> Result<String> {
     need("cargo-cyclonedx", "cargo install cargo-cyclonedx --locked")?;
     let name = format!("components-{}", target.arch);
     let mut tool = Command::new("cargo-cyclonedx");
