@@ -33,6 +33,9 @@ pub(crate) struct Args {
     /// Only build the wheel for this architecture, into target/dist: x86_64, aarch64 or riscv64; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "words")]
     wheel: Vec<String>,
+    /// Pack this program in place of one that is built here; needs one --wheel
+    #[arg(long, value_name = "FILE", requires = "wheel")]
+    program: Option<PathBuf>,
 }
 
 impl Args {
@@ -44,9 +47,15 @@ impl Args {
         let root = workspace::root()?;
         let package = Package::ready(&root)?;
         if !self.wheel.is_empty() {
+            ensure!(self.program.is_none() || self.wheel.len() == 1, "--program is of one architecture");
             for arch in &self.wheel {
-                let program = machines::dist::program(&root, arch)?;
-                let wheel = wheel::pack(package.packer(), &program, arch, &root.join("target/dist"))?;
+                let program = match &self.program {
+                    Some(program) => program.clone(),
+                    None => machines::dist::program(&root, arch)?,
+                };
+                let packer =
+                    Packer { components: Some(machines::dist::components(&root, arch)?), ..package.packer() };
+                let wheel = wheel::pack(packer, &program, arch, &root.join("target/dist"))?;
                 println!("{} ({:.2} MB)", wheel.display(), fs::metadata(&wheel)?.len() as f64 / 1e6);
             }
             return Ok(());
@@ -147,8 +156,7 @@ impl Package {
                 .env_remove("TOLLGATE_PROGRAM");
             printed(&mut command)
         };
-        let code =
-            "import tollgate_perf; print(*(row['estimate'] for row in tollgate_perf.riscv.trap(core='rocket').rows()))";
+        let code = "import tollgate_perf; print(*(row['estimate'] for row in tollgate_perf.riscv.trap(core='rocket').rows()))";
         let mut absent = Vec::new();
         for interpreter in ["python3"].into_iter().chain(OTHERS) {
             let found = Command::new(interpreter).arg("--version").stderr(Stdio::null()).output();
@@ -195,6 +203,7 @@ impl Package {
             module: self.folder.join("src/tollgate_perf"),
             describe,
             pack: self.python(&["-m", "wheel", "pack"]),
+            components: None,
         }
     }
 

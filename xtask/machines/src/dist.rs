@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tollgate_testkit::{printed, workspace};
-use tree::Tree;
+use tree::{Tree, stem, time};
 
 /// Build a static program for each architecture and pack it into target/dist
 #[derive(clap::Args)]
@@ -63,7 +63,10 @@ impl Args {
         // This machine's own program comes first and writes the completions and manual pages for all.
         let mut own = None;
         let targets = Target::chosen(&self.arch)?;
-        ensure!(self.program.is_none() || targets.len() == 1, "--program is of one architecture: give --arch");
+        ensure!(
+            self.program.is_none() || targets.len() == 1,
+            "--program is of one architecture: give --arch"
+        );
         for target in targets {
             let program = match &self.program {
                 Some(program) => prepared(target, program, &folder.join(".program")),
@@ -136,9 +139,12 @@ pub fn program(root: &Path, arch: &str) -> Result<PathBuf> {
     tollgate(root, Target::known(arch)?, Profile::Dist)
 }
 
-/// What every file's name begins with.
-fn stem(target: &Target) -> String {
-    format!("tollgate-{}-{}-linux", env!("CARGO_PKG_VERSION"), target.arch)
+/// The components of the program of an architecture, as CycloneDX.
+///
+/// # Errors
+/// When there is no such architecture, or the tool fails or is missing.
+pub fn components(root: &Path, arch: &str) -> Result<String> {
+    tree::components(root, Target::known(arch)?, time(root))
 }
 
 /// An archive of the debug symbols, which debuggers look for beside the program or by its build id.
@@ -165,11 +171,3 @@ fn write_sums(folder: &Path) -> Result<()> {
 }
 
 const SUMS: &str = "SHA256SUMS";
-
-/// The time of the commit, for every file.
-fn time(root: &Path) -> u64 {
-    let mut git = Command::new("git");
-    git.args(["log", "-1", "--format=%ct"]).current_dir(root);
-    // Outside of a checkout, the same everywhere.
-    printed(&mut git).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
-}

@@ -53,7 +53,9 @@ impl Args {
         let mut failed = Vec::new();
         for way in WAYS.iter().filter(|way| self.only.is_empty() || self.only.contains(way)) {
             match way.attempt(&files, &store) {
-                Ok(seconds) if seconds > MOST_S => failed.push(format!("{way:?}: the first table took {seconds:.1} s")),
+                Ok(seconds) if seconds > MOST_S => {
+                    failed.push(format!("{way:?}: the first table took {seconds:.1} s"))
+                }
                 Ok(seconds) => println!("{way:?}: installed, {seconds:.1} s to the first table, removed"),
                 Err(error) => failed.push(format!("{way:?}: {error:#}")),
             }
@@ -97,9 +99,9 @@ impl Way {
                 let file = files.find("-linux.tar.gz", &[arch])?;
                 let root = Root::empty(store)?;
                 let begun = Instant::now();
-                root.copy(&file, "root/tollgate.tar.gz")?;
-                root.call(&["tar", "-C", "/root", "--strip-components=1", "-xzf", "/root/tollgate.tar.gz"])?;
-                first_table(&root, "/root/tollgate")?;
+                root.copy(&file, "srv/tollgate.tar.gz")?;
+                root.call(&["tar", "-C", "/srv", "--strip-components=1", "-xzf", "/srv/tollgate.tar.gz"])?;
+                first_table(&root, "/srv/tollgate")?;
                 Ok(begun.elapsed().as_secs_f64())
             }
             Self::Deb => {
@@ -108,12 +110,12 @@ impl Way {
                 let root = Root::empty(store)?;
                 let before = root.files()?;
                 let begun = Instant::now();
-                root.copy(&file, "root/tollgate.deb")?;
-                root.call(&["dpkg", "--install", "/root/tollgate.deb"])?;
+                root.copy(&file, "srv/tollgate.deb")?;
+                root.call(&["dpkg", "--install", "/srv/tollgate.deb"])?;
                 first_table(&root, "tollgate")?;
                 let seconds = begun.elapsed().as_secs_f64();
                 root.call(&["dpkg", "--purge", "tollgate"])?;
-                root.call(&["rm", "/root/tollgate.deb"])?;
+                root.call(&["rm", "/srv/tollgate.deb"])?;
                 nothing_left(&before, &root.files()?)?;
                 Ok(seconds)
             }
@@ -123,16 +125,15 @@ impl Way {
                 let root = Root::empty(store)?;
                 let begun = Instant::now();
                 // The root is of Debian: this machine's rpm installs into it.
-                let rpm = |args: &[&str]| {
+                let rpm = |args: &[&str], what: &Path| {
                     let mut rpm = Command::new("rpm");
-                    rpm.arg("--root").arg(root.folder()).args(["--nodeps", "--ignorearch"]).args(args);
-                    printed(rpm.arg(if args == ["--erase"] { Path::new("tollgate") } else { file.as_path() }))
+                    printed(rpm.arg("--root").arg(root.folder()).args(args).arg("--nodeps").arg(what))
                 };
                 let before = root.files()?;
-                rpm(&["--install"])?;
+                rpm(&["--install", "--ignorearch"], &file)?;
                 first_table(&root, "tollgate")?;
                 let seconds = begun.elapsed().as_secs_f64();
-                rpm(&["--erase"])?;
+                rpm(&["--erase"], Path::new("tollgate"))?;
                 nothing_left(&before, &root.files()?)?;
                 Ok(seconds)
             }
@@ -141,12 +142,16 @@ impl Way {
                 let root = Root::with_python(store)?;
                 let begun = Instant::now();
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                root.copy(&file, &format!("root/{name}"))?;
+                root.copy(&file, &format!("srv/{name}"))?;
                 let pip = ["pip3", "--no-cache-dir", "install", "--no-index", "--break-system-packages"];
-                root.call(&[&pip[..], &[&format!("/root/{name}")]].concat())?;
+                root.call(&[&pip[..], &[&format!("/srv/{name}")]].concat())?;
                 first_table(&root, "tollgate")?;
                 let seconds = begun.elapsed().as_secs_f64();
-                let said = root.call(&["python3", "-c", "import tollgate_perf; print(tollgate_perf.run('null', quick=True))"])?;
+                let said = root.call(&[
+                    "python3",
+                    "-c",
+                    "import tollgate_perf; print(tollgate_perf.run('null', quick=True))",
+                ])?;
                 ensure!(said.contains("tollgate_perf.Run"), "the module prints {said}");
                 Ok(seconds)
             }
@@ -202,7 +207,9 @@ mod tests {
     #[test]
     fn the_newest_file_of_this_machine_is_taken() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["t-0.1.0-x86_64-linux.tar.gz", "t-0.2.0-x86_64-linux.tar.gz", "t-0.3.0-aarch64-linux.tar.gz"] {
+        for name in
+            ["t-0.1.0-x86_64-linux.tar.gz", "t-0.2.0-x86_64-linux.tar.gz", "t-0.3.0-aarch64-linux.tar.gz"]
+        {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let files = Files { folder: folder.path().to_owned() };

@@ -22,6 +22,8 @@ pub(super) struct Packer {
     pub(super) describe: Command,
     /// `python -m wheel pack`.
     pub(super) pack: Command,
+    /// The components of the program as CycloneDX, for a wheel that is published.
+    pub(super) components: Option<String>,
 }
 
 /// Looks for what packs.
@@ -41,6 +43,11 @@ pub(super) fn pack(mut tools: Packer, program: &Path, arch: &str, folder: &Path)
     printed(tools.describe.arg(&tree))?;
     let info = fs::read_dir(&tree)?.next().context("maturin described no package")??.path();
     let name = info.file_stem().and_then(OsStr::to_str).context("a package without a name")?.to_owned();
+    if let Some(components) = &tools.components {
+        // PEP 770.
+        fs::create_dir(info.join("sboms"))?;
+        fs::write(info.join("sboms/tollgate.cdx.json"), components)?;
+    }
     let about = info.join("WHEEL");
     fs::write(&about, tagged(&fs::read_to_string(&about)?, arch))?;
     let module = tree.join("tollgate_perf");
@@ -102,7 +109,11 @@ pub(super) fn check(
                 .arg(wheel),
         )
         .with_context(|| format!("{} is not for {system}", wheel.display()))?;
-        ensure!(place.path().join("tollgate_perf/py.typed").is_file(), "the module is not in {}", wheel.display());
+        ensure!(
+            place.path().join("tollgate_perf/py.typed").is_file(),
+            "the module is not in {}",
+            wheel.display()
+        );
         let program = place.path().join("bin/tollgate");
         let mut command = runs.map_or_else(|| Command::new(&program), Command::new);
         if runs.is_some() {

@@ -38,7 +38,8 @@ const PYTHON: &str = "python/src/tollgate_perf/__init__.py";
 /// itself exports is imported from elsewhere, so its own file is not among them.
 fn python(tree: &Tree) -> Family<'_> {
     static IMPORT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?m)^\s*from tollgate_perf(?:\.(\w+) import| import ([\w, ]+))").expect("a valid pattern")
+        Regex::new(r"(?m)^\s*from tollgate_perf(?:\.(\w+) import| import ([\w, ]+))")
+            .expect("a valid pattern")
     });
     let folder = PYTHON.trim_end_matches("__init__.py");
     let name = |path: &str| Some(path.strip_prefix(folder)?.strip_suffix(".py")?.to_owned());

@@ -20,7 +20,8 @@ pub(super) fn rooms(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-const COMMANDS: [&str; 2] = ["cargo run --release", "cargo xtask test"];
+/// What installs the program, what runs it from a clone, and what tests it.
+const COMMANDS: [&str; 3] = ["pip install tollgate-perf", "cargo run --release", "cargo xtask test"];
 
 pub(super) fn readme_commands(tree: &Tree) -> Vec<Finding> {
     let commands = commands(tree.text("README.md").unwrap_or_default());
@@ -180,10 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn the_two_commands_pass() {
+    fn the_three_commands_pass() {
         for readme in [
-            "```sh\ncargo run --release    # the ladder\ncargo xtask test\n```\n",
-            "```sh\n$ cargo run --release\n```\n```\n$ tollgate list\n```\n```bash\n# checks\ncargo xtask test\n```\n",
+            "```sh\npip install tollgate-perf\ncargo run --release    # the ladder\ncargo xtask test\n```\n",
+            "```sh\npip install tollgate-perf\n$ cargo run --release\n```\n```\n$ tollgate list\n```\n```bash\n# checks\ncargo xtask test\n```\n",
         ] {
             assert_eq!(readme_commands(&Tree::of(&[("README.md", readme)])), [], "{readme}");
         }
@@ -193,9 +194,9 @@ mod tests {
     fn one_more_or_one_less_fails() {
         for readme in [
             "",
-            "```sh\ncargo run --release\n```\n",
-            "```\ncargo run --release\ncargo xtask test\n```\n",
-            "```sh\nmake\ncargo run --release\ncargo xtask test\n```\n",
+            "```sh\npip install tollgate-perf\ncargo run --release\n```\n",
+            "```\npip install tollgate-perf\ncargo run --release\ncargo xtask test\n```\n",
+            "```sh\npip install tollgate-perf\nmake\ncargo run --release\ncargo xtask test\n```\n",
         ] {
             assert_eq!(readme_commands(&Tree::of(&[("README.md", readme)])).len(), 1, "{readme}");
         }

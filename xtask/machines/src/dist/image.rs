@@ -1,6 +1,7 @@
 //! The OCI image: the program and nothing else, made by umoci without a daemon and without privilege.
 
-use super::{archive, tree::Tree};
+use super::archive;
+use super::tree::{Tree, stem};
 use crate::build::target::Target;
 use anyhow::{Context, Result};
 use std::fs;
@@ -15,7 +16,7 @@ use tollgate_testkit::{need, printed};
 pub(super) fn make(tree: &Tree, target: &Target, folder: &Path) -> Result<PathBuf> {
     need("umoci", "apt-get install umoci")?;
     let scratch = tree.beside("image")?;
-    let name = format!("{}-oci", super::stem(target));
+    let name = format!("{}-oci", stem(target));
     let files = scratch.join("files");
     fs::create_dir_all(&files)?;
     for file in ["tollgate", "LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY.md"] {
@@ -29,9 +30,15 @@ pub(super) fn make(tree: &Tree, target: &Target, folder: &Path) -> Result<PathBu
     let layout = layout.display().to_string();
     umoci(&["init", "--layout", &layout])?;
     umoci(&["new", "--image", &image])?;
-    let time = printed(Command::new("date").args(["--utc", "--date", &format!("@{}", tree.time), "+%FT%TZ"]))?;
+    let time =
+        printed(Command::new("date").args(["--utc", "--date", &format!("@{}", tree.time), "+%FT%TZ"]))?;
     let created = format!("--history.created={}", time.trim());
-    for (file, place) in [("tollgate", "/usr/bin/tollgate"), ("LICENSE-MIT", "/usr/share/doc/tollgate/LICENSE-MIT"), ("LICENSE-APACHE", "/usr/share/doc/tollgate/LICENSE-APACHE"), ("THIRD-PARTY.md", "/usr/share/doc/tollgate/THIRD-PARTY.md")] {
+    for (file, place) in [
+        ("tollgate", "/usr/bin/tollgate"),
+        ("LICENSE-MIT", "/usr/share/doc/tollgate/LICENSE-MIT"),
+        ("LICENSE-APACHE", "/usr/share/doc/tollgate/LICENSE-APACHE"),
+        ("THIRD-PARTY.md", "/usr/share/doc/tollgate/THIRD-PARTY.md"),
+    ] {
         let from = files.join(file).display().to_string();
         umoci(&["insert", "--rootless", &created, "--image", &image, &from, place])?;
     }

@@ -4,6 +4,7 @@ use super::tree::{ITEMS, Tree};
 use crate::build::target::Target;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,10 +32,10 @@ pub(super) fn make(tree: &Tree, target: &Target, format: &str, folder: &Path) ->
     let mut contents = Vec::new();
     for (from, to) in files(tree)? {
         let from = if to.contains("/man/") { zipped(&from, &scratch)? } else { from };
-        contents.push(entry(&from, &placed(&to, format)));
+        contents.push(entry(&from, &placed(&to, format), format));
     }
     let packaging = tree.root.join("packaging");
-    let mut add = |from: PathBuf, to: &str| contents.push(entry(&from, to));
+    let mut add = |from: PathBuf, to: &str| contents.push(entry(&from, to, format));
     match format {
         "deb" => {
             add(packaging.join("copyright"), "/usr/share/doc/tollgate/copyright");
@@ -44,7 +45,11 @@ pub(super) fn make(tree: &Tree, target: &Target, format: &str, folder: &Path) ->
             add(tree.root.join(name), &format!("/usr/share/licenses/tollgate/{name}"));
         }),
     }
-    let time = printed(Command::new("date").args(["--utc", "--date", &format!("@{}", tree.time), "+%FT%TZ"]))?;
+    if format == "rpm" {
+        contents.extend(own_folders(&contents));
+    }
+    let time =
+        printed(Command::new("date").args(["--utc", "--date", &format!("@{}", tree.time), "+%FT%TZ"]))?;
     let changelog = scratch.join("changelog.yaml");
     fs::write(&changelog, changes(time.trim()).to_string())?;
     let manifest = scratch.join("nfpm.json");
@@ -104,9 +109,18 @@ fn placed(path: &str, format: &str) -> String {
     }
 }
 
-/// A file of a package, as nfpm reads it. RPM marks documentation and licenses.
-fn entry(from: &Path, to: &str) -> Value {
+/// The folders that are the package's own. RPM removes no others with it.
+fn own_folders(contents: &[Value]) -> Vec<Value> {
+    let places = contents.iter().filter_map(|it| it["dst"].as_str());
+    let folders = places.flat_map(|place| Path::new(place).ancestors().skip(1));
+    let own: BTreeSet<&Path> = folders.filter(|it| it.iter().any(|name| name == "tollgate")).collect();
+    own.iter().map(|folder| json!({ "dst": folder, "type": "dir" })).collect()
+}
+
+/// A file of a package, as nfpm reads it. Only RPM marks documentation and licenses: nfpm leaves marked files out of others.
+fn entry(from: &Path, to: &str, format: &str) -> Value {
     let kind = match to {
+        _ if format != "rpm" => "",
         _ if to.starts_with("/usr/share/licenses/") => "license",
         _ if to.starts_with("/usr/share/doc/") || to.starts_with("/usr/share/man/") => "doc",
         _ => "",
@@ -168,7 +182,16 @@ fn changes(time: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{mode, placed};
+    use super::{mode, own_folders, placed};
+    use serde_json::json;
+
+    #[test]
+    fn folders_of_the_system_are_not_the_packages() {
+        let contents = [json!({ "dst": "/usr/bin/tollgate" }), json!({ "dst": "/usr/share/doc/tollgate/book/a.md" })];
+        let own = own_folders(&contents);
+        let names: Vec<&str> = own.iter().filter_map(|it| it["dst"].as_str()).collect();
+        assert_eq!(names, ["/usr/share/doc/tollgate", "/usr/share/doc/tollgate/book"]);
+    }
 
     #[test]
     fn each_format_has_its_own_places() {

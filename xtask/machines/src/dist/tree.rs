@@ -1,6 +1,6 @@
 //! The tree of files that everything is packed from: the one list of what users get, with the place of each in a system.
 
-use super::{archive, stem, time};
+use super::archive;
 use crate::build::target::Target;
 use anyhow::{Context, Result, ensure};
 use object::read::elf::ElfFile64;
@@ -115,6 +115,19 @@ impl Tree {
     }
 }
 
+/// What every file's name begins with.
+pub(super) fn stem(target: &Target) -> String {
+    format!("tollgate-{}-{}-linux", env!("CARGO_PKG_VERSION"), target.arch)
+}
+
+/// The time of the commit, for every file.
+pub(super) fn time(root: &Path) -> u64 {
+    let mut git = Command::new("git");
+    git.args(["log", "-1", "--format=%ct"]).current_dir(root);
+    // Outside of a checkout, the same everywhere.
+    printed(&mut git).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
 /// Writes completions and manual pages.
 fn describe(own: &Path, tree: &Path) -> Result<()> {
     let folder = tree.join("completions");
@@ -156,14 +169,23 @@ fn licenses(root: &Path) -> Result<String> {
 }
 
 /// The components of the program as CycloneDX, without what differs between two runs.
-fn components(root: &Path, target: &Target, time: u64) -> Result<String> {
+pub(super) fn components(root: &Path, target: &Target, time: u64) -> Result<String> {
     need("cargo-cyclonedx", "cargo install cargo-cyclonedx --locked")?;
     let name = format!("components-{}", target.arch);
     let mut tool = Command::new("cargo-cyclonedx");
-    tool.args(["cyclonedx", "--quiet", "--format", "json", "--spec-version", "1.5", "--target", target.triple])
-        .args(["--no-build-deps", "--override-filename", &name, "--manifest-path"])
-        .arg(root.join("crates/tollgate/Cargo.toml"))
-        .env("SOURCE_DATE_EPOCH", time.to_string());
+    tool.args([
+        "cyclonedx",
+        "--quiet",
+        "--format",
+        "json",
+        "--spec-version",
+        "1.5",
+        "--target",
+        target.triple,
+    ])
+    .args(["--no-build-deps", "--override-filename", &name, "--manifest-path"])
+    .arg(root.join("crates/tollgate/Cargo.toml"))
+    .env("SOURCE_DATE_EPOCH", time.to_string());
     printed(&mut tool)?;
     // It writes one for each member of the workspace, beside its manifest.
     let mut text = None;

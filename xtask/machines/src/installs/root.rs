@@ -45,7 +45,14 @@ impl Root {
         })?;
         let scratch = tempfile::tempdir_in(store)?;
         let mut unpack = Command::new("tar");
-        printed(unpack.arg("--extract").arg("--file").arg(made.join("root.tar")).arg("--directory").arg(scratch.path()))?;
+        printed(
+            unpack
+                .arg("--extract")
+                .arg("--file")
+                .arg(made.join("root.tar"))
+                .arg("--directory")
+                .arg(scratch.path()),
+        )?;
         Ok(Self { scratch })
     }
 
@@ -71,7 +78,9 @@ impl Root {
         let mut command = Command::new("unshare");
         command
             .args(["--mount", "--propagation=private", "sh", "-c"])
-            .arg("mount -t proc proc \"$0/proc\" && mount --bind /dev \"$0/dev\" && exec chroot \"$0\" \"$@\"")
+            .arg(
+                "mount -t proc proc \"$0/proc\" && mount --bind /dev \"$0/dev\" && exec chroot \"$0\" \"$@\"",
+            )
             .arg(self.folder())
             .args(words)
             .env_clear()
@@ -86,22 +95,33 @@ impl Root {
     /// When a folder cannot be read.
     pub(super) fn files(&self) -> Result<Vec<String>> {
         let mut find = Command::new("find");
-        let found = printed(find.arg(self.folder()).args(["-xdev", "-printf", "%P\\n"]))?;
-        let own = ["var/lib/dpkg", "var/log", "var/cache", "var/lib/rpm", "usr/lib/sysimage", "root/.rpmdb", "proc", "dev"];
+        // Folders that packages share are the system's.
+        let counted = ["(", "-not", "-type", "d", "-or", "-path", "*tollgate*", ")"];
+        let found =
+            printed(find.arg(self.folder()).arg("-xdev").args(counted).args(["-printf", "%P\\n"]))?;
+        let own = [
+            "var/lib/dpkg",
+            "var/log",
+            "var/cache",
+            "var/lib/rpm",
+            "usr/lib/sysimage",
+            "root/.rpmdb",
+            "proc",
+            "dev",
+        ];
         let files = found.lines().filter(|path| !own.iter().any(|own| path.starts_with(own)));
         Ok(files.map(str::to_owned).collect())
     }
 }
 
 /// The capabilities that a measurement can use.
-const PRIVILEGES: [&str; 7] = [
+const PRIVILEGES: [&str; 6] = [
     "CAP_BPF",
     "CAP_IPC_LOCK",
     "CAP_PERFMON",
     "CAP_SYS_ADMIN",
     "CAP_SYS_NICE",
     "CAP_SYS_PTRACE",
-    "CAP_SYS_RESOURCE",
 ];
 
 /// Runs the program of an OCI image in a container: with the usual capabilities and masks, or with all privileges and the host's
