@@ -117,7 +117,9 @@ fn an_id_that_is_a_prefix_of_another_is_still_found() {
 fn a_run_is_found_by_its_label_and_by_nothing_else_that_it_was_called() {
     let (_dir, store) = store();
     let ids = ["20260101T000000Z-aaaa", "20260102T000000Z-bbbb"];
-    ids.map(|id| store.save(&with_id(id)).unwrap());
+    for id in ids {
+        store.save(&with_id(id)).unwrap();
+    }
     assert_eq!(store.label("20260101", "before").unwrap().label.as_deref(), Some("before"));
     assert_eq!(store.label("latest", " the change ").unwrap().label.as_deref(), Some("the change"));
     assert_eq!(store.load("before").unwrap().id, ids[0]);

@@ -31,7 +31,7 @@ pub(crate) fn ticks(scale: &Scale, unit: &Unit, most: usize) -> Markup {
         ticks = ticks
             .into_iter()
             .enumerate()
-            .filter(|(i, _)| (last - i) % 2 == 0)
+            .filter(|(i, _)| (last - i).is_multiple_of(2))
             .map(|(_, tick)| tick)
             .collect();
     }

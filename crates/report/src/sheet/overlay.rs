@@ -114,9 +114,12 @@ impl Table {
 /// A row, the run that it is of, and the probe that it shows.
 type Of = (usize, Row, Option<String>);
 
+/// A heading and the rows below it, by name and which of that name.
+type Group = (Option<Row>, IndexMap<(String, usize), Vec<Of>>);
+
 /// Tables with the same columns as one: the rows of the same name below each other.
 fn beside(tables: Vec<(usize, Table)>, letters: &[&str]) -> Table {
-    let mut groups: IndexMap<String, (Option<Row>, IndexMap<(String, usize), Vec<Of>>)> = IndexMap::new();
+    let mut groups: IndexMap<String, Group> = IndexMap::new();
     let mut all: Option<Table> = None;
     for (run, mut table) in tables {
         let mut group = String::new();
