@@ -164,7 +164,7 @@ fn lines(rows: Vec<Of>, letters: &[&str]) -> Vec<(Option<String>, Row)> {
         let of: Vec<&[Cell]> = many.iter().map(|(_, row, _)| row.cells()).collect();
         let mut cells: Vec<Cell> =
             (0..first.len()).map(|at| range(of.iter().filter_map(|it| it.get(at)))).collect();
-        cells.insert(1, plural(many.len(), "run", "runs").into());
+        cells.insert(1.min(cells.len()), plural(many.len(), "run", "runs").into());
         lines.push((name.clone(), Row::Cells(cells, *paint)));
     }
     for (run, mut row, name) in few {
