@@ -3,7 +3,7 @@
 mod table;
 
 pub use table::comparison;
-pub(crate) use table::sheet;
+pub(crate) use table::{sheet, summary};
 
 #[cfg(test)]
 mod tests;

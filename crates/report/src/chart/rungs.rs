@@ -31,7 +31,7 @@ pub(crate) fn ticks(scale: &Scale, unit: &Unit, most: usize) -> Markup {
         ticks = ticks
             .into_iter()
             .enumerate()
-            .filter(|(i, _)| (last - i) % 2 == 0)
+            .filter(|(i, _)| (last - i).is_multiple_of(2))
             .map(|(_, tick)| tick)
             .collect();
     }
@@ -51,7 +51,7 @@ pub(crate) fn ticks(scale: &Scale, unit: &Unit, most: usize) -> Markup {
                         }
                         _ => tick.label.clone(),
                     };
-                    @let anchor = if i == 0 { "start" } else if i == last { "end" } else { "middle" };
+                    @let anchor = if i == 0 && tick.at < FIRST / 2.0 { "start" } else if i == last { "end" } else { "middle" };
                     (mark::label(if major { "tick" } else { "tick minor" }, anchor, tick.at, 14.0, &label))
                 }
             }

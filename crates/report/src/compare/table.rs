@@ -59,7 +59,7 @@ fn sentences(text: &str) -> Sheet {
 }
 
 /// The three lines that a comparison begins with: how many rows moved, which most and why, what could have been seen.
-pub(super) fn summary(found: &Comparison, style: &Style) -> [String; 3] {
+pub(crate) fn summary(found: &Comparison, style: &Style) -> [String; 3] {
     [moved(found), largest(found, style), sees(found)].map(|line| clean(&line, style))
 }
 

@@ -1,5 +1,6 @@
 //! The frame of the page: head, title, list of runs, contents, sections, foot.
 
+use super::compared;
 use super::runs::{One, Runs};
 use crate::chart::mark;
 use crate::markup::{clean, finish, own};
@@ -90,8 +91,12 @@ fn header(runs: &Runs, title: &str) -> Markup {
     html! {
         header {
             p.brand { "tollgate" }
-            h1 { "What it costs to cross a boundary on " span { (clean(title)) } }
-            @if let Some(line) = range(runs).or_else(|| paid(runs)) { p.summary { (clean(&line)) } }
+            @let verdict = compared::verdict(runs);
+            h1 {
+                (if verdict.is_some() { "What changed from A to B on " } else { "What it costs to cross a boundary on " })
+                span { (clean(title)) }
+            }
+            @if let Some(line) = verdict.or_else(|| range(runs)).or_else(|| paid(runs)) { p.summary { (clean(&line)) } }
             @if runs.all.iter().all(|one| one.run.results.is_empty()) {
                 p.summary { "Nothing was measured: no probe was chosen, or none came to its end." }
             }
@@ -150,7 +155,8 @@ fn run(runs: &Runs, one: &One) -> Markup {
     let count = |status| run.results.iter().filter(|it| it.status == status).count();
     let command: Vec<&str> =
         std::iter::once("tollgate").chain(run.command.iter().map(String::as_str)).collect();
-    let mut facts: Vec<String> = Vec::new();
+    let host = Some(format!("host {}", clean(&run.host.name))).filter(|_| runs.are_several());
+    let mut facts: Vec<String> = host.into_iter().collect();
     if let Some(release) = Some(clean(&run.host.kernel.release)).filter(|it| !it.is_empty()) {
         facts.push(format!("Linux {release}"));
     }

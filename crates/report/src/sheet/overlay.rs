@@ -114,9 +114,12 @@ impl Table {
 /// A row, the run that it is of, and the probe that it shows.
 type Of = (usize, Row, Option<String>);
 
+/// A heading and the rows below it, by name and which of that name.
+type Group = (Option<Row>, IndexMap<(String, usize), Vec<Of>>);
+
 /// Tables with the same columns as one: the rows of the same name below each other.
 fn beside(tables: Vec<(usize, Table)>, letters: &[&str]) -> Table {
-    let mut groups: IndexMap<String, (Option<Row>, IndexMap<(String, usize), Vec<Of>>)> = IndexMap::new();
+    let mut groups: IndexMap<String, Group> = IndexMap::new();
     let mut all: Option<Table> = None;
     for (run, mut table) in tables {
         let mut group = String::new();
@@ -161,7 +164,7 @@ fn lines(rows: Vec<Of>, letters: &[&str]) -> Vec<(Option<String>, Row)> {
         let of: Vec<&[Cell]> = many.iter().map(|(_, row, _)| row.cells()).collect();
         let mut cells: Vec<Cell> =
             (0..first.len()).map(|at| range(of.iter().filter_map(|it| it.get(at)))).collect();
-        cells.insert(1, plural(many.len(), "run", "runs").into());
+        cells.insert(1.min(cells.len()), plural(many.len(), "run", "runs").into());
         lines.push((name.clone(), Row::Cells(cells, *paint)));
     }
     for (run, mut row, name) in few {

@@ -118,6 +118,27 @@ fn several_runs_lie_over_each_other_each_with_its_look() {
     assert!(rows[0].text.contains("5 runs") && rows[0].text.contains(" – "), "{}", rows[0].text);
 }
 
+/// The page of two runs begins with what was asked: what changed, on which hosts.
+#[test]
+fn two_runs_begin_with_hosts_change_and_verdict() {
+    let at = |host: &str, ns: f64| {
+        let mut call = measured_at("call/direct", ns);
+        call.ns = Some(estimate(ns, 0.01));
+        let mut run = run(vec![call]);
+        (run.id, run.host.name) = (host.into(), host.into());
+        run
+    };
+    let page = read(&[at("one", 10.0), at("two", 20.0)]);
+    let header = page.all("header", "").next().unwrap();
+    for said in
+        ["What changed from A to B", "host one", "host two", "call/direct +100 %", "1 of 1 probe moved"]
+    {
+        assert!(header.text.contains(said), "{said}: {}", header.text);
+    }
+    let parts: Vec<_> = page.all("section", "part").map(|it| it.attribute("id").unwrap()).collect();
+    assert_eq!(parts[..2], ["compared", "ladder"], "the rows are behind");
+}
+
 /// Notes that all runs share are said once, the others with the letter of their run.
 #[test]
 fn what_runs_share_is_said_once() {

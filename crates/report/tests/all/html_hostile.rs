@@ -160,7 +160,7 @@ fn any_record_gives_a_page_that_is_ours() {
         let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
         let rng = TestRng::from_seed(config.rng_algorithm, &bytes);
         let mut runner = TestRunner::new_with_rng(config, rng);
-        if let Err(error) = runner.run(&prop::collection::vec(run().boxed(), 1..4), |runs| check(&runs)) {
+        if let Err(error) = runner.run(&prop::collection::vec(run().boxed(), 1..6), |runs| check(&runs)) {
             panic!("seed {seed}: {error}");
         }
         if end.is_none_or(|end| Instant::now() >= end) {
