@@ -65,15 +65,15 @@ names! {
     /// Codes of warnings, which scripts may test for.
     warning::WarningKind:
     BILL_INCOMPLETE = "bill-incomplete", "A ring beside the measured one failed, so a part of the bill is missing.";
-    CONTRADICTED = "contradicted", "A part of the bill contradicts the kernel's own accounts of the program, or what was measured beside it; the sentence names the part.";
+    CONTRADICTED = "contradicted", "A part of the bill contradicts the kernel's own accounts of the program, or a measurement beside it; the sentence names the part.";
     CORE_CLOCK_DOUBTFUL = "core-clock-doubtful", "The two chains of dependent arithmetic disagree about the core's frequency, so cycles may be wrong.";
     CORE_FREQUENCY = "core-frequency", "The core's frequency changed between the beginning and the end of the run.";
     CORES_BY_PLACE = "cores-by-place", "Cores are numbered by their place in another program's table, which may not be the number of the CPU.";
-    COUNTERS_ABSENT = "counters-absent", "Events that were to be counted could not be counted here.";
+    COUNTERS_ABSENT = "counters-absent", "Some requested events cannot be counted here.";
     CROSSINGS_DIFFER = "crossings-differ", "The simulated crossings do not all take the same instructions; the phases are means.";
     CUT_SHORT = "cut-short", "A probe took more than its share of the time of a busy machine, so it was sampled less than planned.";
     DRIFT = "drift", "The figure moved in one direction during the run.";
-    COUNTED_LESS = "counted-less", "The best source of counts could not be used here, so a lesser one counted.";
+    COUNTED_LESS = "counted-less", "The best source of counts cannot be used here, so another one counted.";
     EMULATED = "emulated", "An emulator replaces the hardware, so the figure says nothing about this machine's hardware.";
     ESTIMATORS_DISAGREE = "estimators-disagree", "Batches of two sizes give different figures, so the cost is not proportional to the number of crossings.";
     FEW_EPOCHS = "few-epochs", "Too few epochs for the interval to show how processes differ.";
@@ -98,7 +98,7 @@ names! {
     OTHER_TASK = "other-task", "Another task ran on a measured CPU.";
     PER_COUNTED = "per-counted", "More or fewer crossings were counted than claimed; the figure is for each that was counted.";
     PREEMPTED = "preempted", "Another task took the CPU during many visits.";
-    PROOF_DISAGREES = "proof-disagrees", "What was counted disagrees with what the probe claims.";
+    PROOF_DISAGREES = "proof-disagrees", "The count disagrees with the probe's claim.";
     REFILL_INDISTINCT = "refill-indistinct", "The refill cannot be distinguished from zero.";
     RUNS_FAILED = "runs-failed", "Runs of the command failed or were killed, and their times are in the figure.";
     SOME_FAILED = "some-failed", "Some virtual machines did not give this row.";
@@ -109,8 +109,8 @@ names! {
     UNATTRIBUTED = "unattributed", "The parts of the bill leave a large remainder.";
     UNNAMED = "unnamed", "More than 2 % of a kernel's instructions have no symbol.";
     UNPRICED = "unpriced", "There is no price of this machine for some crossings.";
-    UNPROVEN = "unproven", "What proves the crossing could not be counted here.";
-    UNSTEADY = "unsteady", "What a crossing takes differed between the measurements before and after the program, or within one, so that its parts are known less closely.";
+    UNPROVEN = "unproven", "The events that prove the crossing cannot be counted here.";
+    UNSTEADY = "unsteady", "The time of a crossing differed between the measurements before and after the program, or within one, so its parts are less certain.";
     WARM = "warm", "Part of the file was in the page cache before the scan began.";
     WORKER_LOST = "worker-lost", "The process that measures was lost, and the run ended early.";
 }
@@ -119,13 +119,13 @@ names! {
     /// Counters: events for each crossing unless the meaning says otherwise.
     counter::Counter:
     ACCESSES = "accesses", "Accesses to the cache, over the whole program.";
-    AFTER = "after/*", "What the program pays for each trap once it has returned: cycles by cause, and lines and entries fetched again.";
+    AFTER = "after/*", "The program's extra cost after the return from each trap: cycles by cause, and lines and entries fetched again.";
     ALONE_CYCLES = "alone-cycles", "Cycles of the program between two traps, without traps.";
     BYTES_READ = "bytes-read", "Bytes read from the device, over the whole scan.";
     BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
     CACHE_EVENTS = "cache-*", "Accesses to the last cache that the processor counts, and its misses; `:u` in user mode, `:k` in the kernel.";
     CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
-    CPU_SECONDS = "cpu-s", "Seconds of CPU time of the whole program, without what counting added.";
+    CPU_SECONDS = "cpu-s", "Seconds of CPU time of the whole program, without the cost of counting.";
     CPU_SHARE = "cpu-share", "CPU time divided by elapsed time.";
     CPU_TIME = "cpu-time", "Nanoseconds of CPU time of both sides together.";
     CYCLES = "cycles", "Cycles.";
@@ -176,7 +176,7 @@ names! {
     SCAN_MINOR = "scan-minor", "Minor faults of the scan itself.";
     SCAN_SECONDS = "scan-s", "Seconds of the scan itself.";
     SLOW_DOWN = "slow-down", "Cycles with traps divided by cycles without, less 1.";
-    SQUASHED = "squashed", "Instructions that were fetched and thrown away.";
+    SQUASHED = "squashed", "Instructions that were fetched and squashed.";
     STATIC = "static/*", "Instructions in the program's text by kind.";
     STEADY_MAJOR = "steady-major-per-touch", "Major faults for each touch once memory is full.";
     STEADY_APART = "steady-apart", "Differences of single instructions between the timed core and the RTL, in one warm pass of a loop.";
@@ -197,10 +197,10 @@ names! {
     phase::PhaseName:
     ADDRESS_SPACE = "address-space", "Change of the address space.";
     ATTACH = "attach", "Attaching a thread to a virtual machine and detaching it.";
-    CALL = "call", "The call and its return, without what the other part names.";
+    CALL = "call", "The call and its return, without the other part.";
     CANONICAL_ABI = "canonical ABI", "Converting and checking values by the component model's canonical ABI.";
     COPY = "copy", "The copy of a text for the other language.";
-    COUNTING = "counting", "What counting the crossings itself took.";
+    COUNTING = "counting", "The cost of counting the crossings.";
     DELIVERY = "delivery", "From the kernel's entry to the signal handler's first instruction.";
     DEVICE_WAIT = "device wait", "Off the CPU until the device has delivered the page.";
     DIRECT = "direct", "Every cycle outside the program.";
@@ -211,47 +211,47 @@ names! {
     ENTRY_CODE = "entry code", "The kernel's entry code, without the hardware's share.";
     EXIT_CODE = "exit code", "The kernel's exit code, without the hardware's share.";
     FIRMWARE = "firmware", "Machine mode, between the hardware and a supervisor kernel.";
-    HANDLER = "handler", "What was asked for.";
+    HANDLER = "handler", "The requested work.";
     HANDLER_TO_RETURN = "handler to return", "From the signal handler's first instruction back to the sender.";
     HANDLING = "handling", "The kernel's work between entry and return.";
-    HARDWARE_ENTRY = "hardware entry", "The hardware's way in, timed in a bare guest.";
-    HARDWARE_RETURN = "hardware return", "The hardware's way back, timed in a bare guest.";
+    HARDWARE_ENTRY = "hardware entry", "The hardware's part of the entry, timed in a bare guest.";
+    HARDWARE_RETURN = "hardware return", "The hardware's part of the return, timed in a bare guest.";
     HARDWARE_TRAP = "hardware-trap", "From the trapping instruction to the handler's first one.";
-    HOT_WORK = "hot work", "What a task does at each hop, with its array in the caches.";
+    HOT_WORK = "hot work", "The work of a task at each hop, with its array in the caches.";
     INTERRUPTS = "interrupts", "Interrupts that arrived while the program was on the CPU.";
-    KERNEL_WORK = "kernel work", "What the kernel does behind a crossing.";
+    KERNEL_WORK = "kernel work", "The kernel's work behind a crossing.";
     KILL_TO_HANDLER = "kill to handler", "From the sender's call to the signal handler's first instruction.";
     LOCK = "lock", "A language's lock, released and taken again.";
     LOCK_AND_THREAD_STATE = "lock and thread state", "A language's lock and the state of the thread in it.";
-    LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and asking the device for it.";
+    LOOKUP_AND_REQUEST = "lookup and request", "Finding that the page is missing, and requesting it from the device.";
     MAPPING = "mapping", "Entering further pages into the page table.";
-    OTHER = "other", "Kernel code that belongs to no crossing; zero unless something is wrong.";
+    OTHER = "other", "Kernel code outside of a crossing; zero unless something is wrong.";
     PAGE = "page", "Finding a page, clearing or copying it, and accounting for it.";
     PAGE_TABLE = "page-table", "Entering pages into the page table.";
     PAGE_AND_MAPPING = "page and mapping", "Finding a page, clearing it and mapping it.";
-    PLAIN = "plain", "The same crossing with nothing in its way.";
-    RECEIVER_AWAKE = "receiver awake", "The whole time of messages whose receiver did not sleep.";
+    PLAIN = "plain", "The same crossing without the interposition.";
+    RECEIVER_AWAKE = "receiver awake", "The whole time of messages to a receiver that did not sleep.";
     RECEIVERS_RETURN = "receiver's return", "From the switch to the receiver until it has the message.";
-    REFILL = "refill", "Fetching again what others replaced in the caches and TLBs.";
+    REFILL = "refill", "Fetching lines and translations again that others evicted.";
     REGISTER_RESTORE = "register-restore", "Registers from memory.";
     REGISTER_SAVE = "register-save", "Registers to memory.";
     RETURN = "return", "From the kernel's last stamp to user mode.";
-    RUN_QUEUE = "run queue", "What more tasks in the run queue add to a switch.";
+    RUN_QUEUE = "run queue", "The cost of more tasks in the run queue for a switch.";
     SCHEDULE = "schedule", "Choosing the next task.";
     SENDERS_CALL = "sender's call", "From before the sender's call until the kernel begins to wake the receiver.";
     SIGNAL_FRAME = "signal-frame", "Choosing the signal, writing the frame of its handler and reading it again.";
     SIGRETURN = "sigreturn", "From the signal handler's first instruction to the end of the touch that caused the signal.";
-    STACK_SWITCH_AND_SCHEDULER = "stack switch and scheduler", "To the thread's own stack and back, and telling the language's scheduler.";
+    STACK_SWITCH_AND_SCHEDULER = "stack switch and scheduler", "To the thread's own stack and back, and notifying the language's scheduler.";
     STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
     SYSTEM = "system", "CPU time in the kernel.";
     TASK_SWITCH = "task-switch", "Registers and stack of the next task.";
-    TAX = "tax", "What the interposition adds to a crossing: with it minus without.";
+    TAX = "tax", "The cost of the interposition: the crossing with it minus without.";
     THREAD_STATE = "thread state", "Changing the state of the thread in its virtual machine.";
-    TOLL = "toll", "The way into the kernel and back out, without the work behind it.";
-    UNATTRIBUTED = "unattributed", "What the named parts leave of the total.";
+    TOLL = "toll", "Entry to the kernel and return, without the work behind them.";
+    UNATTRIBUTED = "unattributed", "The total minus the named parts.";
     USER = "user", "CPU time in user mode.";
     USER_STUB = "user-stub", "The program's own instructions around the trap.";
-    WAKE_UP = "wake-up", "Finding who waits, and making it ready to run.";
+    WAKE_UP = "wake-up", "Finding the waiting task, and making it ready to run.";
     WAKE_UP_TO_RUNNING = "wake-up to running", "From the beginning of the wake-up until a CPU switches to the receiver.";
     WAITING = "waiting", "Time off the CPU.";
 }
@@ -260,7 +260,7 @@ names! {
     /// Causes of simulated cycles, in the order of the pipe.
     cause::CauseName:
     ISSUE = "issue", "An instruction's own cycle.";
-    LOAD_USE = "load-use", "Waiting for what a load brings.";
+    LOAD_USE = "load-use", "Waiting for the value of a load.";
     CSR = "csr", "Waiting for a control and status register.";
     BRANCH = "branch", "Fetching again after a branch or jump that was not predicted.";
     TRAP_FLUSH = "trap-flush", "Fetching again after a trap or a return from one.";
