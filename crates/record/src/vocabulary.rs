@@ -65,15 +65,15 @@ names! {
     /// Codes of warnings, which scripts may test for.
     warning::WarningKind:
     BILL_INCOMPLETE = "bill-incomplete", "A ring beside the measured one failed, so a part of the bill is missing.";
-    CONTRADICTED = "contradicted", "A part of the bill contradicts the kernel's own accounts of the program, or what was measured beside it; the sentence names the part.";
+    CONTRADICTED = "contradicted", "A part of the bill contradicts the kernel's own accounts of the program, or a measurement beside it; the sentence names the part.";
     CORE_CLOCK_DOUBTFUL = "core-clock-doubtful", "The two chains of dependent arithmetic disagree about the core's frequency, so cycles may be wrong.";
     CORE_FREQUENCY = "core-frequency", "The core's frequency changed between the beginning and the end of the run.";
     CORES_BY_PLACE = "cores-by-place", "Cores are numbered by their place in another program's table, which may not be the number of the CPU.";
-    COUNTERS_ABSENT = "counters-absent", "Events that were to be counted could not be counted here.";
+    COUNTERS_ABSENT = "counters-absent", "Some requested events cannot be counted here.";
     CROSSINGS_DIFFER = "crossings-differ", "The simulated crossings do not all take the same instructions; the phases are means.";
     CUT_SHORT = "cut-short", "A probe took more than its share of the time of a busy machine, so it was sampled less than planned.";
     DRIFT = "drift", "The figure moved in one direction during the run.";
-    COUNTED_LESS = "counted-less", "The best source of counts could not be used here, so a lesser one counted.";
+    COUNTED_LESS = "counted-less", "The best source of counts cannot be used here, so another one counted.";
     EMULATED = "emulated", "An emulator replaces the hardware, so the figure says nothing about this machine's hardware.";
     ESTIMATORS_DISAGREE = "estimators-disagree", "Batches of two sizes give different figures, so the cost is not proportional to the number of crossings.";
     FEW_EPOCHS = "few-epochs", "Too few epochs for the interval to show how processes differ.";
@@ -98,7 +98,7 @@ names! {
     OTHER_TASK = "other-task", "Another task ran on a measured CPU.";
     PER_COUNTED = "per-counted", "More or fewer crossings were counted than claimed; the figure is for each that was counted.";
     PREEMPTED = "preempted", "Another task took the CPU during many visits.";
-    PROOF_DISAGREES = "proof-disagrees", "What was counted disagrees with what the probe claims.";
+    PROOF_DISAGREES = "proof-disagrees", "The count disagrees with the probe's claim.";
     REFILL_INDISTINCT = "refill-indistinct", "The refill cannot be distinguished from zero.";
     RUNS_FAILED = "runs-failed", "Runs of the command failed or were killed, and their times are in the figure.";
     SOME_FAILED = "some-failed", "Some virtual machines did not give this row.";
@@ -109,8 +109,8 @@ names! {
     UNATTRIBUTED = "unattributed", "The parts of the bill leave a large remainder.";
     UNNAMED = "unnamed", "More than 2 % of a kernel's instructions have no symbol.";
     UNPRICED = "unpriced", "There is no price of this machine for some crossings.";
-    UNPROVEN = "unproven", "What proves the crossing could not be counted here.";
-    UNSTEADY = "unsteady", "What a crossing takes differed between the measurements before and after the program, or within one, so that its parts are known less closely.";
+    UNPROVEN = "unproven", "The events that prove the crossing cannot be counted here.";
+    UNSTEADY = "unsteady", "The time of a crossing differed between the measurements before and after the program, or within one, so its parts are less certain.";
     WARM = "warm", "Part of the file was in the page cache before the scan began.";
     WORKER_LOST = "worker-lost", "The process that measures was lost, and the run ended early.";
 }
@@ -119,13 +119,13 @@ names! {
     /// Counters: events for each crossing unless the meaning says otherwise.
     counter::Counter:
     ACCESSES = "accesses", "Accesses to the cache, over the whole program.";
-    AFTER = "after/*", "What the program pays for each trap once it has returned: cycles by cause, and lines and entries fetched again.";
+    AFTER = "after/*", "The program's extra cost after the return from each trap: cycles by cause, and lines and entries fetched again.";
     ALONE_CYCLES = "alone-cycles", "Cycles of the program between two traps, without traps.";
     BYTES_READ = "bytes-read", "Bytes read from the device, over the whole scan.";
     BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
     CACHE_EVENTS = "cache-*", "Accesses to the last cache that the processor counts, and its misses; `:u` in user mode, `:k` in the kernel.";
     CONTEXT_SWITCHES = "context-switches", "Context switches, counted by the kernel.";
-    CPU_SECONDS = "cpu-s", "Seconds of CPU time of the whole program, without what counting added.";
+    CPU_SECONDS = "cpu-s", "Seconds of CPU time of the whole program, without the cost of counting.";
     CPU_SHARE = "cpu-share", "CPU time divided by elapsed time.";
     CPU_TIME = "cpu-time", "Nanoseconds of CPU time of both sides together.";
     CYCLES = "cycles", "Cycles.";
@@ -176,7 +176,7 @@ names! {
     SCAN_MINOR = "scan-minor", "Minor faults of the scan itself.";
     SCAN_SECONDS = "scan-s", "Seconds of the scan itself.";
     SLOW_DOWN = "slow-down", "Cycles with traps divided by cycles without, less 1.";
-    SQUASHED = "squashed", "Instructions that were fetched and thrown away.";
+    SQUASHED = "squashed", "Instructions that were fetched and squashed.";
     STATIC = "static/*", "Instructions in the program's text by kind.";
     STEADY_MAJOR = "steady-major-per-touch", "Major faults for each touch once memory is full.";
     STEADY_APART = "steady-apart", "Differences of single instructions between the timed core and the RTL, in one warm pass of a loop.";
@@ -284,7 +284,7 @@ names! {
     /// Causes of simulated cycles, in the order of the pipe.
     cause::CauseName:
     ISSUE = "issue", "An instruction's own cycle.";
-    LOAD_USE = "load-use", "Waiting for what a load brings.";
+    LOAD_USE = "load-use", "Waiting for the value of a load.";
     CSR = "csr", "Waiting for a control and status register.";
     BRANCH = "branch", "Fetching again after a branch or jump that was not predicted.";
     TRAP_FLUSH = "trap-flush", "Fetching again after a trap or a return from one.";

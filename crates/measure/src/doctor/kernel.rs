@@ -10,7 +10,7 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "mitigations",
-        effect: "Crossings carry the cost of the defences in force: compare only with hosts that have the same.",
+        effect: "Crossings contain the cost of the mitigations in force: compare only with hosts that have the same.",
         look: mitigations,
     },
     Check {

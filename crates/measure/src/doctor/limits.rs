@@ -10,7 +10,7 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "memory-limit",
-        effect: "Near the limit each fault pays for reclaiming memory, and beyond it the process is killed.",
+        effect: "Near the limit each fault pays for reclaiming memory, and above it the process is killed.",
         look: memory_limit,
     },
     Check {
@@ -20,7 +20,7 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "process-limit",
-        effect: "Probes that start threads or processes fail to start them; what the user runs elsewhere counts too.",
+        effect: "Probes that start threads or processes fail to start them; other tasks of the user count too.",
         look: processes,
     },
     Check {

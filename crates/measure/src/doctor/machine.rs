@@ -5,7 +5,7 @@ use super::check::{Check, Look, View};
 pub(super) static CHECKS: &[Check] = &[
     Check {
         code: "missing-facts",
-        effect: "What the system does not show is neither judged here nor kept in the record, and noise cannot be watched.",
+        effect: "Facts that the system does not show are neither judged nor recorded, and noise cannot be watched.",
         look: missing_facts,
     },
     Check {
@@ -15,12 +15,12 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "virtual-machine",
-        effect: "Waking a halted virtual CPU goes through the hypervisor, so wake-ups across CPUs cost 10 us and more, and the hypervisor can take time away unseen.",
+        effect: "Waking a halted virtual CPU goes through the hypervisor, so wake-ups across CPUs cost 10 us and more, and the hypervisor can take time that the guest does not notice.",
         look: virtual_machine,
     },
     Check {
         code: "hidden-hypervisor",
-        effect: "The guest's kernel leaves out what it would do for a hypervisor, and vm/cpuid takes an exit for an ordinary instruction.",
+        effect: "The guest's kernel skips its work for a hypervisor, and vm/cpuid mistakes an exit for an ordinary instruction.",
         look: hidden,
     },
     Check {

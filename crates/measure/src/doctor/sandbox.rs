@@ -22,7 +22,7 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "hidden-processes",
-        effect: "What disturbs a measurement is noticed but not named, and facts of the system are missing.",
+        effect: "Disturbances are noticed but not named, and facts of the system are missing.",
         look: hidden,
     },
     Check {

@@ -10,7 +10,7 @@ pub(super) static CHECKS: &[Check] = &[
     },
     Check {
         code: "harness",
-        effect: "What the harness gets wrong here, it gets wrong in every figure.",
+        effect: "An error of the harness is in every figure.",
         look: harness,
     },
     Check {
