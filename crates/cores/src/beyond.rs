@@ -134,6 +134,15 @@ impl Beyond {
         if page.jumps[word] & bit == 0 { None } else { page.insns[at] }
     }
 
+    /// Whether a branch or a jump is at an address, and the bytes of what is there.
+    #[inline(always)]
+    pub(super) fn jumps_and_len(&mut self, pa: u64) -> (bool, u64) {
+        let page = self.page(pa);
+        let page = &self.pages[page];
+        let (_, word, bit) = place(pa);
+        (page.jumps[word] & bit != 0, if page.long[word] & bit == 0 { 2 } else { 4 })
+    }
+
     /// The bytes of what is at an address.
     #[inline(always)]
     pub(super) fn len(&mut self, pa: u64) -> u64 {

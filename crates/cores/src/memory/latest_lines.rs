@@ -1,6 +1,6 @@
 //! Fetches and accesses that find everything where the last one found it.
 
-use super::Memory;
+use super::{Memory, Waits};
 use crate::access::Data;
 use tollgate_riscv::{Privilege, is_device};
 
@@ -55,6 +55,21 @@ impl Memory {
             self.window = Window::around(pc, self.instruction_line_bytes().min(4096), privilege);
         }
         latest
+    }
+
+    /// Whether an aligned word is in the window of the last fetch.
+    #[inline(always)]
+    pub(crate) fn fetches_latest_word(&self, pc: u64, privilege: Privilege) -> bool {
+        self.window.has(pc, privilege)
+    }
+
+    /// An aligned word is fetched that is not. The window moves there.
+    #[inline]
+    pub(crate) fn fetch_word(&mut self, pc: u64, pa: u64, privilege: Privilege) -> Waits {
+        let mut waits = Waits::default();
+        self.fetch_part(pc, pa, privilege, &mut waits);
+        self.window = Window::around(pc, self.instruction_line_bytes().min(4096), privilege);
+        waits
     }
 
     /// Whether an access finds its translation and its line where the last one was: then it is counted, takes no time and
