@@ -341,7 +341,7 @@ impl Cva6 {
 
     /// A branch or jump has issued: the fetch goes on where it was predicted to go, or is redirected.
     #[inline(always)]
-    fn resolve(&mut self, step: &Step<Op>) {
+    fn resolve(&mut self, step: &Step<Op>, traces: bool) {
         let (op, pc) = (step.op, step.pc);
         self.frontend.code.note(step.pa, step.insn);
         let predicted = self.frontend.predict(pc, op.jump, step.insn);
@@ -356,17 +356,17 @@ impl Cva6 {
             if matches!(op.jump, Jump::Indirect { .. }) {
                 self.frontend.resolve_target(resolved, pc, step.next_pc);
             }
-            self.mispredicted(place(step), predicted);
+            self.mispredicted(place(step), predicted, traces);
         } else if predicted.is_some() {
             self.frontend.follow((pc, step.pa), step.insn.len, &self.memory);
         }
     }
 
     #[inline(never)]
-    fn mispredicted(&mut self, place: Place, target: Option<u64>) {
+    fn mispredicted(&mut self, place: Place, target: Option<u64>, traces: bool) {
         let issue = self.scoreboard.issue;
         let path = WrongPath { place, target, issue, until: issue + 1 };
-        self.frontend.redirect_branch(&path, &mut self.memory);
+        self.frontend.redirect_branch(&path, traces, &mut self.memory);
         self.redirect(issue + 1, Cause::Branch, Flush::Branch);
     }
 
@@ -376,22 +376,28 @@ impl Cva6 {
     }
 
     /// The pipe is emptied in the cycle of the last commit, behind an instruction that has left the queue in an earlier cycle, if
-    /// that is not known yet. Yields whether the queue was full.
-    fn empty_pipe(&mut self, place: Place, left: Option<i64>) -> bool {
+    /// that is not known yet. Yields whether the queue was full, if it is asked for an exact answer.
+    fn empty_pipe(&mut self, place: Place, left: Option<i64>, exactly: bool) -> bool {
         let board = &self.scoreboard;
         let (commit, issue) = (board.commit, board.issue);
+        let path = WrongPath { place, target: None, issue, until: commit };
+        // No more is issued than there are places, and no more waits.
+        let instructions = board.keys.entries as usize + self.frontend.places;
+        if !exactly && self.frontend.has_no_effect(&path, instructions, &self.memory) {
+            self.frontend.restart(commit + 1);
+            return false;
+        }
         // An instruction that traps takes a place in the scoreboard.
         let speculation = board.speculate(left.map(|_| commit));
-        let path = WrongPath { place, target: None, issue, until: commit };
         let (speculated, core, memory) = (&mut self.speculated, &self.core, &mut self.memory);
         self.frontend.redirect_emptied(&path, left, speculation, memory, &mut |insn| speculated.of(insn, core))
     }
 
     /// What empties the pipe has committed.
     #[inline(never)]
-    fn flush(&mut self, place: Place, empties: Empties) {
+    fn flush(&mut self, place: Place, empties: Empties, traces: bool) {
         let commit = self.scoreboard.commit;
-        let full = self.empty_pipe(place, None);
+        let full = self.empty_pipe(place, None, traces || empties == Empties::Instructions);
         match empties {
             Empties::Instructions => {
                 self.memory.flush_instructions();
@@ -458,9 +464,9 @@ impl Microarchitecture for Cva6 {
         self.scoreboard.retire(op, execution, access, slot);
         self.last = Some(place(step));
         if op.jump != Jump::None {
-            self.resolve(step);
+            self.resolve(step, slot.traces);
         } else if op.empties != Empties::Nothing {
-            self.flush(place(step), op.empties);
+            self.flush(place(step), op.empties, slot.traces);
         }
     }
 
@@ -485,7 +491,7 @@ impl Microarchitecture for Cva6 {
             Some(mut place) => {
                 // An interrupted jump was followed.
                 place.len = if interrupts { 0 } else { self.frontend.code.len(place.pa) as u8 };
-                self.empty_pipe(place, Some(self.scoreboard.issue - 1));
+                self.empty_pipe(place, Some(self.scoreboard.issue - 1), slot.traces);
             }
             None => self.frontend.hold(commit + 1),
         }

@@ -312,6 +312,12 @@ impl Frontend {
         }
     }
 
+    /// Whether the prediction of a branch depends on what is not in the tables yet.
+    pub(super) fn is_uncertain(&self, pc: u64) -> bool {
+        let entry = entry(pc, self.history.0.len());
+        (1..=self.unlearned).any(|back| self.resolved.back(back).entry == entry)
+    }
+
     /// Puts into the tables what was resolved before a cycle.
     #[inline(always)]
     pub(super) fn learn(&mut self, now: i64) {

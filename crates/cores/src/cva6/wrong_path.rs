@@ -155,7 +155,11 @@ impl WrongPath {
 
 impl Frontend {
     /// A branch is resolved that was mispredicted.
-    pub(super) fn redirect_branch(&mut self, path: &WrongPath, memory: &mut Memory) {
+    pub(super) fn redirect_branch(&mut self, path: &WrongPath, exactly: bool, memory: &mut Memory) {
+        if !exactly && self.has_no_effect(path, self.places, memory) {
+            self.restart(path.until + 1);
+            return;
+        }
         let queue =
             Unresolved { places: self.places, issue: path.issue, decode: NEVER, came: 0, words: [(PAST, 0); 2] };
         self.redirect(path, queue, memory, &mut |_| Op::UNKNOWN);
@@ -180,6 +184,57 @@ impl Frontend {
         let full = self.redirect(path, queue, memory, op);
         self.queue = entries;
         full
+    }
+
+    /// The next word is requested in a cycle; the queue is empty.
+    pub(super) fn restart(&mut self, request: i64) {
+        (self.request, self.word) = (request, NO_WORD);
+        self.left.replace(self.places, PAST);
+    }
+
+    /// Whether a wrong path has no effect, however many words are requested in time: up to `instructions` of it, and one word a
+    /// cycle, nothing misses and nothing moves the return stack. A quick answer, no in doubt.
+    pub(super) fn has_no_effect(&mut self, path: &WrongPath, instructions: usize, memory: &Memory) -> bool {
+        let line = memory.instruction_line_bytes();
+        let mut words = path.until - 1 - self.request;
+        let (mut pc, mut end, mut there) = match path.target {
+            Some(target) => (target, target, NO_WORD),
+            None => {
+                let behind = path.place.pc.wrapping_add(u64::from(path.place.len));
+                (behind, self.word.wrapping_add(WORD), NO_WORD)
+            }
+        };
+        // The last word that is requested may find no room.
+        for _ in 0..instructions + 2 {
+            if pc >= end {
+                if words <= 0 {
+                    return true;
+                }
+                words -= 1;
+                if pc & !(line - 1) != there {
+                    there = pc & !(line - 1);
+                    if path.misses(pc & !(WORD - 1), memory) {
+                        return false;
+                    }
+                }
+                end = (pc & !(WORD - 1)).wrapping_add(WORD);
+            }
+            let Some(pa) = path.place.physical(pc) else { return false };
+            let (jumps, len) = self.code.jumps_and_len(pa);
+            let mut next = pc.wrapping_add(len);
+            if jumps && let Some(insn) = self.code.jump(pa) {
+                match Jump::of(&insn) {
+                    Jump::Branch if !self.is_uncertain(pc) => {}
+                    Jump::Direct { links: false } => {}
+                    _ => return false,
+                }
+                if let Some(target) = self.foresee(pc, Jump::of(&insn), &insn) {
+                    (next, end) = (target, target);
+                }
+            }
+            pc = next;
+        }
+        true
     }
 
     /// Everything behind the last instruction is dropped, and another address is fetched. Until then the fetch went on, as long
@@ -250,8 +305,7 @@ impl Frontend {
                 }
             };
         };
-        self.word = NO_WORD;
-        self.left.replace(self.places, PAST);
+        self.restart(self.request);
         full
     }
 
