@@ -16,7 +16,7 @@ mod wrong_path;
 
 use tollgate_riscv::{Cause as Exception, Class, Code, Insn, Machine, Op as Opcode, Privilege, Trap};
 
-use self::frontend::{DECODE, Fetched, Frontend, Place};
+use self::frontend::{DECODE, Fetched, Frontend, NO_WORD, Place};
 use self::scoreboard::{Execution, Scoreboard};
 use self::store_buffer::StoreBuffer;
 use self::wrong_path::WrongPath;
@@ -246,8 +246,8 @@ pub(crate) struct Cva6 {
     scoreboard: Scoreboard,
     stores: StoreBuffer,
     memory: Memory,
-    /// The last instruction.
-    last: Option<Place>,
+    /// The last instruction, if there was one.
+    last: Place,
     /// Cycles in which a return waits for a fetch that was never resolved, in a core with that fault.
     return_fault: i64,
     speculated: Speculated,
@@ -356,15 +356,23 @@ impl Cva6 {
             if matches!(op.jump, Jump::Indirect { .. }) {
                 self.frontend.resolve_target(resolved, pc, step.next_pc);
             }
-            self.mispredicted(place(step), predicted, traces);
+            self.mispredicted((pc, step.pa), step.insn.len, step.privilege, predicted, traces);
         } else if predicted.is_some() {
             self.frontend.follow((pc, step.pa), step.insn.len, &self.memory);
         }
     }
 
     #[inline(never)]
-    fn mispredicted(&mut self, place: Place, target: Option<u64>, traces: bool) {
+    fn mispredicted(
+        &mut self,
+        (pc, pa): (u64, u64),
+        len: u8,
+        privilege: Privilege,
+        target: Option<u64>,
+        traces: bool,
+    ) {
         let issue = self.scoreboard.issue;
+        let place = Place { pc, pa, len, privilege };
         let path = WrongPath { place, target, issue, until: issue + 1 };
         self.frontend.redirect_branch(&path, traces, &mut self.memory);
         self.redirect(issue + 1, Cause::Branch, Flush::Branch);
@@ -436,7 +444,7 @@ impl Microarchitecture for Cva6 {
             scoreboard: Scoreboard::new(core),
             stores: StoreBuffer::new(core, &memory),
             memory,
-            last: None,
+            last: Place { pc: NO_WORD, pa: 0, len: 0, privilege: Privilege::Machine },
             return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
             speculated: Speculated(vec![None; Speculated::KEPT]),
             core: core.clone(),
@@ -462,7 +470,9 @@ impl Microarchitecture for Cva6 {
         let (execution, access) = self.execute(step, fetched, accesses);
         self.frontend.left.push(execution.decode);
         self.scoreboard.retire(op, execution, access, slot);
-        self.last = Some(place(step));
+        // (Not at once: the host would read in words what was just written in bytes.)
+        (self.last.pc, self.last.pa) = (pc, pa);
+        self.last.privilege = privilege;
         if op.jump != Jump::None {
             self.resolve(step, slot.traces);
         } else if op.empties != Empties::Nothing {
@@ -487,7 +497,8 @@ impl Microarchitecture for Cva6 {
         self.scoreboard.trap(fetched, decode, trap.cause, walk.into(), slot);
         let interrupts = trap.cause.is_interrupt();
         let commit = self.scoreboard.commit;
-        match place.or(self.last) {
+        let last = (self.last.pc != NO_WORD).then_some(self.last);
+        match place.or(last) {
             Some(mut place) => {
                 // An interrupted jump was followed.
                 place.len = if interrupts { 0 } else { self.frontend.code.len(place.pa) as u8 };
