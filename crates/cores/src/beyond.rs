@@ -105,11 +105,12 @@ impl Beyond {
     /// An instruction is executed. Yields whether it takes the place of another one.
     pub(super) fn note(&mut self, pa: u64, insn: &Insn) -> bool {
         let page = self.page(pa);
-        let before = self.pages[page].insns[place(pa).0];
-        if before != Some(*insn) {
-            Arc::make_mut(&mut self.pages[page]).set(pa, insn);
+        let before = &self.pages[page].insns[place(pa).0];
+        if before.as_ref() == Some(insn) {
+            return false;
         }
-        let replaced = before.is_some_and(|before| before != *insn);
+        let replaced = before.is_some();
+        Arc::make_mut(&mut self.pages[page]).set(pa, insn);
         self.replaced |= replaced;
         replaced
     }

@@ -298,8 +298,7 @@ impl Cva6 {
             }
             Unit::Store => {
                 let access = accesses.last().copied().unwrap_or_default();
-                let waits = access_waits(&mut self.memory, &access, step.privilege);
-                left = board.access_at(issue, waits.walk);
+                left = board.access_at(issue, self.memory.store(&access, step.privilege));
                 result = left + 1;
                 self.stores.commit(board.commit_at(op.unit, result), access.pa)
             }

@@ -91,4 +91,21 @@ impl Memory {
         }
         hits
     }
+
+    /// Data is stored; nothing waits for it but the translation. Yields the cycles of a walk.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, access: &Data, privilege: Privilege) -> u32 {
+        let &Data { va, pa, size, .. } = access;
+        let found = self.dtlb.is_none() || !self.translated(access, privilege) || self.latest_data.has(va);
+        let fits = (pa & self.data_mask) + u64::from(size) <= self.data_mask + 1;
+        if let Some(cache) = &mut self.l1d
+            && (found && fits && !is_device(pa))
+            && (!cache.write_policy().back && self.l2.is_none())
+        {
+            // Nothing below it notices the store.
+            cache.look_for(pa >> cache.geometry().line_shift(), true);
+            return 0;
+        }
+        self.data(access, privilege).walk
+    }
 }
