@@ -15,7 +15,7 @@ pub(crate) struct Account {
     /// Cycles, also in the ledger, of words that traps and returns stack in hardware.
     pub(crate) stacking: Causes,
     /// The phase that the next refill is charged to.
-    refill_phase: u8,
+    pub(crate) refill_phase: u8,
     started: bool,
 }
 
@@ -55,14 +55,14 @@ impl Account {
         }
     }
 
-    /// Charges what the instruction in a slot waited for the one before it, which may belong to another phase.
+    /// Charges what the instruction in a slot waited for the one before it, which was in the phase `before`.
     #[inline(always)]
-    pub(crate) fn refill(&mut self, phase: u8, slot: &mut Slot) {
+    pub(crate) fn refill(&mut self, before: u8, phase: u8, slot: &mut Slot) {
         if let Some((cause, cycles)) = slot.refill {
-            if self.refill_phase == phase {
+            if before == phase {
                 slot.charges[cause as usize] += cycles;
             } else {
-                self.charge(self.refill_phase, cause, cycles);
+                self.charge(before, cause, cycles);
             }
         }
     }

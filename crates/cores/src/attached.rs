@@ -8,7 +8,7 @@ use super::account::Account;
 use super::core::{Core, CoreError};
 use super::keys::Design;
 use super::ledger::{Cause, Causes, Ledger};
-use super::microarchitecture::{Microarchitecture, Slot, Step};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Step};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::phases::{ByPrivilege, Phases};
 use super::timed::TimingCounts;
@@ -22,13 +22,23 @@ struct Described<O> {
     store: bool,
     /// Whether the machine reports its operands.
     by_operands: bool,
+    /// Whether all of it is in the line of the instruction cache, and in the page, in which the one before it begins.
+    same_line: bool,
 }
 
 impl<O> Described<O> {
     fn new(insn: &Insn, op: O, depends: bool) -> Self {
         let (size, store) = insn.op.access().unwrap_or_default();
-        Described { op, size, store, by_operands: depends && insn.op.by_operands() }
+        Described { op, size, store, by_operands: depends && insn.op.by_operands(), same_line: false }
     }
+}
+
+/// The number of a line of so many bytes, or of the page if that is smaller, that an instruction in a decoded block begins in, and
+/// whether it is all there.
+fn line_of(at: &BlockInsn, bytes: u64) -> (u64, bool) {
+    let pa = u64::from(at.page) << 12 | at.pc & 0xfff;
+    let bytes = bytes.min(4096);
+    (pa / bytes, (pa + u64::from(at.insn.len) - 1) / bytes == pa / bytes)
 }
 
 /// A microarchitecture with what it knows about decoded code.
@@ -97,7 +107,13 @@ impl<C: Microarchitecture> Driver<C> {
         }
         let more = several.insns.get(self.ops.len()..end).unwrap_or_default();
         let (core, depends) = (&self.core, self.core.depends_on_operands());
-        self.ops.extend(more.iter().map(|at| Described::new(&at.insn, core.describe(&at.insn), depends)));
+        let bytes = core.memory().instruction_line_bytes();
+        let mut before = None;
+        self.ops.extend(more.iter().map(|at| {
+            let (line, whole) = line_of(at, bytes);
+            let same_line = before.replace(line) == Some(line) && whole;
+            Described { same_line, ..Described::new(&at.insn, core.describe(&at.insn), depends) }
+        }));
     }
 
     /// Runs of instructions in one phase. Their charges are added up in the slot.
@@ -106,6 +122,7 @@ impl<C: Microarchitecture> Driver<C> {
         let mut accesses = several.accesses.iter();
         let mut operands = several.operands.iter();
         let (mut issued, mut instructions) = (0, 0);
+        let mut refill_phase = account.refill_phase;
         self.slot.clear();
         for pass in several.passes {
             self.describe(several, pass.end().into());
@@ -113,40 +130,49 @@ impl<C: Microarchitecture> Driver<C> {
             let ops = self.ops.get(usize::from(pass.start())..usize::from(pass.end())).unwrap_or_default();
             instructions += insns.len() as u64;
             for (i, (at, described)) in insns.iter().zip(ops).enumerate() {
-                let next = insns.get(i + 1);
-                let mut step = Step {
-                    pc: several.outside(at.pc),
-                    pa: u64::from(at.page) << 12 | at.pc & 0xfff,
-                    next_pc: match next {
-                        Some(next) => several.outside(next.pc),
-                        None => next_of_last(several, pass, at),
-                    },
-                    insn: &at.insn,
-                    op: &described.op,
-                    privilege: several.privilege,
-                    operands: [0; 2],
-                    taken: next.is_none() && pass.taken(),
-                };
+                let mut values = [0; 2];
                 if described.by_operands {
-                    step.operands = operands.next().copied().unwrap_or_default();
+                    values = operands.next().copied().unwrap_or_default();
                 }
-                // Two calls, so that the compiler knows in each how many accesses there are.
-                if described.size == 0 {
-                    self.core.retire(&step, &[], &mut self.slot);
-                } else if let Some(touch) = accesses.next() {
-                    let Described { size, store, .. } = *described;
-                    let access = Data { va: several.outside(touch.va), pa: touch.pa(), size, store };
-                    self.core.retire(&step, std::slice::from_ref(&access), &mut self.slot);
+                let touch = if described.size > 0 { accesses.next() } else { None };
+                let here = Here { several, at, same_line: described.same_line && i > 0, touch, operands: values };
+                let passed = self.core.passes(&described.op, &here, &mut self.slot);
+                if passed != Passed::Yes {
+                    let next = insns.get(i + 1);
+                    let step = Step {
+                        pc: several.outside(at.pc),
+                        pa: here.pa(),
+                        next_pc: match next {
+                            Some(next) => several.outside(next.pc),
+                            None => next_of_last(several, pass, at),
+                        },
+                        insn: &at.insn,
+                        op: &described.op,
+                        privilege: several.privilege,
+                        operands: values,
+                        taken: next.is_none() && pass.taken(),
+                    };
+                    // Two calls, so that the compiler knows in each how many accesses there are.
+                    if passed == Passed::ButJumps {
+                        self.core.jumps(&step);
+                    } else if let Some(touch) = touch {
+                        let Described { size, store, .. } = *described;
+                        let access = Data { va: several.outside(touch.va), pa: touch.pa(), size, store };
+                        self.core.retire(&step, std::slice::from_ref(&access), &mut self.slot);
+                    } else {
+                        self.core.retire(&step, &[], &mut self.slot);
+                    }
                 }
                 if self.slot.lost {
                     self.slot.lost = false;
-                    account.refill(phase, &mut self.slot);
+                    account.refill(refill_phase, phase, &mut self.slot);
                 } else {
                     issued += 1;
                 }
-                account.refill_to(phase);
+                refill_phase = phase;
             }
         }
+        account.refill_phase = refill_phase;
         self.slot.charges[Cause::Issue as usize] += issued;
         account.charge_all(phase, &self.slot.charges);
         account.instructions += instructions;

@@ -1,6 +1,6 @@
 //! What a timed core is: its file says which stage does what, [`TimedCore`](super::TimedCore) attaches it to a machine.
 
-use tollgate_riscv::{Code, Insn, Machine, Privilege, Trap};
+use tollgate_riscv::{BlockInsn, Code, Insn, Machine, Privilege, Several, Touch, Trap};
 
 use super::access::Data;
 use super::core::{Core, CoreError};
@@ -37,6 +37,17 @@ pub(crate) trait Microarchitecture: Clone {
     /// An instruction retires, with its accesses to memory in order.
     fn retire(&mut self, step: &Step<Self::Op>, accesses: &[Data], slot: &mut Slot);
 
+    /// An instruction of decoded code retires, if nothing about it is unusual: the core need not look at most of what
+    /// [`retire`](Self::retire) is given. Without a quick way nothing passes here.
+    #[inline(always)]
+    fn passes(&mut self, _op: &Self::Op, _here: &Here, _slot: &mut Slot) -> Passed {
+        Passed::No
+    }
+
+    /// A branch or jump has [passed](Self::passes).
+    #[inline(always)]
+    fn jumps(&mut self, _step: &Step<Self::Op>) {}
+
     /// A trap is taken. If that takes a slot of the pipe, it is charged as [`Slot::lost`]. Returns whether the slot is that of the
     /// instruction that traps, which stage diagrams show: not for interrupts.
     fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool;
@@ -68,6 +79,40 @@ pub(crate) trait Microarchitecture: Clone {
     fn memory_mut(&mut self) -> &mut Memory;
 }
 
+/// Whether an instruction has passed the quick way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// No, and nothing has changed.
+    No,
+    Yes,
+    /// Yes, but where it jumps is not known to the core yet.
+    ButJumps,
+}
+
+/// An instruction of decoded code.
+pub(crate) struct Here<'a> {
+    pub(crate) several: &'a Several<'a>,
+    pub(crate) at: &'a BlockInsn,
+    /// Whether all of it is in the line and the page of the instruction before it.
+    pub(crate) same_line: bool,
+    pub(crate) touch: Option<&'a Touch>,
+    pub(crate) operands: [u64; 2],
+}
+
+impl Here<'_> {
+    /// The physical address of its first byte.
+    #[inline(always)]
+    pub(crate) fn pa(&self) -> u64 {
+        u64::from(self.at.page) << 12 | self.at.pc & 0xfff
+    }
+
+    /// Its virtual address.
+    #[inline(always)]
+    pub(crate) fn pc(&self) -> u64 {
+        self.several.outside(self.at.pc)
+    }
+}
+
 /// An instruction that retired.
 pub(crate) struct Step<'a, O> {
     pub(crate) pc: u64,
@@ -82,6 +127,13 @@ pub(crate) struct Step<'a, O> {
     /// What [`Retired`](tollgate_riscv::Retired) has under these names.
     pub(crate) operands: [u64; 2],
     pub(crate) taken: bool,
+}
+
+impl<O> Step<'_, O> {
+    /// Whether it begins in one word of four bytes and ends in the next.
+    pub(crate) fn crosses(&self) -> bool {
+        self.insn.len == 4 && self.pc & 2 != 0
+    }
 }
 
 /// When an instruction was in each stage, and what its cycles are charged to.

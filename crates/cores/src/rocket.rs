@@ -24,9 +24,8 @@ use super::core::{Core, CoreError};
 use super::ledger::Cause;
 use super::line_port::LinePort;
 use super::memory::{Memory, Waits};
-use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Squashed, Step};
 use super::operands::Dependence;
-use super::parts::delays::Redirect;
 use super::parts::system;
 use super::passage::Flush;
 
@@ -61,73 +60,86 @@ pub(crate) struct Rocket {
     next_line: (u64, u64),
     /// Cycles at the end of a fill in which the instruction cache cannot be read.
     takes: i64,
+    /// What an instruction waits for its fetch that did not pass the quick way for that reason.
+    fetched: Waits,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
     interrupted: Option<i64>,
 }
 
+/// What an instruction found in caches and translation buffers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    fetch: Waits,
+    data: Waits,
+    /// Whether it accesses a device.
+    device: bool,
+    /// With which of the latest stores it overlaps: the lowest bit is for the latest.
+    overlap: u8,
+}
+
+/// Cycles that the operands of an instruction add, or remove.
+#[inline(always)]
+fn operands_of(op: &Op, values: [u64; 2]) -> i64 {
+    op.dependence.map_or(0, |dependence| dependence.more(values).into())
+}
+
 impl Rocket {
-    /// An instruction whose fetch and data may wait for anything.
+    /// An instruction that waits for its fetch or its data, or for whatever else.
     #[inline(never)]
-    fn retire_any(&mut self, step: &Step<Op>, accesses: &[Data], slot: &mut Slot) {
+    fn retire_any(&mut self, step: &Step<Op>, found: Found, slot: &mut Slot) {
         let op = step.op;
         let mut costs = Costs::of(Arrival::of(step.pc, step.insn.len, self.pipe.front.fresh));
-        self.fetch(step, &mut costs);
-        for access in accesses {
-            self.access(access, step, &mut costs);
+        costs.crosses = step.crosses();
+        self.wait_for_line(step, &found, &mut costs);
+        (costs.data_walk, costs.data_miss) = (found.data.walk.into(), found.data.miss.into());
+        (costs.soils, costs.device, costs.overlap) = (found.data.soils, found.device, found.overlap);
+        if costs.overlap != 0 && self.pipe.stores.any() {
+            costs.behind = self.behind_load(step.pa, step.insn, op);
         }
-        costs.operands = op.dependence.map_or(0, |dependence| dependence.more(step.operands).into());
-        if (op.reads || op.stores) && self.line_port.is_some() && costs.data_walk == 0 && !costs.device {
+        costs.operands = operands_of(op, step.operands);
+        if (op.reads || op.stores) && costs.data_walk == 0 && !costs.device {
             self.share_port(step, &mut costs);
         }
-        self.pass(step, &costs, slot);
-    }
-
-    /// It goes through the pipe, and determines where the next one is fetched.
-    fn pass(&mut self, step: &Step<Op>, costs: &Costs, slot: &mut Slot) {
-        let before = self.before_replay(step, costs);
-        self.pipe.pass(step.op, costs, Cause::Issue, slot);
-        self.pipe.write(step.op, costs);
+        let before = self.before_replay(step, &costs);
+        self.pipe.pass(op, &costs, Cause::Issue, slot);
+        self.pipe.write(op, &costs);
         if let Some(before) = before {
-            self.run_on_from_replay(step, costs, before);
+            self.run_on_from_replay(step, &costs, before);
         }
-        if step.op.jump != Jump::None {
+        if op.jump != Jump::None {
             self.jump(step);
-        } else if step.op.refetch.is_some() {
+        } else if op.refetch.is_some() {
             self.refetch(step);
         }
     }
 
     /// What the fetch of an instruction waits for.
-    fn fetch(&mut self, step: &Step<Op>, costs: &mut Costs) {
-        let (pa, len) = (step.pa, step.insn.len);
-        costs.crosses = len == 4 && step.pc & 2 != 0;
+    fn wait_for_line(&mut self, step: &Step<Op>, found: &Found, costs: &mut Costs) {
         if let Some(fill) = self.pipe.front.fill {
-            let ends = [pa, pa + u64::from(len) - 1];
+            let ends = [step.pa, step.pa + u64::from(step.insn.len) - 1];
             if ends.iter().any(|&pa| self.memory.instruction_line(pa) == fill.line) {
                 costs.arrival.line = LineState::Filling;
             }
         }
-        let Waits { walk, miss, .. } = self.memory.fetch(step.pc, pa, len, step.privilege);
-        (costs.fetch_walk, costs.fetch_miss) = (walk.into(), miss.into());
+        (costs.fetch_walk, costs.fetch_miss) = (found.fetch.walk.into(), found.fetch.miss.into());
         costs.line_missed = self.line_missed(step, &mut costs.fetch_miss);
         if costs.fetch_miss > 0 {
             costs.arrival.line = LineState::Missed;
         }
     }
 
-    /// What one of its accesses waits for.
-    fn access(&mut self, access: &Data, step: &Step<Op>, costs: &mut Costs) {
-        let waits = self.memory.data(access, step.privilege);
-        costs.data_walk += i64::from(waits.walk);
-        costs.data_miss += i64::from(waits.miss);
-        costs.soils |= waits.soils;
-        let device = is_device(access.pa);
-        costs.device |= device;
-        if !device && !step.op.conditional {
-            costs.overlap |= self.memory.overlap(access.va, access.size, access.store);
+    /// What one of its accesses finds.
+    #[inline(always)]
+    fn access(&mut self, access: &Data, step: &Step<Op>, found: &mut Found) {
+        if !self.memory.hits_latest_line(access, step.privilege) {
+            let waits = self.memory.data(access, step.privilege);
+            found.data.walk += waits.walk;
+            found.data.miss += waits.miss;
+            found.data.soils |= waits.soils;
+            found.device |= is_device(access.pa);
         }
-        if costs.overlap != 0 {
-            costs.behind = self.behind_load(step.pa, step.insn, step.op);
+        if !found.device && !step.op.conditional {
+            found.overlap |= self.memory.overlap(access.va, access.size, access.store);
         }
     }
 
@@ -163,48 +175,44 @@ impl Rocket {
         }
     }
 
-    /// Whether an instruction, if all that it needs is as in most, has passed.
+    /// Whether an instruction of decoded code finds its line and its translation without waiting.
     #[inline(always)]
-    fn retire_quickly(&mut self, step: &Step<Op>, access: Option<&Data>, slot: &mut Slot) -> bool {
-        let (op, pipe) = (step.op, &self.pipe);
-        let arrival = Arrival::of(step.pc, step.insn.len, pipe.front.fresh);
-        if pipe.unusual || arrival.words > 0 && pipe.front.words.is_full() || arrival.words > 1 {
-            return false;
+    fn finds_line(&mut self, here: &Here) -> bool {
+        // Whatever moves the last fetch elsewhere is unusual.
+        if here.same_line {
+            return true;
         }
-        if !self.memory.fetches_latest_line(step.pc, step.pa, step.insn.len, step.privilege) {
-            return false;
+        let (pc, pa, len) = (here.pc(), here.pa(), here.at.insn.len);
+        let privilege = here.several.privilege;
+        if !self.memory.fetches_latest_line(pc, pa, len, privilege) {
+            self.fetched = self.memory.fetch(pc, pa, len, privilege);
         }
-        let fetch = pipe.front.words.last() + i64::from(arrival.words);
-        let execute = pipe.next_execute(op, fetch);
-        if let Some(access) = access {
-            let end = step.pa.wrapping_add(step.insn.len.into());
-            if pipe.finds_tags_taken(execute)
-                || !self.has_next_line(end)
-                || !self.memory.hits_latest_line(access, step.privilege)
-            {
-                return false;
-            }
-            let overlap = self.memory.overlap(access.va, access.size, access.store);
-            if access.store {
-                self.pipe.stores.store(execute, false);
-            } else if self.pipe.stores.load(execute, overlap) {
-                self.replay(step, arrival, overlap, slot);
-                return true;
-            }
-            self.pipe.note_access(execute);
-        }
-        self.pipe.advance(op, arrival.words, fetch, execute, slot);
-        true
+        self.fetched.walk | self.fetched.miss == 0
     }
 
-    /// A load overlaps with a store that waits.
-    #[inline(never)]
-    fn replay(&mut self, step: &Step<Op>, arrival: Arrival, overlap: u8, slot: &mut Slot) {
-        let mut costs = Costs::of(arrival);
-        costs.crosses = step.insn.len == 4 && step.pc & 2 != 0;
-        costs.overlap = overlap;
-        costs.behind = self.behind_load(step.pa, step.insn, step.op);
-        self.pass(step, &costs, slot);
+    /// Whether a load or store that would be in EX then finds its data there, and nothing is in its way.
+    #[inline(always)]
+    fn finds_data(&mut self, op: &Op, here: &Here, execute: i64) -> bool {
+        let Some(touch) = here.touch else { return false };
+        let end = here.pa().wrapping_add(here.at.insn.len.into());
+        if self.pipe.finds_tags_taken(execute) || !self.has_next_line(end) {
+            return false;
+        }
+        let (va, pa) = (here.several.outside(touch.va), touch.pa());
+        if !op.stores && self.pipe.stores.overlaps(execute, self.memory.overlaps(va, op.size)) {
+            return false;
+        }
+        if !self.memory.hits_latest_of_block(va, pa, op.stores, here.several.privilege) {
+            return false;
+        }
+        if op.stores {
+            self.memory.overlap(va, op.size, true);
+            self.pipe.stores.store(execute, false);
+        } else {
+            self.pipe.stores.keep_out(execute);
+        }
+        self.pipe.note_access(execute);
+        true
     }
 
     /// When the next instruction would enter ID and EX, if it is found and misses nothing, and when again if it is a load that
@@ -255,6 +263,7 @@ impl Microarchitecture for Rocket {
             line_bytes: memory.instruction_line_bytes(),
             next_line: (1, 0),
             takes: core.memory.fetch_fill.into(),
+            fetched: Waits::default(),
             interrupted: None,
             memory,
             core: core.clone(),
@@ -274,19 +283,48 @@ impl Microarchitecture for Rocket {
         Dependence::any(&self.core)
     }
 
-    #[inline(always)]
     fn retire(&mut self, step: &Step<Op>, accesses: &[Data], slot: &mut Slot) {
-        let passed = match (step.op.way, accesses) {
-            _ if slot.traces => false,
-            (Way::Plain | Way::Jumps, []) => self.retire_quickly(step, None, slot),
-            (Way::Access, [access]) => self.retire_quickly(step, Some(access), slot),
-            _ => false,
-        };
-        if !passed {
-            self.retire_any(step, accesses, slot);
-        } else if step.op.way == Way::Jumps {
-            self.jump(step);
+        let mut found = Found { fetch: std::mem::take(&mut self.fetched), ..Found::default() };
+        if !self.memory.fetches_latest_line(step.pc, step.pa, step.insn.len, step.privilege) {
+            let waits = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
+            found.fetch.walk += waits.walk;
+            found.fetch.miss += waits.miss;
         }
+        for access in accesses {
+            self.access(access, step, &mut found);
+        }
+        self.retire_any(step, found, slot);
+    }
+
+    /// It waits only for its operands and its place in the queue, and a load for a cycle of the data array.
+    #[inline(always)]
+    fn passes(&mut self, op: &Op, here: &Here, slot: &mut Slot) -> Passed {
+        let pipe = &self.pipe;
+        let (half, fresh) = (here.at.pc & 2 != 0, pipe.front.fresh);
+        let long = here.at.insn.len == 4;
+        let words = u32::from(!half || long || fresh);
+        if pipe.unusual || op.way == Way::Other || half && long && fresh || !self.finds_line(here) {
+            return Passed::No;
+        }
+        let fetch = self.pipe.front.next(words);
+        let execute = self.pipe.next_execute(op, fetch[1]);
+        if op.way == Way::Access && !self.finds_data(op, here, execute)
+            || op.way == Way::Iterates && !self.pipe.unit_is_free(execute)
+        {
+            return Passed::No;
+        }
+        self.pipe.advance(op, words, fetch, execute, slot);
+        match op.way {
+            Way::Jumps => return Passed::ButJumps,
+            Way::Iterates => self.pipe.iterate(op, operands_of(op, here.operands)),
+            _ => {}
+        }
+        Passed::Yes
+    }
+
+    #[inline(always)]
+    fn jumps(&mut self, step: &Step<Op>) {
+        self.jump(step);
     }
 
     fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool {
@@ -346,22 +384,16 @@ impl Microarchitecture for Rocket {
         if !redirect.is_some() {
             return Vec::new();
         }
-        let (mut pipe, mut slot) = (self.pipe.clone(), Slot::default());
-        pipe.front.redirect = Redirect::NONE;
-        let costs = Costs::of(Arrival { words: 1, line: LineState::There });
+        let reached = |at: i64| (at < redirect.at).then_some(at as u64);
         // The pipe holds no more than these behind the last one.
-        (0..4)
-            .map_while(|k| {
-                pipe.pass(&Op::PLAIN, &costs, Cause::Issue, &mut slot);
-                let reached = |at: i64| (at < redirect.at).then_some(at as u64);
-                reached(slot.starts[0]).map(|_| Squashed {
-                    pc: sequential.wrapping_add(4 * k),
-                    starts: slot.starts.map(reached),
-                    end: redirect.at as u64,
-                    flush: redirect.flush,
-                })
-            })
-            .collect()
+        let starts = self.pipe.next_starts().into_iter().take_while(|starts| starts[0] < redirect.at);
+        let squashed = |(k, starts): (u64, [i64; 5])| Squashed {
+            pc: sequential.wrapping_add(4 * k),
+            starts: starts.map(reached),
+            end: redirect.at as u64,
+            flush: redirect.flush,
+        };
+        (0..).zip(starts).map(squashed).collect()
     }
 
     fn forget_predictions(&mut self) {

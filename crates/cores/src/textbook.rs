@@ -152,8 +152,10 @@ impl FiveStages {
     fn pass(&mut self, op: &Op, delays: &Delays, own: Cause, slot: &mut Slot) {
         let fetch = self.decode.max(self.redirect.at);
         let registers = &self.registers;
-        let [a, b, c] = op.reads.map(|register| registers.ready(register));
-        let mut operands = self.memory.max(a).max(b).max(c).max(registers.ready(op.late_read) - 1);
+        // (The compiler does not inline the arrays' `map`.)
+        let [a, b, c] = op.reads;
+        let ready = registers.ready(a).max(registers.ready(b)).max(registers.ready(c));
+        let mut operands = self.memory.max(ready).max(registers.ready(op.late_read) - 1);
         if op.drains {
             operands = operands.max(self.write + 1);
         }
@@ -212,8 +214,8 @@ impl FiveStages {
             times.operands = self.write + 1;
             charge(&times, Cause::Csr);
         }
-        let reads = op.reads.map(|register| (register, 0));
-        for (register, late) in reads.into_iter().chain([(op.late_read, 1)]) {
+        let [a, b, c] = op.reads;
+        for (register, late) in [(a, 0), (b, 0), (c, 0), (op.late_read, 1)] {
             let (ready, cause) = self.registers.waits(register);
             times.operands = times.operands.max(ready - late);
             charge(&times, cause);
@@ -318,7 +320,8 @@ fn pass_serially(
     slot: &mut Slot,
 ) {
     let [cycles, late] = op.operation.further(delays.operands);
-    let mut operands = op.reads.map(|register| registers.waits(register));
+    let [a, b, c] = op.reads;
+    let mut operands = [registers.waits(a), registers.waits(b), registers.waits(c)];
     if op.late_read != 0 {
         operands[1] = registers.waits(op.late_read);
     }

@@ -72,6 +72,27 @@ impl Memory {
         waits
     }
 
+    /// The same as [`hits_latest_line`](Self::hits_latest_line) of an access of decoded code: it is aligned, and to RAM.
+    #[inline(always)]
+    pub(crate) fn hits_latest_of_block(
+        &mut self,
+        va: u64,
+        pa: u64,
+        store: bool,
+        privilege: Privilege,
+    ) -> bool {
+        let translated = match privilege {
+            Privilege::Machine => va != pa,
+            _ => self.satp >> 31 != 0,
+        };
+        let Some(cache) = self.l1d.as_mut().filter(|_| self.quick) else { return false };
+        if translated && !self.latest_data.has(va) || !cache.is_latest(pa, store) {
+            return false;
+        }
+        cache.count_hits(u64::from(!store), u64::from(store));
+        true
+    }
+
     /// Whether an access finds its translation and its line where the last one was: then it is counted, takes no time and
     /// changes nothing else.
     #[inline(always)]

@@ -50,13 +50,13 @@ impl Words {
     /// Whether the next word finds no space when it is first requested: the fifth word before it is still there.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
-        self.taken[(self.last + PLACES + 1 - QUEUE) % PLACES] > self.last()
+        self.taken(QUEUE - 1) > self.last()
     }
 
-    /// Words that are in the queue in a cycle.
-    fn waiting(&self, cycle: i64) -> usize {
-        let latest = (0..QUEUE).map(|back| (self.last + PLACES - back) % PLACES);
-        latest.filter(|&at| self.fetched[at] + 2 <= cycle && self.taken[at] > cycle).count()
+    /// When the first instruction of a word came to EX, so many words before the last one.
+    #[inline(always)]
+    fn taken(&self, before: usize) -> i64 {
+        self.taken[(self.last + PLACES - before) % PLACES]
     }
 
     /// When the first of so many further words can be in IF; without any, when the last one was there. A word that finds no
@@ -70,23 +70,14 @@ impl Words {
         }
     }
 
-    #[inline(never)]
+    /// The same if the next word finds no space when it is first requested, in the cycle of the last one. The word that is requested
+    /// in the cycle behind that is dropped, or has been requested in vain, if the first place is free by then.
+    #[inline(always)]
     fn next_space(&self) -> i64 {
-        let has_space = |cycle, on_their_way| self.waiting(cycle) + on_their_way < QUEUE;
         let last = self.last();
-        let wasted = has_space(last + 1, 1);
-        if has_space(last + 2, 1 + usize::from(wasted)) {
-            return last + 3;
-        }
-        let mut cycle = last + 3;
-        while !has_space(cycle, 0) {
-            let latest = (0..QUEUE).map(|back| self.taken[(self.last + PLACES - back) % PLACES]);
-            match latest.filter(|&taken| taken > cycle).min() {
-                Some(next) if next < NEVER => cycle = next,
-                _ => return NEVER,
-            }
-        }
-        cycle + 1
+        let wasted = self.taken(QUEUE - 1) <= last + 1;
+        let needed = if wasted { self.taken(QUEUE - 3) } else { self.taken(QUEUE - 2) };
+        if needed <= last + 2 { last + 3 } else { self.taken(QUEUE - 1).max(last + 3) + 1 }
     }
 
     /// A further word comes that was in IF then; its place is free from a cycle on.
@@ -122,7 +113,8 @@ impl Dropped {
 
     /// So many of them are fetched again.
     fn refetch(&mut self, words: u32) {
-        for _ in 0..words {
+        // All of them were in the queue.
+        for _ in 0..words.min(2 * QUEUE as u32) {
             self.words.push(self.words.next(1), NEVER);
         }
     }
@@ -181,11 +173,8 @@ impl Arrival {
     /// Of an instruction whose fetch is `fresh`, not in sequence: it does not find in the queue what the word before had left.
     #[inline(always)]
     pub(super) fn of(pc: u64, len: u8, fresh: bool) -> Self {
-        let words = match (pc & 2 != 0, len == 4, fresh) {
-            (true, true, true) => 2,
-            (true, false, false) => 0,
-            _ => 1,
-        };
+        let half = pc & 2 != 0;
+        let words = u32::from(!half || len == 4) + u32::from(half && fresh);
         Arrival { words, line: LineState::There }
     }
 
@@ -203,7 +192,9 @@ pub(super) struct FrontEnd {
     pub(super) fresh: bool,
     pub(super) redirect: Redirect,
     pub(super) fill: Option<Fill>,
-    pub(super) dropped: Option<Box<Dropped>>,
+    dropped: Option<Dropped>,
+    /// Words that came since that was brought up to date.
+    since: u32,
 }
 
 /// When the first word of an instruction is in IF.
@@ -221,7 +212,7 @@ pub(super) struct Fetch {
 
 impl FrontEnd {
     pub(super) fn new() -> Self {
-        FrontEnd { words: Words::new(), fresh: true, redirect: Redirect::NONE, fill: None, dropped: None }
+        FrontEnd { words: Words::new(), fresh: true, redirect: Redirect::NONE, fill: None, dropped: None, since: 0 }
     }
 
     /// An instruction is fetched. The redirection is done.
@@ -240,8 +231,33 @@ impl FrontEnd {
         Fetch { next, at, decode, before_replay }
     }
 
+    /// When the next word of an instruction that needs so many is in IF: in sequence, and as it was redirected.
+    #[inline(always)]
+    pub(super) fn next(&self, words: u32) -> [i64; 2] {
+        let next = self.words.next(words);
+        [next, next.max(self.redirect.at)]
+    }
+
+    /// It brings so many words, at most one, and waits for nothing else: it is in EX in a cycle.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, words: u32, [next, fetch]: [i64; 2], execute: i64) {
+        self.redirect.at = Redirect::NONE.at;
+        self.fresh = false;
+        if words > 0 {
+            self.words.push(fetch, execute);
+            self.since += 1;
+        }
+        if fetch > next {
+            self.dropped = None;
+        }
+    }
+
     /// If the next word was fetched before a replay that has dropped it: when.
-    pub(super) fn before_replay(&self) -> Option<i64> {
+    pub(super) fn before_replay(&mut self) -> Option<i64> {
+        let since = std::mem::take(&mut self.since);
+        let dropped = self.dropped.as_mut()?;
+        dropped.refetch(since);
+        self.dropped.take_if(|dropped| !dropped.is_any());
         self.dropped.as_ref().map(|dropped| dropped.words.next(1))
     }
 
@@ -250,15 +266,13 @@ impl FrontEnd {
         let fetch = decode - 1;
         if first < execute {
             let dropped = Dropped::by_replay(self.words.clone(), words, fetch, first);
-            self.dropped = dropped.is_any().then(|| Box::new(dropped));
+            self.dropped = Some(dropped).filter(Dropped::is_any);
+            self.since = 0;
             // It comes once more, with its last word if that was there before.
             self.words.push_all(words.max(1), fetch.max(first + REFETCH), execute);
         } else {
             self.words.push_all(words, fetch, execute);
-            if let Some(dropped) = &mut self.dropped {
-                dropped.refetch(words);
-                self.dropped.take_if(|dropped| !dropped.is_any());
-            }
+            self.since += words;
         }
         self.fill.take_if(|fill| fill.there < decode);
         self.fresh = false;
@@ -302,5 +316,74 @@ impl FrontEnd {
     pub(super) fn can_fill(&self, fetch: i64, last: i64) -> Option<i64> {
         let from = self.fill.map_or(fetch + 1, |fill| (fetch + 1).max(fill.there - 1));
         (from <= last + 1).then_some(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of one instruction each, the first in IF in cycle 0 and stalled in ID until it comes to EX in `execute`.
+    fn stalled(execute: i64) -> FrontEnd {
+        let mut front = FrontEnd::new();
+        front.bring(1, 1, execute, execute);
+        front
+    }
+
+    #[test]
+    fn five_words_are_fetched_while_the_first_one_waits() {
+        // rtl: Rocket, fp-eager: the words 1a to 28 are in IF one behind the other, 2c when the first has gone to EX.
+        let mut words = stalled(30).words;
+        let fetched: Vec<i64> = (1..6)
+            .map(|word| {
+                let fetch = words.next(1);
+                words.push(fetch, 30 + word);
+                fetch
+            })
+            .collect();
+        assert_eq!(fetched, [1, 2, 3, 4, 31]);
+        assert_eq!(words.next(0), 31);
+    }
+
+    #[test]
+    fn a_word_that_finds_no_space_is_requested_again() {
+        // rtl: Rocket, full: 1b4 is in IF in 2271 with four words waiting, of which the first goes to EX in 2272 and the second
+        // in 2274: 1b8 comes in 2275.
+        let mut words = Words::new();
+        for (fetched, taken) in [(61, 72), (62, 74), (63, 76), (64, 78), (71, 80)] {
+            words.push(fetched, taken);
+        }
+        assert_eq!(words.next(1), 75);
+    }
+
+    #[test]
+    fn words_before_a_replay_were_fetched_before_it() {
+        // In IF in 0, in EX in 2 and, again, in 40: what was in IF until 3 has been looked up, the rest comes behind 5.
+        let mut front = FrontEnd::new();
+        front.bring(1, 1, 40, 2);
+        let mut fetched = Vec::new();
+        for word in 1..5 {
+            let fetch = front.words.next(1);
+            fetched.push((front.before_replay(), fetch));
+            front.bring(1, fetch + 1, 40 + word, 40 + word);
+        }
+        assert_eq!(fetched, [(Some(1), 6), (Some(2), 7), (Some(3), 8), (None, 9)]);
+        front.bring(1, 42, 60, 43);
+        assert!(front.before_replay().is_some());
+        front.redirect(70, Cause::Branch, Flush::Branch);
+        front.fetch(&Arrival { words: 1, line: LineState::There });
+        assert_eq!(front.before_replay(), None);
+    }
+
+    #[test]
+    fn a_line_that_is_filled_delays_what_needs_the_cache() {
+        // rtl: Rocket, full: missed in 2185, the last word is taken in 2220 and the line read in 2222 for ID in 2223.
+        let fill = Fill { line: 1, there: 2223, takes: 8 };
+        let delays = |fetch, line| fill.delays(fetch, &Arrival { words: 1, line });
+        let others = [2200, 2213, 2214, 2221, 2222].map(|fetch| delays(fetch, LineState::There));
+        assert_eq!(others, [2201, 2214, 2223, 2223, 2223]);
+        assert_eq!([2200, 2300].map(|fetch| delays(fetch, LineState::Filling)), [2223, 2301]);
+        // The next line is requested when the first one is there.
+        assert_eq!(delays(2200, LineState::Missed), 2222);
     }
 }

@@ -23,6 +23,8 @@ pub(super) enum Way {
     Jumps,
     /// A load or a store of integers.
     Access,
+    /// The iterative unit multiplies or divides.
+    Iterates,
     /// Whatever else.
     Other,
 }
@@ -39,6 +41,8 @@ pub(crate) struct Op {
     /// Cycles from EX to that of an instruction that uses its result, and what waiting for that is charged to.
     pub(super) latency: i64,
     pub(super) cause: Cause,
+    /// Bytes of its access.
+    pub(super) size: u8,
     /// Whether it reads and writes memory.
     pub(super) reads: bool,
     pub(super) stores: bool,
@@ -66,6 +70,7 @@ impl Op {
         jump: Jump::None,
         latency: 1,
         cause: Cause::LongOperation,
+        size: 0,
         reads: false,
         stores: false,
         conditional: false,
@@ -92,6 +97,7 @@ impl Op {
             jump: Jump::of(insn),
             latency,
             cause,
+            size: insn.op.access().map_or(0, |(size, _)| size),
             reads,
             stores,
             conditional: class == Class::StoreConditional,
@@ -107,6 +113,7 @@ impl Op {
         op.way = match class {
             Class::Branch | Class::Jump | Class::JumpReg => Way::Jumps,
             Class::Load | Class::Store => Way::Access,
+            _ if iterates => Way::Iterates,
             _ if class == Class::Csr || op.is_special() => Way::Other,
             _ => Way::Plain,
         };

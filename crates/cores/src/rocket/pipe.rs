@@ -13,13 +13,14 @@
 //! An instruction is charged `EX - EX'` cycles. One is its own; its delays are added in the order of the pipe, each charged with
 //! what it adds.
 
-use super::front_end::{Arrival, FrontEnd, LONG_AGO};
+use super::front_end::{Arrival, FrontEnd, LONG_AGO, LineState};
 use super::op::Op;
 use super::waiting_stores::{Behind, WaitingStores};
 use crate::float::FloatUnit;
 use crate::ledger::Cause;
 use crate::line_port::Ahead;
 use crate::microarchitecture::Slot;
+use crate::parts::delays::Redirect;
 use crate::passage::Flush;
 
 /// Further cycles of an instruction that is replayed. rtl: store.load_same.
@@ -205,6 +206,7 @@ impl Pipe {
     /// The data port is busy for this many cycles after the last write-back, and the fetches after that are as much later.
     pub(super) fn occupy(&mut self, cycles: i64) {
         self.stacked += cycles;
+        self.unusual = true;
         self.front.redirect.delay(cycles);
     }
 
@@ -233,14 +235,12 @@ impl Pipe {
     fn redirect(&mut self, at: i64, cause: Cause, flush: Flush) {
         self.leave_sequence();
         self.front.redirect(at, cause, flush);
-        self.unusual = true;
     }
 
     /// The front end found out in IF where the next instruction is.
     pub(super) fn redirect_from_fetch(&mut self, bubbles: i64) {
         self.leave_sequence();
         self.front.redirect_from_fetch(bubbles);
-        self.unusual = true;
     }
 
     /// The next fetch is not in sequence.
@@ -269,25 +269,40 @@ impl Pipe {
     /// An instruction that waits only for its operands and its fetch is in EX then.
     #[inline(always)]
     pub(super) fn next_execute(&self, op: &Op, fetch: i64) -> i64 {
-        let [a, b, c, d] = op.waits.map(|register| self.ready[usize::from(register % 64)]);
-        (self.execute + 1).max(fetch + 2).max(a.max(b)).max(c.max(d))
+        // (The compiler does not inline the arrays' `map`.)
+        let [a, b, c, d] = op.waits;
+        let ready = |register: u8| self.ready[usize::from(register % 64)];
+        (self.execute + 1).max(fetch + 2).max(ready(a).max(ready(b))).max(ready(c).max(ready(d)))
     }
 
     /// Such an instruction passes; a load or store that is in the data cache, too.
     #[inline(always)]
-    pub(super) fn advance(&mut self, op: &Op, words: u32, fetch: i64, execute: i64, slot: &mut Slot) {
+    pub(super) fn advance(&mut self, op: &Op, words: u32, fetch: [i64; 2], execute: i64, slot: &mut Slot) {
         if execute > self.execute + 1 {
-            self.charge_waits(op, fetch, execute, slot);
+            self.charge_waits(op, fetch, slot);
         }
         self.execute = execute;
-        if words > 0 {
-            self.front.words.push(fetch, execute);
-        }
-        self.front.fresh = false;
+        self.front.advance(words, fetch, execute);
         if op.latency > 1 {
             self.set_ready(op, execute + op.latency);
         }
         if execute + WRITE == self.unit.0 {
+            self.unit_waits(op);
+        }
+    }
+
+    /// Whether the iterative unit is free when an instruction is in EX.
+    #[inline(always)]
+    pub(super) fn unit_is_free(&self, execute: i64) -> bool {
+        execute > self.unit.0
+    }
+
+    /// The unit begins with the last instruction's operands, which add to its cycles.
+    #[inline(always)]
+    pub(super) fn iterate(&mut self, op: &Op, operands: i64) {
+        self.set_ready(op, self.execute + WRITE + operands);
+        self.unit = (self.execute + 1 + operands, op.writes);
+        if self.execute + WRITE == self.unit.0 {
             self.unit_waits(op);
         }
     }
@@ -299,22 +314,25 @@ impl Pipe {
     }
 
     #[inline(never)]
-    fn charge_waits(&self, op: &Op, fetch: i64, execute: i64, slot: &mut Slot) {
+    fn charge_waits(&self, op: &Op, [next, fetch]: [i64; 2], slot: &mut Slot) {
         slot.begin(Cause::Issue);
         let mut now = self.execute + 1;
-        let mut wait = |until: i64, cause: Cause| {
-            if until > now {
-                slot.charges[cause as usize] += (until - now).cast_unsigned();
-                now = until;
-            }
+        let mut wait = |until: i64| {
+            let before = now;
+            now = now.max(until);
+            (now - before).cast_unsigned()
         };
-        wait(fetch + 2, Cause::Structural);
-        for register in op.waits.map(usize::from) {
-            wait(self.ready[register], self.cause[register]);
+        slot.charges[Cause::Structural as usize] += wait(next + 2);
+        if fetch > next {
+            slot.refill = Some((self.front.redirect.cause, wait(fetch + 2)));
         }
-        debug_assert_eq!(now, execute);
+        for &register in &op.waits {
+            let register = usize::from(register % 64);
+            slot.charges[self.cause[register] as usize] += wait(self.ready[register]);
+        }
     }
 
+    #[inline(always)]
     fn set_ready(&mut self, op: &Op, ready: i64) {
         let register = usize::from(op.writes % 64);
         if register != 0 {
@@ -363,6 +381,7 @@ impl Pipe {
         if op.float_store {
             self.float_store = execute;
         }
+        self.note_unusual();
     }
 
     /// Yields when it is in IF.
@@ -393,19 +412,32 @@ impl Pipe {
 
     /// The last instruction's result is there.
     pub(super) fn write(&mut self, op: &Op, costs: &Costs) {
-        let latency = match self.posted {
-            Some(bubbles) if costs.device && op.reads => 1 + bubbles,
-            _ if op.iterates => WRITE + costs.operands,
-            _ => op.latency + costs.operands,
-        };
-        self.set_ready(op, self.execute + latency);
-        if op.iterates {
-            self.unit = (self.execute + 1 + costs.operands, op.writes);
+        match self.posted {
+            _ if op.iterates => self.iterate(op, costs.operands),
+            Some(bubbles) if costs.device && op.reads => self.set_ready(op, self.execute + 1 + bubbles),
+            _ => self.set_ready(op, self.execute + op.latency + costs.operands),
         }
         if self.execute + WRITE == self.unit.0 {
             self.unit_waits(op);
         }
-        self.note_unusual();
+    }
+
+    /// When the next four words in sequence, each an instruction that waits for nothing, would enter the stages.
+    pub(super) fn next_starts(&self) -> [[i64; 5]; 4] {
+        let mut front = self.front.clone();
+        front.redirect = Redirect::NONE;
+        let arrival = Arrival { words: 1, line: LineState::There };
+        let mut before = [self.execute, self.execute + 1, self.execute + WRITE + self.stacked];
+        std::array::from_fn(|_| {
+            let fetch = front.fetch(&arrival);
+            let decode = fetch.decode.max(before[0]);
+            let execute = (decode + 1).max(before[1]);
+            let memory = (execute + 1).max(before[2]);
+            let write = (memory + 1).max(before[2] + 1);
+            front.bring(1, fetch.decode, execute, execute);
+            before = [execute, memory, write];
+            [fetch.at, decode, execute, memory, write]
+        })
     }
 
     /// An instruction passes, as far as later ones are concerned.
@@ -414,13 +446,8 @@ impl Pipe {
         self.write(op, costs);
     }
 
-    /// Notes whether the next instruction may wait for anything unusual.
-    pub(super) fn note_unusual(&mut self) {
-        self.unusual = self.front.redirect.is_some()
-            || self.front.fill.is_some()
-            || self.front.dropped.is_some()
-            || self.line_ahead.is_some()
-            || self.fenced;
+    fn note_unusual(&mut self) {
+        self.unusual = self.front.fill.is_some() || self.line_ahead.is_some() || self.fenced;
     }
 
     /// When an instruction can be in ID that would be there in a cycle if its line were not missed, which was found out in
@@ -434,7 +461,8 @@ impl Pipe {
 
     /// Registers, the flags, and the iterative unit.
     fn wait_for_operands(&self, op: &Op, at: &mut Adding, slot: &mut Slot) {
-        for register in op.waits.map(usize::from) {
+        for &register in &op.waits {
+            let register = usize::from(register % 64);
             at.wait(self.ready[register], self.cause[register], slot);
         }
         if op.flags {

@@ -55,15 +55,24 @@ impl WaitingStores {
     /// lowest for the latest. If not, no store is written in this cycle.
     #[inline(always)]
     pub(super) fn load(&mut self, execute: i64, overlap: u8) -> bool {
-        if self.count == 0 {
-            return false;
+        let overlaps = self.overlaps(execute, overlap);
+        if !overlaps {
+            self.keep_out(execute);
         }
+        overlaps
+    }
+
+    /// Whether it would overlap.
+    #[inline(always)]
+    pub(super) fn overlaps(&mut self, execute: i64, overlap: u8) -> bool {
         self.settle(execute);
-        if usize::from(overlap) & ((1 << self.count) - 1) != 0 {
-            return true;
-        }
+        usize::from(overlap) & ((1 << self.count) - 1) != 0
+    }
+
+    /// A load takes a cycle of the data array.
+    #[inline(always)]
+    pub(super) fn keep_out(&mut self, execute: i64) {
         self.free = self.free.max(execute + 1);
-        false
     }
 
     /// Such a load is replayed. Yields in how many cycles of its way back the data array is still written.
