@@ -7,7 +7,7 @@ use super::step::Step;
 use tollgate_riscv::Code;
 use tollgate_riscv::Map;
 use tollgate_riscv::Privilege;
-use tollgate_riscv::{Class, Insn};
+use tollgate_riscv::{Class, Insn, Op};
 
 /// The instructions that a page has room for.
 const HALVES: usize = 2048;
@@ -35,6 +35,8 @@ struct Page {
     /// A bit for each: whether it is a branch or a jump, and whether it has four bytes.
     jumps: [u64; HALVES / 64],
     long: [u64; HALVES / 64],
+    /// Whether one of them is a floating-point division or square root.
+    divides: bool,
 }
 
 fn place(pa: u64) -> (usize, usize, u64) {
@@ -44,8 +46,12 @@ fn place(pa: u64) -> (usize, usize, u64) {
 
 impl Page {
     fn new(number: u64, code: Option<&Code>) -> Self {
-        let mut page =
-            Page { insns: vec![None; HALVES].into(), jumps: [0; HALVES / 64], long: [0; HALVES / 64] };
+        let mut page = Page {
+            insns: vec![None; HALVES].into(),
+            jumps: [0; HALVES / 64],
+            long: [0; HALVES / 64],
+            divides: false,
+        };
         for pa in (number << 12..).step_by(2).take(HALVES).filter(|_| code.is_some()) {
             let (_, word, bit) = place(pa);
             match code.and_then(|code| code.find(pa)) {
@@ -63,6 +69,7 @@ impl Page {
         for (bits, set) in [(&mut self.jumps, jumps), (&mut self.long, insn.len == 4)] {
             bits[word] = bits[word] & !bit | if set { bit } else { 0 };
         }
+        self.divides |= matches!(insn.op, Op::FdivS | Op::FdivD | Op::FsqrtS | Op::FsqrtD);
         self.insns[at] = Some(*insn);
     }
 }
@@ -105,11 +112,12 @@ impl Beyond {
     /// An instruction is executed. Yields whether it takes the place of another one.
     pub(super) fn note(&mut self, pa: u64, insn: &Insn) -> bool {
         let page = self.page(pa);
-        let before = self.pages[page].insns[place(pa).0];
-        if before != Some(*insn) {
-            Arc::make_mut(&mut self.pages[page]).set(pa, insn);
+        let before = &self.pages[page].insns[place(pa).0];
+        if before.as_ref() == Some(insn) {
+            return false;
         }
-        let replaced = before.is_some_and(|before| before != *insn);
+        let replaced = before.is_some();
+        Arc::make_mut(&mut self.pages[page]).set(pa, insn);
         self.replaced |= replaced;
         replaced
     }
@@ -125,6 +133,12 @@ impl Beyond {
         self.pages[page].insns[place(pa).0]
     }
 
+    /// Whether there is a floating-point division or square root in the page of an address.
+    pub(super) fn divides(&mut self, pa: u64) -> bool {
+        let page = self.page(pa);
+        self.pages[page].divides
+    }
+
     /// The branch or jump at an address, if there is one.
     #[inline(always)]
     pub(super) fn jump(&mut self, pa: u64) -> Option<Insn> {
@@ -132,6 +146,15 @@ impl Beyond {
         let page = &self.pages[page];
         let (at, word, bit) = place(pa);
         if page.jumps[word] & bit == 0 { None } else { page.insns[at] }
+    }
+
+    /// Whether a branch or a jump is at an address, and the bytes of what is there.
+    #[inline(always)]
+    pub(super) fn jumps_and_len(&mut self, pa: u64) -> (bool, u64) {
+        let page = self.page(pa);
+        let page = &self.pages[page];
+        let (_, word, bit) = place(pa);
+        (page.jumps[word] & bit != 0, if page.long[word] & bit == 0 { 2 } else { 4 })
     }
 
     /// The bytes of what is at an address.
@@ -174,7 +197,6 @@ pub(super) struct Strayed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_riscv::Op;
     use tollgate_riscv::Operands;
 
     const BASE: u64 = 0x8000_0000;

@@ -151,11 +151,18 @@ mod tests {
         for name in Core::PRESETS {
             let core = Core::preset(name).unwrap();
             assert!(core.is_as_designed(), "{name}");
-            let keys = "l1d = { geometry = '2:2:16', replacement = 'lru' }
+            // Rocket predicts from history, and its unit iterates.
+            let (predictor, operation) = match *name {
+                "rocket" => ("history", "float.cycles = 6"),
+                _ => ("bimodal", "multiply.cycles = 6"),
+            };
+            let keys = format!(
+                "l1d = {{ geometry = '2:2:16', replacement = 'lru' }}
                 itlb.entries = 3
                 memory.latency = 77
-                operation.multiply.cycles = 6
-                branch = { predictor = 'bimodal', counters = 8, btb = 4, return-stack = 2 }";
+                operation.{operation}
+                branch = {{ predictor = '{predictor}', counters = 8, btb = 4, return-stack = 2 }}"
+            );
             let core = Core::from_toml(&format!("name = 'mine'\nbase = '{name}'\n{keys}")).unwrap();
             assert!(core.is_as_designed(), "{name}");
         }

@@ -26,7 +26,6 @@ use super::line_port::LinePort;
 use super::memory::{Memory, Waits};
 use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Squashed, Step};
 use super::operands::Dependence;
-use super::parts::delays::Redirect;
 use super::parts::system;
 use super::passage::Flush;
 
@@ -385,22 +384,16 @@ impl Microarchitecture for Rocket {
         if !redirect.is_some() {
             return Vec::new();
         }
-        let (mut pipe, mut slot) = (self.pipe.clone(), Slot::default());
-        pipe.front.redirect = Redirect::NONE;
-        let costs = Costs::of(Arrival { words: 1, line: LineState::There });
+        let reached = |at: i64| (at < redirect.at).then_some(at as u64);
         // The pipe holds no more than these behind the last one.
-        (0..4)
-            .map_while(|k| {
-                pipe.pass(&Op::PLAIN, &costs, Cause::Issue, &mut slot);
-                let reached = |at: i64| (at < redirect.at).then_some(at as u64);
-                reached(slot.starts[0]).map(|_| Squashed {
-                    pc: sequential.wrapping_add(4 * k),
-                    starts: slot.starts.map(reached),
-                    end: redirect.at as u64,
-                    flush: redirect.flush,
-                })
-            })
-            .collect()
+        let starts = self.pipe.next_starts().into_iter().take_while(|starts| starts[0] < redirect.at);
+        let squashed = |(k, starts): (u64, [i64; 5])| Squashed {
+            pc: sequential.wrapping_add(4 * k),
+            starts: starts.map(reached),
+            end: redirect.at as u64,
+            flush: redirect.flush,
+        };
+        (0..).zip(starts).map(squashed).collect()
     }
 
     fn forget_predictions(&mut self) {

@@ -13,13 +13,14 @@
 //! An instruction is charged `EX - EX'` cycles. One is its own; its delays are added in the order of the pipe, each charged with
 //! what it adds.
 
-use super::front_end::{Arrival, FrontEnd, LONG_AGO};
+use super::front_end::{Arrival, FrontEnd, LONG_AGO, LineState};
 use super::op::Op;
 use super::waiting_stores::{Behind, WaitingStores};
 use crate::float::FloatUnit;
 use crate::ledger::Cause;
 use crate::line_port::Ahead;
 use crate::microarchitecture::Slot;
+use crate::parts::delays::Redirect;
 use crate::passage::Flush;
 
 /// Further cycles of an instruction that is replayed. rtl: store.load_same.
@@ -419,6 +420,24 @@ impl Pipe {
         if self.execute + WRITE == self.unit.0 {
             self.unit_waits(op);
         }
+    }
+
+    /// When the next four words in sequence, each an instruction that waits for nothing, would enter the stages.
+    pub(super) fn next_starts(&self) -> [[i64; 5]; 4] {
+        let mut front = self.front.clone();
+        front.redirect = Redirect::NONE;
+        let arrival = Arrival { words: 1, line: LineState::There };
+        let mut before = [self.execute, self.execute + 1, self.execute + WRITE + self.stacked];
+        std::array::from_fn(|_| {
+            let fetch = front.fetch(&arrival);
+            let decode = fetch.decode.max(before[0]);
+            let execute = (decode + 1).max(before[1]);
+            let memory = (execute + 1).max(before[2]);
+            let write = (memory + 1).max(before[2] + 1);
+            front.bring(1, fetch.decode, execute, execute);
+            before = [execute, memory, write];
+            [fetch.at, decode, execute, memory, write]
+        })
     }
 
     /// An instruction passes, as far as later ones are concerned.

@@ -1,7 +1,7 @@
 //! What the front end fetches behind an instruction that sends it elsewhere, until it is redirected: lines that it misses are filled,
 //! and calls and returns stay in the return stack.
 
-use tollgate_riscv::{Cause as Exception, Class, Insn, Op as Opcode, Privilege, Trap};
+use tollgate_riscv::{Cause as Exception, Class, Insn, Privilege, Trap};
 
 use super::front_end::{Arrival, FAR, Fill, FrontEnd, REFETCH};
 use super::op::Op;
@@ -11,7 +11,6 @@ use super::waiting_stores::Behind;
 use super::{Rocket, WORD};
 use crate::beyond::Beyond;
 use crate::microarchitecture::Step;
-use crate::parts::operation::registers;
 
 /// A word that is in IF a cycle before the redirected fetch's request is looked up, one behind it is dropped.
 const LOOKED_UP: i64 = 2;
@@ -68,7 +67,6 @@ impl Rocket {
         // Behind a replay the pipe itself misses the lines. In another page the fetch may be not allowed, and then nothing is filled.
         let mut fills = path.from != Origin::Replay;
         let (mut jumps, mut turns, mut found_line) = (MOST_JUMPS, false, u64::MAX);
-        let mut quotient = None;
         while let Some(insn) = self.code.find(path.pa) {
             let arrival = Arrival::of(path.pc, insn.len, front.fresh);
             let (words, end) = (arrival.words, u64::from(insn.len) - 1);
@@ -107,7 +105,6 @@ impl Rocket {
                     pipe.look_ahead(&Op::new(&insn, &self.core), &Costs::of(arrival));
                     std::mem::swap(&mut pipe.front, front);
                 }
-                None if waits_for_division(&insn, &mut quotient) => return turns,
                 None => front.run_on(&arrival),
             }
             let sequential = path.pc.wrapping_add(u64::from(insn.len));
@@ -178,8 +175,10 @@ impl Rocket {
 
     /// The fetch goes on behind the last instruction until it is redirected.
     fn run_on_until_redirected(&mut self, path: Path, front: &mut FrontEnd, sight: &mut Sight) {
-        // Otherwise nothing behind the last instruction makes room in the queue before the fetch is redirected.
-        let mut back = self.pipe.may_replay().then(|| self.pipe.clone());
+        // Nothing behind the last instruction makes room in the queue before the fetch is redirected, but what goes through the
+        // pipe again is fetched again.
+        let replays = self.pipe.may_replay() || self.code.divides(path.pa);
+        let mut back = replays.then(|| self.pipe.clone());
         self.run_on(path, front, back.as_mut(), self.pipe.front.redirect.at, sight);
     }
 
@@ -302,28 +301,6 @@ impl Rocket {
             pa += u64::from(insn.len);
         }
         behind
-    }
-}
-
-/// Whether an instruction finds the floating-point divider busy with a division on the same path, so that what is behind it comes
-/// too late. A division notes the register of its quotient: who reads that waits until it is there.
-fn waits_for_division(insn: &Insn, quotient: &mut Option<u8>) -> bool {
-    let floats = matches!(
-        insn.row().class,
-        Class::FpLoad | Class::FpStore | Class::FpInt | Class::FpFp | Class::IntFp
-    );
-    if !floats {
-        return false;
-    }
-    let (reads, writes) = registers(insn, 0);
-    match quotient {
-        Some(register) => !reads.contains(register) && *register != writes,
-        None => {
-            if matches!(insn.op, Opcode::FdivS | Opcode::FdivD | Opcode::FsqrtS | Opcode::FsqrtD) {
-                *quotient = Some(writes);
-            }
-            false
-        }
     }
 }
 
