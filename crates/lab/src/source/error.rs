@@ -13,6 +13,8 @@ use tollgate_riscv::asm::AsmError;
 pub enum SourceError {
     #[error("the source has no instructions")]
     NoCode,
+    #[error("the source has no {0}, where a program begins")]
+    NoMain(String),
     #[error("{0}")]
     Read(#[from] std::io::Error),
     #[error("the file is empty")]

@@ -200,10 +200,7 @@ fn a_recipe_adds_headers_and_sources() {
     };
     let files = [
         ("a.S", "#include <status.h>\n_start: li a0, STATUS\n j tail_of_all\n"),
-        (
-            "a.c",
-            "#include <status.h>\nvoid tail_of_all(int);\nvoid _start(void) { tail_of_all(STATUS); }\n",
-        ),
+        ("a.c", "#include <status.h>\nvoid tail_of_all(int);\nvoid _start(void) { tail_of_all(STATUS); }\n"),
     ];
     for (name, text) in files {
         let folder = folder(&[(name, text)]);

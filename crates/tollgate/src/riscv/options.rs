@@ -85,6 +85,7 @@ pub(super) fn executable(path: &Path, march: &str, isa: Isa, proxied: bool) -> R
         SourceError::Unknown
         | SourceError::Empty
         | SourceError::NoCode
+        | SourceError::NoMain(_)
         | SourceError::NotText { .. }
         | SourceError::Include { .. } => Usage::not_a_program(path, error),
         error => Usage { of_guest: NOT_A_PROGRAM, ..Usage::new(error) },
