@@ -450,8 +450,8 @@ fn a_bare_program_runs_where_it_is_linked() {
         assert_eq!(on_rocket(base), usual, "{base:#x}");
     }
     assert_eq!(run(&job_at(0x1_0000, 10), Watch::Nothing).expect("runs").0.ending, Ending::Exited(0));
-    let told = run(&job_at(0x1_0000, 64), Watch::Nothing).expect("runs").0.verdict();
-    assert!(told.contains("with 64 in a7") && told.contains("--pk PK"), "{told}");
+    let told = run(&job_at(0x1_0000, 56), Watch::Nothing).expect("runs").0.verdict();
+    assert!(told.contains("with 56 in a7") && told.contains("--pk PK"), "{told}");
     // The first word below the end of RAM is the stack's.
     let pushes = [insn(Op::Sd, 0, 2, 2, -8), insn(Op::Ld, 10, 2, 0, -8), insn(Op::Addi, 17, 0, 0, 93), ecall];
     let pushed = Job { max_instructions: 3_000_000, ..job(elf_at(0x1_0000, &pushes, &[])) };

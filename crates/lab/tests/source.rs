@@ -44,7 +44,7 @@ fn files_are_included_from_beside_the_one_that_includes_them() {
         ("parts/c.h", "#define STATUS 6\n"),
         ("parts/b.s", "_start: li a0, STATUS\n li a7, 93\n ecall\n"),
     ]);
-    // Macros are no part of what `.include` reads, as in GNU `as`.
+    // `.include` reads its file without macros, as GNU `as` does.
     let error = program.unwrap_err().to_string();
     assert!(error.contains("parts/b.s:1:16: `STATUS` is not known at this line"), "{error}");
     let program = built(&[
@@ -141,6 +141,7 @@ fn a_file_that_is_no_program_is_refused() {
         load(&path, &recipe()).unwrap_err()
     };
     assert!(matches!(refused("a.txt", b"nop"), SourceError::Unknown));
+    assert!(matches!(refused("a.s", b"# nothing\n"), SourceError::NoCode));
     assert!(matches!(refused("a.s", b"\xff"), SourceError::NotText { line: 1 }));
     assert!(refused("a b.rs", b"").to_string().contains("a b.rs' is Rust source"));
     assert!(matches!(load(Path::new("/nowhere.s"), &recipe()).unwrap_err(), SourceError::Read(_)));
@@ -167,4 +168,48 @@ fn an_instruction_of_c_has_a_line() {
         Executable::from(bytes).line(elf.entry);
     }
     assert_eq!(ending(program, Isa::default()).0, Ending::Exited(8));
+}
+
+/// For the proxy kernel a program is where Linux has it, and C has the C library of the compiler.
+#[test]
+fn a_program_for_linux_is_a_static_one() {
+    let linux = |files: &[(&str, &str)]| {
+        let program = load(&folder(files).path().join(files[0].0), &recipe().for_linux())?;
+        Ok::<_, SourceError>(Elf::parse(&program.elf).unwrap())
+    };
+    let elf = linux(&[("a.s", "_start: li a7, 93\n ecall\n")]).unwrap();
+    assert_eq!(elf.entry, 0x1_0000);
+    // Its own library does not belong there.
+    let error = linux(&[("a.s", "_start: call puts\n")]).unwrap_err().to_string();
+    assert!(error.contains("`puts` is not defined"), "{error}");
+    match linux(&[("a.c", "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }\n")]) {
+        Err(error @ SourceError::NoLinuxCompiler) => tollgate_testkit::skip!("{error}"),
+        elf => assert!(elf.unwrap().symbol("__libc_start_main").is_some()),
+    }
+}
+
+/// Headers and sources in memory belong to the program, in both languages, and the code can be moved.
+#[test]
+fn a_recipe_adds_headers_and_sources() {
+    let recipe = Recipe {
+        headers: &[("status.h", "#define STATUS (3 + MORE)\n")],
+        units: &[("tail.S", ".globl tail_of_all\ntail_of_all: li a7, 93\n ecall\n")],
+        defines: &[("MORE", "1")],
+        skipped: 8,
+        ..recipe()
+    };
+    let files = [
+        ("a.S", "#include <status.h>\n_start: li a0, STATUS\n j tail_of_all\n"),
+        ("a.c", "#include <status.h>\nvoid tail_of_all(int);\nvoid _start(void) { tail_of_all(STATUS); }\n"),
+    ];
+    for (name, text) in files {
+        let folder = folder(&[(name, text)]);
+        let program = match load(&folder.path().join(name), &recipe) {
+            Err(error @ SourceError::NoCompiler) => return tollgate_testkit::skip!("{error}"),
+            program => program.unwrap_or_else(|error| panic!("{name}: {error}")),
+        };
+        let entry = Elf::parse(&program.elf).unwrap().entry;
+        assert!(entry >= 0x8000_0008, "{name}: {entry:#x}");
+        assert_eq!(ending(program, Isa::default()).0, Ending::Exited(4), "{name}");
+    }
 }

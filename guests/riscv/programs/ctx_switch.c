@@ -3,7 +3,7 @@
 // One getpid between two reads of the cycle counter, in C. The three instructions are one asm statement: with
 // a helper around rdcycle and without optimization, the compiler spills between them and may reuse a7, and the
 // figure is wrong without a warning.
-#include "lib.h"
+#include "../user/lib.h"
 
 int main(void) {
     register long a0 __asm__("a0") = 0;

@@ -1,7 +1,7 @@
 // image: enhanced_ctx_switch kernel=full
 // image: enhanced_ctx_switch-linux linux
 // Several system calls, each once and then 1,000 times, in C.
-#include "lib.h"
+#include "../user/lib.h"
 
 enum { ITERATIONS = 1000 };
 

@@ -4,7 +4,7 @@
 // Optimized, the helper is inlined and the figure is right. Without, the helper's own instructions are counted
 // and its result is returned in a0, which held that of the system call. 170 is the number that is often copied for
 // getpid; it is settimeofday.
-#include "lib.h"
+#include "../user/lib.h"
 
 static u64 rdcycle(void) {
     u64 cycle;

@@ -9,7 +9,7 @@
 // A mark, an instruction without effect (RISC-V's hints for custom use), says where a crossing begins and of which kind it is,
 // and where it has ended. The crossing itself is from the first trap behind the mark to the return from the last one
 // before the other.
-#include "lib.h"
+#include "../user/lib.h"
 
 // The crossings, in the order of `CROSSINGS` in crates/lab/src/kernel/crossings.rs.
 enum { END, GETPID, READ, WRITE, OPENAT, FAULT_ANONYMOUS, FAULT_FILE, FAULT_COPY, SIGNAL, SWITCH_PROCESS, SWITCH_THREAD, FORK,

@@ -1,7 +1,7 @@
 // image: workload kernel=full -DWORKLOAD
 // A program and a kernel that each have a working set, with many traps. What the program does between two traps is
 // written into the image before it is loaded.
-#include "lib.h"
+#include "../user/lib.h"
 
 enum kind { WALK, CHASE, COMPUTE, OWN };
 enum { LINE = 64, MOST = 1 << 20 };

@@ -8,8 +8,10 @@ use tollgate_record::file;
 use tollgate_riscv::asm::{AsmError, Options, Sources, assemble, beside};
 
 use super::error::SourceError;
+use super::executable::Executable;
+use super::library;
 use super::lines::Lines;
-use super::{Executable, Library, Recipe, library};
+use super::recipe::{Library, Recipe};
 
 /// The most bytes of all files of a program, and the most files.
 const LONGEST: usize = 64 << 20;
@@ -54,6 +56,9 @@ pub(super) fn assemble_file(
         result => result,
     }
     .map_err(SourceError::Assembly)?;
+    if image.program.segments.is_empty() {
+        return Err(SourceError::NoCode);
+    }
     let entry = recipe.entries.iter().find_map(|name| image.program.symbol(name));
     image.program.entry = entry.unwrap_or(recipe.base + recipe.skipped);
     let elf = image.elf();

@@ -11,8 +11,10 @@ use tollgate_record::trust;
 use tollgate_riscv::{Elf, Extension, Isa};
 
 use super::error::SourceError;
+use super::executable::Executable;
+use super::library;
 use super::lines::Lines;
-use super::{Executable, Library, Recipe, library};
+use super::recipe::{Library, Recipe};
 use crate::sections::executable_sections;
 
 /// What compiles C, in the order in which they are tried.
@@ -132,6 +134,11 @@ pub(super) fn compile(source: &Path, recipe: &Recipe<'_>) -> Result<Executable, 
     let started = symbols.need_start(recipe);
     if started {
         units.extend(library::UNITS);
+    } else if matches!(recipe.library, Library::Start | Library::IfUsed) && symbols.need_functions() {
+        units.extend(library::FUNCTIONS);
+    }
+    if recipe.library == Library::Start && !recipe.entries.iter().any(|name| symbols.defines(name)) {
+        return Err(SourceError::NoMain(recipe.entries.join(" or ")));
     }
     let entry = match started {
         true => library::ENTRY,
@@ -247,8 +254,13 @@ impl Symbols {
         match recipe.library {
             Library::None | Library::Linux => false,
             Library::Start => true,
-            // What begins with an underscore comes from the linker or from the compiler's own library.
-            Library::IfUsed => self.undefined.iter().any(|name| !name.starts_with('_')),
+            Library::IfUsed => self.need_functions(),
         }
+    }
+
+    /// Whether functions are used that are not defined. What begins with an underscore comes from the linker or from the
+    /// compiler's own library.
+    fn need_functions(&self) -> bool {
+        self.undefined.iter().any(|name| !name.starts_with('_'))
     }
 }

@@ -11,6 +11,10 @@ use tollgate_riscv::asm::AsmError;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum SourceError {
+    #[error("the source has no instructions")]
+    NoCode,
+    #[error("the source has no {0}, where a program begins")]
+    NoMain(String),
     #[error("{0}")]
     Read(#[from] std::io::Error),
     #[error("the file is empty")]

@@ -14,11 +14,14 @@ macro_rules! files {
 /// The start-up code and the functions, for C.
 pub(super) const UNITS: &[(&str, &str)] = files!["start.S" "exit.S" "libc.c"];
 
+/// The functions alone, for C with start-up code of its own.
+pub(super) const FUNCTIONS: &[(&str, &str)] = files!["exit.S" "libc.c"];
+
 /// The functions for assembly, which sets itself up, as a compiler wrote them down for any instruction set of this width.
 pub(super) fn for_assembly(isa: Isa) -> [(&'static str, &'static str); 2] {
     const WIDE: &str = include_str!("../../../../guests/riscv/images/libc-rv64.s");
     const NARROW: &str = include_str!("../../../../guests/riscv/images/libc-rv32.s");
-    [UNITS[1], ("libc.s", if isa.is_rv64() { WIDE } else { NARROW })]
+    [FUNCTIONS[0], ("libc.s", if isa.is_rv64() { WIDE } else { NARROW })]
 }
 
 /// What programs include. The headers about types and limits are the compiler's.

@@ -79,7 +79,7 @@ fn of_debug_information(elf: &[u8], address: u64) -> Option<(String, u32)> {
                 return Some((Path::new(&*folder).join(&*name).to_string_lossy().into_owned(), line));
             }
             let line = row.line().and_then(|line| u32::try_from(line.get()).ok());
-            // Of several rows at one address the last statement counts; what is no statement only moves along.
+            // Of several rows at one address the last statement counts; others only move along.
             if row.is_stmt() || row.end_sequence() || before.is_none_or(|(start, ..)| start != row.address())
             {
                 before =

@@ -84,6 +84,8 @@ pub(super) fn executable(path: &Path, march: &str, isa: Isa, proxied: bool) -> R
         SourceError::Read(error) => Usage { of_guest: NOT_FOUND, ..Usage::file(path, error) },
         SourceError::Unknown
         | SourceError::Empty
+        | SourceError::NoCode
+        | SourceError::NoMain(_)
         | SourceError::NotText { .. }
         | SourceError::Include { .. } => Usage::not_a_program(path, error),
         error => Usage { of_guest: NOT_A_PROGRAM, ..Usage::new(error) },

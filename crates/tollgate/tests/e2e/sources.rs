@@ -219,6 +219,26 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "C without a main",
+        args: "riscv run {dir}/bad.c",
+        exit: 126,
+        says: &["bad.c: the source has no _start or main, where a program begins"],
+        scene: |scene| c(scene, "bad.c", "int mian() { return 0; }"),
+        ..CASE
+    },
+    Case {
+        name: "C with its own start that uses the library",
+        args: "riscv run {dir}/start.c",
+        exit: 4,
+        prints: &["started"],
+        scene: |scene| {
+            let text =
+                "#include <stdio.h>\n#include <stdlib.h>\nvoid _start(void) { puts(\"started\"); exit(4); }";
+            c(scene, "start.c", text)
+        },
+        ..CASE
+    },
+    Case {
         name: "C without a compiler",
         args: "riscv run {dir}/sum.c",
         exit: 126,
