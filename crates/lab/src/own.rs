@@ -43,7 +43,7 @@ const SERVICES: [&str; 7] = [
     "user_start",
     "user_partner",
 ];
-/// The header of the bundled kernels, and how many of its lines another file may have in front.
+/// The header of the bundled kernels.
 const HEADER: (&str, &str) = ("asm.h", include_str!("../../../guests/riscv/include/asm.h"));
 /// Where a source is placed. Its place in a line of a cache is that of the bundled entries, and in a cache of 4 KiB it takes no
 /// line of the bundled handlers.

@@ -99,8 +99,8 @@ fn a_program_that_dies_says_cause_place_and_value_of_its_first_trap() {
     bytes[at..at + 4].copy_from_slice(&0xffff_ffff_u32.to_le_bytes());
     for watch in [Watch::Nothing, Watch::Profile, Watch::Trace(Trace::Commit, Filter::default())] {
         let (outcome, ..) = run(&job(bytes.clone()), watch).expect("runs");
-        let expected = "illegal instruction at 0x80000000 in _start (tval 0xffffffff), and the handler at 0x0 does \
-                        nothing but trap again";
+        let expected = "illegal instruction at 0x80000000 in _start (tval 0xffffffff), and no trap handler \
+                        is set (mtvec is 0)";
         assert_eq!(outcome.ending, Ending::Stuck(expected.into()));
     }
 }

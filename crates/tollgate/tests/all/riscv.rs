@@ -133,7 +133,7 @@ fn bad_input_ends_with_a_sentence() {
         // Programs that start and then do what they should not.
         (&["run", "--max-instructions", "1000", &full], 124, &["not ended after 1,000", "--max-instructions"]),
         (&["run", &forbidden], 13, &["/etc/hostname", "--allow", "status 13"]),
-        (&["run", "--isa", "rv64i", &full], 125, &["illegal instruction at 0x80000", "does nothing but trap again"]),
+        (&["run", "--isa", "rv64i", &full], 125, &["illegal instruction at 0x80000", "no trap handler is set (mtvec is 0)"]),
     ];
     for (arguments, status, says) in cases {
         let output = tollgate(arguments);

@@ -114,7 +114,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "traps for ever, below the limit",
         args: "riscv run {dir}/a.elf --max-instructions 1000000",
         exit: 125,
-        says: &["breakpoint at 0x80000000", "does nothing but trap again"],
+        says: &["breakpoint at 0x80000000", "no trap handler is set (mtvec is 0)"],
         scene: |scene| program(scene, BREAKS),
         ..CASE
     },

@@ -12,7 +12,7 @@ fn own() {
 /// The template with another text in one place.
 fn kernel(scene: &mut Scene, old: &str, new: &str) -> Result<(), String> {
     assert!(TEMPLATE.contains(old), "{old}");
-    scene.file("mine.s", &TEMPLATE.replacen(old, new, 1));
+    scene.file("mine.s", TEMPLATE.replacen(old, new, 1));
     Ok(())
 }
 
