@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn folders_of_the_system_are_not_the_packages() {
-        let contents = [json!({ "dst": "/usr/bin/tollgate" }), json!({ "dst": "/usr/share/doc/tollgate/book/a.md" })];
+        let contents =
+            [json!({ "dst": "/usr/bin/tollgate" }), json!({ "dst": "/usr/share/doc/tollgate/book/a.md" })];
         let own = own_folders(&contents);
         let names: Vec<&str> = own.iter().filter_map(|it| it["dst"].as_str()).collect();
         assert_eq!(names, ["/usr/share/doc/tollgate", "/usr/share/doc/tollgate/book"]);

@@ -160,7 +160,7 @@ fn licenses(root: &Path) -> Result<String> {
     let packaging = root.join("packaging");
     let mut about = Command::new("cargo-about");
     about
-        .args(["about", "generate", "--locked", "--fail", "--config"])
+        .args(["about", "generate", "--frozen", "--fail", "--config"])
         .arg(packaging.join("about.toml"))
         .arg("--manifest-path")
         .arg(root.join("crates/tollgate/Cargo.toml"))

@@ -97,8 +97,7 @@ impl Root {
         let mut find = Command::new("find");
         // Folders that packages share are the system's.
         let counted = ["(", "-not", "-type", "d", "-or", "-path", "*tollgate*", ")"];
-        let found =
-            printed(find.arg(self.folder()).arg("-xdev").args(counted).args(["-printf", "%P\\n"]))?;
+        let found = printed(find.arg(self.folder()).arg("-xdev").args(counted).args(["-printf", "%P\\n"]))?;
         let own = [
             "var/lib/dpkg",
             "var/log",
@@ -115,14 +114,8 @@ impl Root {
 }
 
 /// The capabilities that a measurement can use.
-const PRIVILEGES: [&str; 6] = [
-    "CAP_BPF",
-    "CAP_IPC_LOCK",
-    "CAP_PERFMON",
-    "CAP_SYS_ADMIN",
-    "CAP_SYS_NICE",
-    "CAP_SYS_PTRACE",
-];
+const PRIVILEGES: [&str; 6] =
+    ["CAP_BPF", "CAP_IPC_LOCK", "CAP_PERFMON", "CAP_SYS_ADMIN", "CAP_SYS_NICE", "CAP_SYS_PTRACE"];
 
 /// Runs the program of an OCI image in a container: with the usual capabilities and masks, or with all privileges and the host's
 /// devices. The container is of runc, so no engine is needed.
