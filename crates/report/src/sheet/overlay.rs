@@ -22,7 +22,7 @@ enum Shared {
 
 /// The sheets, each with the number of its run, as one. `letters` are those of all runs.
 pub(crate) fn overlay(mut sheets: Vec<(usize, Sheet)>, letters: &[&str]) -> Sheet {
-    if sheets.len() == 1 {
+    if letters.len() == 1 {
         return sheets.remove(0).1;
     }
     let runs = sheets.len();
@@ -112,10 +112,10 @@ impl Table {
 }
 
 /// A row, the run that it is of, and the probe that it shows.
-type Of = (usize, Row, Option<String>);
+type RunRow = (usize, Row, Option<String>);
 
 /// A heading and the rows below it, by name and which of that name.
-type Group = (Option<Row>, IndexMap<(String, usize), Vec<Of>>);
+type Group = (Option<Row>, IndexMap<(String, usize), Vec<RunRow>>);
 
 /// Tables with the same columns as one: the rows of the same name below each other.
 fn beside(tables: Vec<(usize, Table)>, letters: &[&str]) -> Table {
@@ -154,8 +154,8 @@ fn beside(tables: Vec<(usize, Table)>, letters: &[&str]) -> Table {
 }
 
 /// The rows of one name: each of a few, of more the range.
-fn lines(rows: Vec<Of>, letters: &[&str]) -> Vec<(Option<String>, Row)> {
-    let (many, few): (Vec<Of>, Vec<Of>) = match rows.len() > APART {
+fn lines(rows: Vec<RunRow>, letters: &[&str]) -> Vec<(Option<String>, Row)> {
+    let (many, few): (Vec<RunRow>, Vec<RunRow>) = match rows.len() > APART {
         true => rows.into_iter().partition(|(_, row, _)| matches!(row, Row::Cells(..))),
         false => (Vec::new(), rows),
     };

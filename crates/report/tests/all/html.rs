@@ -118,6 +118,17 @@ fn several_runs_lie_over_each_other_each_with_its_look() {
     assert!(rows[0].text.contains("5 runs") && rows[0].text.contains(" – "), "{}", rows[0].text);
 }
 
+/// Of runs with different views each row still says whose it is, in the column and in the color of its mark.
+#[test]
+fn a_section_of_one_run_among_several_has_its_letter() {
+    let ring = run(vec![cell(2, 16_384, 1_000.0)]);
+    let page = read(&[ring, run(vec![measured_at("call/direct", 1.5)])]);
+    assert_eq!(page.rows("ring")[0][1], "A");
+    assert_eq!(page.rows("ladder")[0][1], "B");
+    let mark = page.part("ladder", "g", "m")[0];
+    assert!(mark.is("g", "s1") && mark.text.starts_with("B: "), "{mark:?}");
+}
+
 /// The page of two runs begins with what was asked: what changed, on which hosts.
 #[test]
 fn two_runs_begin_with_hosts_change_and_verdict() {
