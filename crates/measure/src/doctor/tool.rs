@@ -8,11 +8,7 @@ pub(super) static CHECKS: &[Check] = &[
         effect: "Nothing can be measured: a task that may move between CPUs measures wrong figures.",
         look: pin,
     },
-    Check {
-        code: "harness",
-        effect: "An error of the harness is in every figure.",
-        look: harness,
-    },
+    Check { code: "harness", effect: "An error of the harness is in every figure.", look: harness },
     Check {
         code: "store",
         effect: "Runs are printed and not saved, so that they can be neither shown nor compared later.",
