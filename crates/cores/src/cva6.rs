@@ -397,7 +397,8 @@ impl Cva6 {
         // An instruction that traps takes a place in the scoreboard.
         let speculation = board.speculate(left.map(|_| commit));
         let (speculated, core, memory) = (&mut self.speculated, &self.core, &mut self.memory);
-        self.frontend.redirect_emptied(&path, left, speculation, memory, &mut |insn| speculated.of(insn, core))
+        self.frontend
+            .redirect_emptied(&path, left, speculation, memory, &mut |insn| speculated.of(insn, core))
     }
 
     /// What empties the pipe has committed.

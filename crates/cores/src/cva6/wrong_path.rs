@@ -160,8 +160,13 @@ impl Frontend {
             self.restart(path.until + 1);
             return;
         }
-        let queue =
-            Unresolved { places: self.places, issue: path.issue, decode: NEVER, came: 0, words: [(PAST, 0); 2] };
+        let queue = Unresolved {
+            places: self.places,
+            issue: path.issue,
+            decode: NEVER,
+            came: 0,
+            words: [(PAST, 0); 2],
+        };
         self.redirect(path, queue, memory, &mut |_| Op::UNKNOWN);
     }
 
@@ -249,8 +254,7 @@ impl Frontend {
         let (at, queue) = (path.until, &mut queue);
         // The word behind a jump was requested in the meantime; if it is not cached, that takes a cycle.
         let next = self.word.wrapping_add(WORD);
-        let target =
-            self.arrival + 1 + i64::from(self.request == self.arrival && path.misses(next, memory));
+        let target = self.arrival + 1 + i64::from(self.request == self.arrival && path.misses(next, memory));
         let (mut pc, mut request) = match path.target {
             Some(wrong) => (wrong, target),
             None => (next, self.request),
