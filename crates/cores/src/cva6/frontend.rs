@@ -257,7 +257,11 @@ impl Frontend {
     pub(super) fn resolve_branch(&mut self, at: i64, pc: u64, taken: bool) {
         let entries = self.history.0.len();
         if entries > 0 {
-            self.resolved.push_back(Resolved { at, entry: entry(pc, entries), outcome: Outcome::Taken(taken) });
+            self.resolved.push_back(Resolved {
+                at,
+                entry: entry(pc, entries),
+                outcome: Outcome::Taken(taken),
+            });
         }
     }
 

@@ -228,7 +228,14 @@ impl Scoreboard {
     }
 
     /// An instruction traps instead of retiring, or an interrupt takes its place. A page fault follows a walk.
-    pub(super) fn trap(&mut self, fetched: &Fetched, decode: i64, why: Exception, walk: i64, slot: &mut Slot) {
+    pub(super) fn trap(
+        &mut self,
+        fetched: &Fetched,
+        decode: i64,
+        why: Exception,
+        walk: i64,
+        slot: &mut Slot,
+    ) {
         let issue = (decode + 1).max(self.oldest() + 1);
         let result = match why {
             Exception::LoadMisaligned | Exception::LoadAccessFault => issue + 3,

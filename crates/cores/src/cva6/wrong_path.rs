@@ -115,8 +115,7 @@ impl Frontend {
         }
         // The word behind a jump was requested in the meantime; if it is not cached, that takes a cycle.
         let next = self.word.wrapping_add(WORD);
-        let target =
-            self.arrival + 1 + i64::from(self.request == self.arrival && path.misses(next, memory));
+        let target = self.arrival + 1 + i64::from(self.request == self.arrival && path.misses(next, memory));
         let (mut pc, mut request) = match path.target {
             Some(wrong) => (wrong, target),
             None => (next, self.request),
