@@ -112,11 +112,12 @@ impl Beyond {
     /// An instruction is executed. Yields whether it takes the place of another one.
     pub(super) fn note(&mut self, pa: u64, insn: &Insn) -> bool {
         let page = self.page(pa);
-        let before = self.pages[page].insns[place(pa).0];
-        if before != Some(*insn) {
-            Arc::make_mut(&mut self.pages[page]).set(pa, insn);
+        let before = &self.pages[page].insns[place(pa).0];
+        if before.as_ref() == Some(insn) {
+            return false;
         }
-        let replaced = before.is_some_and(|before| before != *insn);
+        let replaced = before.is_some();
+        Arc::make_mut(&mut self.pages[page]).set(pa, insn);
         self.replaced |= replaced;
         replaced
     }
@@ -145,6 +146,15 @@ impl Beyond {
         let page = &self.pages[page];
         let (at, word, bit) = place(pa);
         if page.jumps[word] & bit == 0 { None } else { page.insns[at] }
+    }
+
+    /// Whether a branch or a jump is at an address, and the bytes of what is there.
+    #[inline(always)]
+    pub(super) fn jumps_and_len(&mut self, pa: u64) -> (bool, u64) {
+        let page = self.page(pa);
+        let page = &self.pages[page];
+        let (_, word, bit) = place(pa);
+        (page.jumps[word] & bit != 0, if page.long[word] & bit == 0 { 2 } else { 4 })
     }
 
     /// The bytes of what is at an address.

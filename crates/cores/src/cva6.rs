@@ -14,9 +14,9 @@ mod scoreboard;
 mod store_buffer;
 mod wrong_path;
 
-use tollgate_riscv::{Class, Code, Insn, Machine, Op as Opcode, Privilege, Trap};
+use tollgate_riscv::{Cause as Exception, Class, Code, Insn, Machine, Op as Opcode, Privilege, Trap};
 
-use self::frontend::{DECODE, Fetched, Frontend, Place};
+use self::frontend::{DECODE, Fetched, Frontend, NO_WORD, Place};
 use self::scoreboard::{Execution, Scoreboard};
 use self::store_buffer::StoreBuffer;
 use self::wrong_path::WrongPath;
@@ -97,15 +97,6 @@ impl Unit {
     /// Whether it may commit in the cycle of the instruction before it. rtl: alu.independent
     fn commits_beside(self) -> bool {
         !matches!(self, Unit::Store | Unit::Atomic | Unit::Csr)
-    }
-
-    /// What waiting for its result is charged to.
-    fn result_cause(self) -> Cause {
-        match self {
-            Unit::Load => Cause::LoadUse,
-            Unit::Csr => Cause::Csr,
-            _ => Cause::LongOperation,
-        }
     }
 }
 
@@ -190,6 +181,8 @@ pub(crate) struct Op {
     waits_for_stores: bool,
     /// Cycles from issue to the result, of a multiplier, a divider or floating point.
     cycles: i32,
+    /// What waiting for its result is charged to.
+    result_cause: Cause,
     dependence: Option<Dependence>,
 }
 
@@ -203,6 +196,7 @@ impl Op {
         empties: Empties::Nothing,
         waits_for_stores: false,
         cycles: 1,
+        result_cause: Cause::LongOperation,
         dependence: None,
     };
 
@@ -218,6 +212,11 @@ impl Op {
             empties: Empties::of(insn),
             waits_for_stores: matches!(insn.op, Opcode::Fence | Opcode::FenceI | Opcode::SfenceVma),
             cycles: shape::operation(insn, core).cycles.cast_signed(),
+            result_cause: match unit {
+                Unit::Load => Cause::LoadUse,
+                Unit::Csr => Cause::Csr,
+                _ => Cause::LongOperation,
+            },
             dependence: if computes { Dependence::of(insn, core) } else { None },
         }
     }
@@ -247,8 +246,8 @@ pub(crate) struct Cva6 {
     scoreboard: Scoreboard,
     stores: StoreBuffer,
     memory: Memory,
-    /// The last instruction.
-    last: Option<Place>,
+    /// The last instruction, if there was one.
+    last: Place,
     /// Cycles in which a return waits for a fetch that was never resolved, in a core with that fault.
     return_fault: i64,
     speculated: Speculated,
@@ -256,21 +255,19 @@ pub(crate) struct Cva6 {
 
 impl Cva6 {
     /// When the instruction in a word is decoded that arrives in a cycle.
-    #[inline(always)]
     fn decode(&self, arrival: i64) -> i64 {
         (arrival - 1 + DECODE).max(self.scoreboard.issue)
     }
 
-    /// When an instruction that was decoded executes and commits.
+    /// When an instruction that was fetched executes and commits, and when its access leaves the queue of the load-store unit.
     #[inline(always)]
-    fn execute(&mut self, step: &Step<Op>, decode: i64, accesses: &[Data]) -> Execution {
-        let op = step.op;
-        let board = &mut self.scoreboard;
+    fn execute(&mut self, step: &Step<Op>, fetched: Fetched, accesses: &[Data]) -> (Execution, i64) {
+        let (op, board) = (step.op, &mut self.scoreboard);
+        let decode = (fetched.arrival - 1 + DECODE).max(board.issue);
         let issue = board.issue_at(op, decode);
-        let (mut result, mut cause) = (issue + 1, Cause::Structural);
-        let (mut left, mut commit) = (PAST, None);
-        match op.unit {
-            Unit::Integer | Unit::Branch => {}
+        let (mut result, mut cause, mut left) = (issue + 1, Cause::Structural, PAST);
+        let commit = match op.unit {
+            Unit::Integer | Unit::Branch => board.commit_at(op.unit, result),
             Unit::Multiplier | Unit::Divider | Unit::Float => {
                 let more = op.dependence.map_or(0, |dependence| dependence.more(step.operands));
                 cause = Cause::LongOperation;
@@ -278,6 +275,7 @@ impl Cva6 {
                 if op.unit == Unit::Float {
                     result = board.float_result(result);
                 }
+                board.commit_at(op.unit, result)
             }
             Unit::Load => {
                 cause = Cause::LoadUse;
@@ -289,43 +287,41 @@ impl Cva6 {
                     // It notices one cycle later.
                     at = clear.max(at + 1) + 1;
                 }
-                at = at.max(board.cache_free());
-                left = at;
-                result = at + i64::from(board.keys.load);
+                left = at.max(board.cache_free);
+                result = left + i64::from(board.keys.load);
                 if waits.miss > 0 {
                     cause = Cause::DMiss;
-                    result = self.stores.line_clear(at + LINE_REQUEST, &access) + i64::from(waits.miss);
-                    board.hold_cache(result);
+                    result = self.stores.line_clear(left + LINE_REQUEST, &access) + i64::from(waits.miss);
+                    board.cache_free = result;
                 }
+                board.commit_at(op.unit, result)
             }
             Unit::Store => {
                 let access = accesses.last().copied().unwrap_or_default();
-                let waits = access_waits(&mut self.memory, &access, step.privilege);
-                left = board.access_at(issue, waits.walk);
+                left = board.access_at(issue, self.memory.store(&access, step.privilege));
                 result = left + 1;
-                commit = Some(self.stores.commit(board.commit_at(op.unit, result), access.pa));
+                self.stores.commit(board.commit_at(op.unit, result), access.pa)
             }
             Unit::Atomic => {
                 cause = Cause::LongOperation;
-                left = self.access_atomically(step, issue, accesses);
+                left = self.access_atomically(step.privilege, issue, accesses);
                 result = left + 1;
-                commit = Some(self.commit_atomic(result));
+                self.commit_atomic(result)
             }
             Unit::Csr => {
                 cause = Cause::Csr;
                 let at = board.commit_at(op.unit, result);
-                commit = Some(if op.waits_for_stores { self.stores.empty(at) } else { at });
+                if op.waits_for_stores { self.stores.empty(at) } else { at }
             }
-        }
-        let commit = commit.unwrap_or_else(|| self.scoreboard.commit_at(op.unit, result));
-        Execution { decode, issue, result, commit, access: left, cause }
+        };
+        (Execution { fetched, decode, issue, result, commit, cause }, left)
     }
 
     /// When an atomic operation leaves the queue of the load-store unit. The data cache loses the set.
     #[inline(never)]
-    fn access_atomically(&mut self, step: &Step<Op>, issue: i64, accesses: &[Data]) -> i64 {
+    fn access_atomically(&mut self, privilege: Privilege, issue: i64, accesses: &[Data]) -> i64 {
         let access = accesses.last().copied().unwrap_or_default();
-        let waits = self.memory.data(&access, step.privilege);
+        let waits = self.memory.data(&access, privilege);
         if let Some(access) = accesses.first() {
             self.memory.forget_set(access.pa);
         }
@@ -333,6 +329,7 @@ impl Cva6 {
     }
 
     /// The commit of an atomic operation, which memory does behind all stores.
+    #[inline(never)]
     fn commit_atomic(&self, result: i64) -> i64 {
         let ready = self.stores.queue_empty(self.scoreboard.commit_at(Unit::Atomic, result));
         let empty = self.stores.empty(ready);
@@ -343,35 +340,41 @@ impl Cva6 {
 
     /// A branch or jump has issued: the fetch goes on where it was predicted to go, or is redirected.
     #[inline(always)]
-    fn resolve(&mut self, place: &Place, step: &Step<Op>) {
+    fn resolve(&mut self, step: &Step<Op>, traces: bool) {
         let (op, pc) = (step.op, step.pc);
         self.frontend.code.note(step.pa, step.insn);
         let predicted = self.frontend.predict(pc, op.jump, step.insn);
         let resolved = self.scoreboard.issue + 1;
-        let right = match op.jump {
-            Jump::Branch => {
-                self.frontend.resolve_branch(resolved, pc, step.taken);
-                predicted.is_some() == step.taken
-            }
-            _ => predicted == Some(step.next_pc),
+        let right = if op.jump == Jump::Branch {
+            self.frontend.resolve_branch(resolved, pc, step.taken);
+            predicted.is_some() == step.taken
+        } else {
+            predicted == Some(step.next_pc)
         };
         if !right {
-            self.mispredicted(place, step, predicted);
+            if matches!(op.jump, Jump::Indirect { .. }) {
+                self.frontend.resolve_target(resolved, pc, step.next_pc);
+            }
+            self.mispredicted((pc, step.pa), step.insn.len, step.privilege, predicted, traces);
         } else if predicted.is_some() {
-            self.frontend.follow(place, &self.memory);
+            self.frontend.follow((pc, step.pa), step.insn.len, &self.memory);
         }
     }
 
     #[inline(never)]
-    fn mispredicted(&mut self, place: &Place, step: &Step<Op>, predicted: Option<u64>) {
+    fn mispredicted(
+        &mut self,
+        (pc, pa): (u64, u64),
+        len: u8,
+        privilege: Privilege,
+        target: Option<u64>,
+        traces: bool,
+    ) {
         let issue = self.scoreboard.issue;
-        let at = issue + 1;
-        if matches!(step.op.jump, Jump::Indirect { .. }) {
-            self.frontend.resolve_target(at, step.pc, step.next_pc);
-        }
-        let path = WrongPath { place: *place, target: predicted, issue, left: None, speculation: None };
-        self.frontend.redirect(at, path, &mut self.memory, &mut |_| Op::UNKNOWN);
-        self.redirect(at, Cause::Branch, Flush::Branch);
+        let place = Place { pc, pa, len, privilege };
+        let path = WrongPath { place, target, issue, until: issue + 1 };
+        self.frontend.redirect_branch(&path, traces, &mut self.memory);
+        self.redirect(issue + 1, Cause::Branch, Flush::Branch);
     }
 
     /// The next instruction's word is requested behind a cycle.
@@ -380,22 +383,29 @@ impl Cva6 {
     }
 
     /// The pipe is emptied in the cycle of the last commit, behind an instruction that has left the queue in an earlier cycle, if
-    /// that is not known yet. Yields whether the queue was full.
-    fn empty_pipe(&mut self, place: Place, left: Option<i64>) -> bool {
+    /// that is not known yet. Yields whether the queue was full, if it is asked for an exact answer.
+    fn empty_pipe(&mut self, place: Place, left: Option<i64>, exactly: bool) -> bool {
         let board = &self.scoreboard;
         let (commit, issue) = (board.commit, board.issue);
+        let path = WrongPath { place, target: None, issue, until: commit };
+        // No more is issued than there are places, and no more waits.
+        let instructions = board.keys.entries as usize + self.frontend.places;
+        if !exactly && self.frontend.has_no_effect(&path, instructions, &self.memory) {
+            self.frontend.restart(commit + 1);
+            return false;
+        }
         // An instruction that traps takes a place in the scoreboard.
-        let speculation = Some(board.speculate(left.map(|_| commit)));
-        let path = WrongPath { place, target: None, issue, left, speculation };
-        let (speculated, core) = (&mut self.speculated, &self.core);
-        self.frontend.redirect(commit, path, &mut self.memory, &mut |insn| speculated.of(insn, core))
+        let speculation = board.speculate(left.map(|_| commit));
+        let (speculated, core, memory) = (&mut self.speculated, &self.core, &mut self.memory);
+        self.frontend
+            .redirect_emptied(&path, left, speculation, memory, &mut |insn| speculated.of(insn, core))
     }
 
     /// What empties the pipe has committed.
     #[inline(never)]
-    fn flush(&mut self, place: &Place, empties: Empties) {
+    fn flush(&mut self, place: Place, empties: Empties, traces: bool) {
         let commit = self.scoreboard.commit;
-        let full = self.empty_pipe(*place, None);
+        let full = self.empty_pipe(place, None, traces || empties == Empties::Instructions);
         match empties {
             Empties::Instructions => {
                 self.memory.flush_instructions();
@@ -411,6 +421,11 @@ impl Cva6 {
             _ => self.redirect(commit, Cause::Csr, Flush::System),
         }
     }
+}
+
+#[inline(always)]
+fn place(step: &Step<Op>) -> Place {
+    Place { pc: step.pc, pa: step.pa, len: step.insn.len, privilege: step.privilege }
 }
 
 /// What an access waits.
@@ -429,7 +444,7 @@ impl Microarchitecture for Cva6 {
             scoreboard: Scoreboard::new(core),
             stores: StoreBuffer::new(core, &memory),
             memory,
-            last: None,
+            last: Place { pc: NO_WORD, pa: 0, len: 0, privilege: Privilege::Machine },
             return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
             speculated: Speculated(vec![None; Speculated::KEPT]),
             core: core.clone(),
@@ -451,37 +466,43 @@ impl Microarchitecture for Cva6 {
     #[inline(always)]
     fn retire(&mut self, step: &Step<Op>, accesses: &[Data], slot: &mut Slot) {
         let &Step { pc, pa, insn, op, privilege, .. } = step;
-        let place = Place { pc, pa, len: insn.len, privilege };
-        let fetched = self.frontend.fetch(&place, &mut self.memory);
-        let decode = self.decode(fetched.arrival);
-        self.frontend.left.push(decode);
-        let execution = self.execute(step, decode, accesses);
-        self.scoreboard.retire(op, &fetched, &execution, slot);
-        self.last = Some(place);
+        let fetched = self.frontend.fetch((pc, pa), insn.len, privilege, &mut self.memory);
+        let (execution, access) = self.execute(step, fetched, accesses);
+        self.frontend.left.push(execution.decode);
+        self.scoreboard.retire(op, execution, access, slot);
+        // (Not at once: the host would read in words what was just written in bytes.)
+        (self.last.pc, self.last.pa) = (pc, pa);
+        self.last.privilege = privilege;
         if op.jump != Jump::None {
-            self.resolve(&place, step);
+            self.resolve(step, slot.traces);
         } else if op.empties != Empties::Nothing {
-            self.flush(&place, op.empties);
+            self.flush(place(step), op.empties, slot.traces);
         }
     }
 
     fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool {
         let pa = self.memory.physical(trap.epc, trap.from).filter(|_| !cannot_fetch(trap));
         let place = pa.map(|pa| Place { pc: trap.epc, pa, len: 2, privilege: trap.from });
-        let fetched: Fetched = match &place {
-            Some(place) => self.frontend.fetch(place, &mut self.memory),
+        let fetched = match place {
+            Some(Place { pc, pa, len, privilege }) => {
+                self.frontend.fetch((pc, pa), len, privilege, &mut self.memory)
+            }
             None => self.frontend.fetch_nothing(),
         };
-        let walk = self.memory.fault_walk(trap.tval).into();
+        let walk = match trap.cause {
+            Exception::LoadPageFault | Exception::StorePageFault => self.memory.fault_walk(trap.tval),
+            _ => 0,
+        };
         let decode = self.decode(fetched.arrival);
-        self.scoreboard.trap(&fetched, decode, trap.cause, walk, slot);
+        self.scoreboard.trap(fetched, decode, trap.cause, walk.into(), slot);
         let interrupts = trap.cause.is_interrupt();
         let commit = self.scoreboard.commit;
-        match place.or(self.last) {
+        let last = (self.last.pc != NO_WORD).then_some(self.last);
+        match place.or(last) {
             Some(mut place) => {
                 // An interrupted jump was followed.
                 place.len = if interrupts { 0 } else { self.frontend.code.len(place.pa) as u8 };
-                self.empty_pipe(place, Some(self.scoreboard.issue - 1));
+                self.empty_pipe(place, Some(self.scoreboard.issue - 1), slot.traces);
             }
             None => self.frontend.hold(commit + 1),
         }

@@ -1,8 +1,6 @@
 //! The front end: it requests a word in each cycle, predicts branches and jumps behind the fetch, and keeps instructions in a
 //! queue until they are decoded.
 
-use std::collections::VecDeque;
-
 use tollgate_riscv::{Insn, Privilege};
 
 use crate::beyond::Beyond;
@@ -10,7 +8,6 @@ use crate::core::Core;
 use crate::memory::{Memory, Waits};
 use crate::parts::recent::Recent;
 
-use super::wrong_path::Queue;
 use super::{Jump, PAST};
 
 /// No word has this address.
@@ -50,12 +47,16 @@ impl Place {
     pub(super) fn physical(&self, address: u64) -> Option<u64> {
         ((address ^ self.pc) >> 12 == 0).then(|| self.pa.wrapping_add(address.wrapping_sub(self.pc)))
     }
+}
 
-    /// Its last word.
-    #[inline(always)]
-    fn last_word(&self) -> u64 {
-        self.pc.wrapping_add(u64::from(self.len) - 1) & !(WORD - 1)
-    }
+#[inline(always)]
+fn first_word(pc: u64) -> u64 {
+    pc & !(WORD - 1)
+}
+
+#[inline(always)]
+fn last_word(pc: u64, len: u8) -> u64 {
+    first_word(pc.wrapping_add(u64::from(len) - 1))
 }
 
 /// A branch history table: a two-bit counter for each branch that was resolved.
@@ -118,6 +119,9 @@ struct Resolved {
     outcome: Outcome,
 }
 
+/// More than are resolved while an instruction is in the queue, and executes.
+const RESOLVED: usize = 1024;
+
 #[derive(Clone, Copy, Debug)]
 enum Outcome {
     Taken(bool),
@@ -133,19 +137,21 @@ pub(super) struct Frontend {
     pub(super) word: u64,
     pub(super) arrival: i64,
     /// When the latest instructions left the queue.
-    pub(super) left: Recent<i64>,
+    pub(super) left: Recent<i64, 256>,
     /// Places of the queue.
     pub(super) places: usize,
     history: History,
     targets: Vec<Option<u64>>,
     returns: ReturnStack,
-    resolved: VecDeque<Resolved>,
+    resolved: Recent<Resolved, RESOLVED>,
+    /// How many of them are not in the tables yet.
+    unlearned: usize,
     /// Code that a fetch on a wrong path may come to.
     pub(super) code: Beyond,
     /// The words that were fetched on the last wrong path, and when each was requested.
     pub(super) dropped: Vec<(u64, i64)>,
-    /// The queue on wrong paths, of which only the memory is kept.
-    pub(super) queue: Queue,
+    /// Memory for the queue on wrong paths.
+    pub(super) queue: Vec<(i64, i64)>,
 }
 
 impl Frontend {
@@ -155,15 +161,16 @@ impl Frontend {
             request: 0,
             word: NO_WORD,
             arrival: 0,
-            left: Recent::new(places, PAST),
+            left: Recent::new(PAST),
             places,
             history: History(vec![History::UNKNOWN; branch.counters as usize]),
             targets: vec![None; branch.btb as usize],
             returns: ReturnStack { addresses: vec![None; branch.return_stack as usize], top: 0 },
-            resolved: VecDeque::new(),
+            resolved: Recent::new(Resolved { at: PAST, entry: 0, outcome: Outcome::Taken(false) }),
+            unlearned: 0,
             code: Beyond::new(),
             dropped: Vec::new(),
-            queue: Queue::new(places),
+            queue: Vec::new(),
         }
     }
 
@@ -172,44 +179,77 @@ impl Frontend {
         self.history.0.fill(History::UNKNOWN);
         self.targets.fill(None);
         self.returns.addresses.fill(None);
-        self.resolved.clear();
+        self.unlearned = 0;
     }
 
-    /// Fetches an instruction.
+    /// Fetches an instruction. (What is known of its place comes one by one: from a [`Place`] the host would read in words what was
+    /// just written in bytes, for which it waits.)
     #[inline(always)]
-    pub(super) fn fetch(&mut self, place: &Place, memory: &mut Memory) -> Fetched {
-        let mut fetched = Fetched { request: self.request, arrival: self.arrival, walk: 0, miss: 0 };
-        for word in [place.pc & !(WORD - 1), place.last_word()] {
-            if word != self.word {
-                let waits = self.request_word(place, word, memory);
-                fetched.walk += waits.walk;
-                fetched.miss += waits.miss;
-            }
+    pub(super) fn fetch(
+        &mut self,
+        (pc, pa): (u64, u64),
+        len: u8,
+        privilege: Privilege,
+        memory: &mut Memory,
+    ) -> Fetched {
+        let (first, last) = (first_word(pc), last_word(pc, len));
+        let request = self.request;
+        let mut waits = Waits::default();
+        if first != self.word && first != last {
+            waits = self.request_both_words((pc, pa), len, privilege, memory);
+        } else if last != self.word {
+            waits = self.request_word((pc, pa), last, privilege, memory);
         }
-        fetched.arrival = self.arrival;
-        fetched
+        Fetched { request, arrival: self.arrival, walk: waits.walk, miss: waits.miss }
     }
 
-    /// Requests a word as soon as the queue has room for it.
+    #[inline(never)]
+    fn request_both_words(
+        &mut self,
+        at: (u64, u64),
+        len: u8,
+        privilege: Privilege,
+        memory: &mut Memory,
+    ) -> Waits {
+        let first = self.request_word(at, first_word(at.0), privilege, memory);
+        let last = self.request_word(at, last_word(at.0, len), privilege, memory);
+        Waits { walk: first.walk + last.walk, miss: first.miss + last.miss, ..first }
+    }
+
+    /// Requests a word of an instruction as soon as the queue has room for it.
     #[inline(always)]
-    fn request_word(&mut self, place: &Place, word: u64, memory: &mut Memory) -> Waits {
-        self.request = self.request.max(self.left.back(self.places));
+    fn request_word(
+        &mut self,
+        at: (u64, u64),
+        word: u64,
+        privilege: Privilege,
+        memory: &mut Memory,
+    ) -> Waits {
+        let request = self.request.max(self.left.back(self.places));
         self.word = word;
-        let here = place.physical(word);
-        if let Some(pa) = here
-            && memory.fetches_latest_line(word, pa, WORD as u8, place.privilege)
-        {
-            self.arrival = self.request + 1;
-            self.request = self.arrival;
-            return Waits::default();
+        (self.arrival, self.request) = (request + 1, request + 1);
+        match memory.fetches_latest_word(word, privilege) {
+            true => Waits::default(),
+            false => self.request_outside_line(at, word, privilege, memory),
         }
-        let away = word.wrapping_sub(place.pc);
-        let pa = here.or_else(|| memory.physical(word, place.privilege));
-        self.wait_for_word(memory.fetch(word, pa.unwrap_or(place.pa.wrapping_add(away)), 4, place.privilege))
     }
 
-    fn wait_for_word(&mut self, waits: Waits) -> Waits {
-        self.arrival = self.request + 1 + i64::from(waits.walk);
+    /// The word is not in the line of the last one.
+    #[inline(never)]
+    fn request_outside_line(
+        &mut self,
+        (pc, pa): (u64, u64),
+        word: u64,
+        privilege: Privilege,
+        memory: &mut Memory,
+    ) -> Waits {
+        let away = pa.wrapping_add(word.wrapping_sub(pc));
+        let pa = match (pc ^ word) >> 12 {
+            0 => away,
+            _ => memory.physical(word, privilege).unwrap_or(away),
+        };
+        let waits = memory.fetch_word(word, pa, privilege);
+        self.arrival += i64::from(waits.walk);
         self.request = self.arrival;
         if waits.miss > 0 {
             self.arrival += i64::from(waits.miss);
@@ -234,17 +274,17 @@ impl Frontend {
     }
 
     /// The same with the tables as they are.
+    #[inline]
     pub(super) fn foresee(&mut self, pc: u64, jump: Jump, insn: &Insn) -> Option<u64> {
         let target = pc.wrapping_add_signed(insn.imm);
-        let links = match jump {
+        let (links, predicted) = match jump {
             Jump::None => return None,
             Jump::Branch => return self.history.predict(pc, insn).then_some(target),
-            Jump::Direct { links } | Jump::Return { links } | Jump::Indirect { links } => links,
-        };
-        let predicted = match jump {
-            Jump::Return { .. } => self.returns.pop(),
-            Jump::Indirect { .. } => self.targets.get(entry(pc, self.targets.len())).copied().flatten(),
-            _ => Some(target),
+            Jump::Direct { links } => (links, Some(target)),
+            Jump::Return { links } => (links, self.returns.pop()),
+            Jump::Indirect { links } => {
+                (links, self.targets.get(entry(pc, self.targets.len())).copied().flatten())
+            }
         };
         if links {
             self.returns.push(pc.wrapping_add(u64::from(insn.len)));
@@ -257,11 +297,8 @@ impl Frontend {
     pub(super) fn resolve_branch(&mut self, at: i64, pc: u64, taken: bool) {
         let entries = self.history.0.len();
         if entries > 0 {
-            self.resolved.push_back(Resolved {
-                at,
-                entry: entry(pc, entries),
-                outcome: Outcome::Taken(taken),
-            });
+            self.resolved.push(Resolved { at, entry: entry(pc, entries), outcome: Outcome::Taken(taken) });
+            self.unlearned += 1;
         }
     }
 
@@ -270,17 +307,26 @@ impl Frontend {
         let entries = self.targets.len();
         if entries > 0 {
             let outcome = Outcome::Target(target);
-            self.resolved.push_back(Resolved { at, entry: entry(pc, entries), outcome });
+            self.resolved.push(Resolved { at, entry: entry(pc, entries), outcome });
+            self.unlearned += 1;
         }
+    }
+
+    /// Whether the prediction of a branch depends on what is not in the tables yet.
+    pub(super) fn is_uncertain(&self, pc: u64) -> bool {
+        let entry = entry(pc, self.history.0.len());
+        (1..=self.unlearned).any(|back| self.resolved.back(back).entry == entry)
     }
 
     /// Puts into the tables what was resolved before a cycle.
     #[inline(always)]
     pub(super) fn learn(&mut self, now: i64) {
-        while let Some(&Resolved { at, entry, outcome }) = self.resolved.front()
-            && at < now
-        {
-            self.resolved.pop_front();
+        while self.unlearned > 0 {
+            let Resolved { at, entry, outcome } = self.resolved.back(self.unlearned);
+            if at >= now {
+                break;
+            }
+            self.unlearned -= 1;
             match outcome {
                 Outcome::Taken(taken) => self.history.learn(entry, taken),
                 Outcome::Target(target) => self.targets[entry] = Some(target),
@@ -290,12 +336,15 @@ impl Frontend {
 
     /// The fetch goes on at the predicted target of the last instruction.
     #[inline(always)]
-    pub(super) fn follow(&mut self, place: &Place, memory: &Memory) {
+    pub(super) fn follow(&mut self, (pc, pa): (u64, u64), len: u8, memory: &Memory) {
         // The word behind was requested in the meantime; if it is not cached, that takes the cycle of the target.
-        let behind = place.physical(place.last_word().wrapping_add(WORD));
-        let line = memory.instruction_line_bytes();
-        let wasted = self.request == self.arrival
-            && behind.is_some_and(|pa| pa & (line - 1) == 0 && !memory.has_instructions(pa));
+        let behind = last_word(pc, len).wrapping_add(WORD);
+        let hit = self.request == self.arrival;
+        let in_page = (behind ^ pc) >> 12 == 0;
+        let wasted = hit
+            && in_page
+            && behind & (memory.instruction_line_bytes() - 1) == 0
+            && !memory.has_instructions(pa.wrapping_add(behind.wrapping_sub(pc)));
         self.request = self.arrival + 1 + i64::from(wasted);
         self.word = NO_WORD;
     }

@@ -48,18 +48,46 @@ impl Registers {
     }
 }
 
-/// When an instruction executes.
+/// When an instruction executes, and what it waited for before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Execution {
+    pub(super) fetched: Fetched,
     pub(super) decode: i64,
     pub(super) issue: i64,
     /// When its result is in the scoreboard.
     pub(super) result: i64,
     pub(super) commit: i64,
-    /// When its access leaves the queue of the load-store unit.
-    pub(super) access: i64,
     /// What its own cycles behind the first are charged to.
     pub(super) cause: Cause,
+}
+
+impl Execution {
+    fn draw(&self, slot: &mut Slot) {
+        slot.starts = [self.fetched.request, self.decode, self.issue, self.result, self.commit];
+        slot.end = self.commit + 1;
+    }
+}
+
+/// The cycles of an instruction that are not charged yet.
+struct Rest<'a> {
+    cycles: i64,
+    slot: &'a mut Slot,
+}
+
+impl Rest<'_> {
+    /// Up to so many cycles.
+    #[inline(always)]
+    fn take(&mut self, most: i64) -> u64 {
+        let cycles = most.min(self.cycles).max(0);
+        self.cycles -= cycles;
+        cycles as u64
+    }
+
+    #[inline(always)]
+    fn charge(&mut self, most: i64, cause: Cause) {
+        let cycles = self.take(most);
+        self.slot.charges[cause as usize] += cycles;
+    }
 }
 
 /// When the last instruction was in each stage.
@@ -72,7 +100,7 @@ pub(super) struct Scoreboard {
     pub(super) commit: i64,
     committed: u32,
     /// Commits of the instructions in the scoreboard.
-    commits: Recent<i64>,
+    commits: Recent<i64, 256>,
     registers: Registers,
     /// Why registers are not ready.
     causes: [Cause; REGISTERS],
@@ -87,7 +115,7 @@ pub(super) struct Scoreboard {
     access_issued: i64,
     access_left: i64,
     /// From when the data cache takes a load.
-    cache_free: i64,
+    pub(super) cache_free: i64,
     /// The cycles in which floating-point results come, each in the place of its last bits.
     float_results: Box<[i64]>,
     /// The fetch of the next instruction.
@@ -107,7 +135,7 @@ impl Scoreboard {
             issue: 0,
             commit: 0,
             committed: 0,
-            commits: Recent::new(core.scoreboard.entries as usize, PAST),
+            commits: Recent::new(PAST),
             registers: Registers { ready: [0; REGISTERS], written: [0; REGISTERS] },
             causes: [Cause::Issue; REGISTERS],
             fixed_free: 0,
@@ -133,16 +161,17 @@ impl Scoreboard {
     #[inline(always)]
     pub(super) fn issue_at(&self, op: &Op, decode: i64) -> i64 {
         let registers = &self.registers;
-        let [a, b, c] = op.reads.map(|register| registers.ready(register));
-        let mut issue = (decode + 1).max(a).max(b).max(c);
+        let [a, b, c] = op.reads;
+        let mut issue = (decode + 1).max(registers.ready(a)).max(registers.ready(b));
         issue = issue.max(registers.written(op.writes)).max(self.oldest() + 1);
+        if c != 0 {
+            issue = issue.max(registers.ready(c));
+        }
         if op.unit.is_fixed() {
             issue = issue.max(self.fixed_free);
         }
-        if issue == self.multiplied + 1 && !op.unit.multiplies() {
-            // Both results would come in the same cycle.
-            issue += 1;
-        }
+        // Both results would come in the same cycle.
+        issue += i64::from(issue == self.multiplied + 1 && !op.unit.multiplies());
         if op.unit.is_memory() {
             // The queue of the load-store unit has two places.
             issue = issue.max(self.access_before + 1);
@@ -167,17 +196,6 @@ impl Scoreboard {
         if walk > 0 { at + i64::from(walk + self.keys.walk) } else { at }
     }
 
-    /// When the data cache takes a load.
-    #[inline(always)]
-    pub(super) fn cache_free(&self) -> i64 {
-        self.cache_free
-    }
-
-    /// The data cache is busy with a line until then.
-    pub(super) fn hold_cache(&mut self, until: i64) {
-        self.cache_free = until;
-    }
-
     /// When a floating-point result comes that would come in a cycle: one at a time.
     pub(super) fn float_result(&mut self, mut result: i64) -> i64 {
         let last = self.float_results.len() - 1;
@@ -188,54 +206,48 @@ impl Scoreboard {
         result
     }
 
-    /// An instruction retires.
+    /// An instruction retires, whose access, if it has one, leaves the queue of the load-store unit in a cycle.
     #[inline(always)]
-    pub(super) fn retire(&mut self, op: &Op, fetched: &Fetched, execution: &Execution, slot: &mut Slot) {
-        let &Execution { decode, issue, result, commit, .. } = execution;
-        slot.starts = [fetched.request, decode, issue, result, commit];
-        slot.end = commit + 1;
-        if commit != self.commit + 1 || !self.filled {
-            self.charge(op, fetched, execution, slot);
+    pub(super) fn retire(&mut self, op: &Op, execution: Execution, access: i64, slot: &mut Slot) {
+        let Execution { issue, result, commit, .. } = execution;
+        if slot.traces {
+            execution.draw(slot);
+        }
+        if commit == self.commit {
+            // Beside the one before: not even its own cycle is charged.
+            slot.lost = true;
+            (slot.refill, slot.fetch_walk) = (None, 0);
+            self.committed += 1;
+        } else {
+            if commit > self.commit + 1 || !self.filled {
+                self.charge(op, execution, slot);
+            }
+            self.committed = u32::from(op.unit != Unit::Csr && op.unit != Unit::Atomic);
         }
         self.redirect.at = Redirect::NONE.at;
         self.filled = true;
-        self.issue = issue;
-        if commit == self.commit {
-            self.committed += 1;
-        } else {
-            self.committed = u32::from(!matches!(op.unit, Unit::Csr | Unit::Atomic));
-        }
-        self.commit = commit;
+        (self.issue, self.commit) = (issue, commit);
         self.commits.push(commit);
-        match op.unit {
-            Unit::Multiplier => self.multiplied = issue,
-            Unit::Divider => {
-                self.multiplied = issue;
-                (self.fixed_free, self.fixed_cause) = (result + 1, Cause::LongOperation);
-            }
-            Unit::Csr => (self.fixed_free, self.fixed_cause) = (commit, Cause::Csr),
-            Unit::Load | Unit::Store | Unit::Atomic => {
-                self.access_before = self.access_left;
-                (self.access_issued, self.access_left) = (issue, execution.access);
-            }
-            Unit::Integer | Unit::Branch | Unit::Float => {}
-        }
         if op.writes != 0 {
             let ready = if op.unit == Unit::Csr { commit + 1 } else { result };
             self.registers.set(op.writes, ready, commit);
-            self.causes[usize::from(op.writes) % REGISTERS] = op.unit.result_cause();
+            self.causes[usize::from(op.writes) % REGISTERS] = op.result_cause;
+        }
+        if op.unit.is_memory() {
+            self.access_before = self.access_left;
+            (self.access_issued, self.access_left) = (issue, access);
+        } else if op.unit.multiplies() {
+            self.multiplied = issue;
+            if op.unit == Unit::Divider {
+                (self.fixed_free, self.fixed_cause) = (result + 1, Cause::LongOperation);
+            }
+        } else if op.unit == Unit::Csr {
+            (self.fixed_free, self.fixed_cause) = (commit, Cause::Csr);
         }
     }
 
     /// An instruction traps instead of retiring, or an interrupt takes its place. A page fault follows a walk.
-    pub(super) fn trap(
-        &mut self,
-        fetched: &Fetched,
-        decode: i64,
-        why: Exception,
-        walk: i64,
-        slot: &mut Slot,
-    ) {
+    pub(super) fn trap(&mut self, fetched: Fetched, decode: i64, why: Exception, walk: i64, slot: &mut Slot) {
         let issue = (decode + 1).max(self.oldest() + 1);
         let result = match why {
             Exception::LoadMisaligned | Exception::LoadAccessFault => issue + 3,
@@ -248,10 +260,9 @@ impl Scoreboard {
             _ => issue,
         };
         let commit = (result + 1).max(self.commit + 1);
-        let execution = Execution { decode, issue, result, commit, access: PAST, cause: Cause::TrapFlush };
-        slot.starts = [fetched.request, decode, issue, result, commit];
-        slot.end = commit + 1;
-        self.charge(&Op::UNKNOWN, fetched, &execution, slot);
+        let execution = Execution { fetched, decode, issue, result, commit, cause: Cause::TrapFlush };
+        execution.draw(slot);
+        self.charge(&Op::UNKNOWN, execution, slot);
         self.redirect.at = Redirect::NONE.at;
         (self.issue, self.commit, self.committed) = (issue, commit, 0);
     }
@@ -259,57 +270,51 @@ impl Scoreboard {
     /// Divides the cycles since the last commit among their causes, in the order of the pipe: those of the fetch, then the
     /// delays before issue; the rest is the instruction's own.
     #[inline(never)]
-    fn charge(&self, op: &Op, fetched: &Fetched, execution: &Execution, slot: &mut Slot) {
-        let &Execution { decode, issue, commit, cause, .. } = execution;
+    fn charge(&self, op: &Op, execution: Execution, slot: &mut Slot) {
+        let Execution { fetched, decode, issue, commit, cause, .. } = execution;
         let traps = cause == Cause::TrapFlush;
         slot.begin(if traps { cause } else { Cause::Issue });
         slot.fetch_walk = fetched.walk;
-        if commit == self.commit {
-            // Beside the one before.
-            slot.charges[Cause::Issue as usize] -= 1;
-            return;
-        }
-        let mut left = commit - self.commit - 1;
+        let mut rest = Rest { cycles: commit - self.commit - 1, slot };
         let mut late = decode - self.issue;
         if !self.filled {
             late = 0;
-            let filling = (issue + 1 - self.commit).clamp(0, left);
-            left -= filling;
-            slot.charges[Cause::Issue as usize] += filling as u64;
+            rest.charge(issue + 1 - self.commit, Cause::Issue);
         }
-        let mut take = |most: i64| {
-            let cycles = most.min(left).max(0);
-            left -= cycles;
-            cycles as u64
-        };
-        let (walk, miss) = (i64::from(fetched.walk), i64::from(fetched.miss));
-        slot.charges[Cause::TlbWalk as usize] += take(walk);
-        slot.charges[Cause::IMiss as usize] += take(miss);
-        let front = late - walk - miss;
-        if front > 0 && self.redirect.is_some() {
-            slot.refill = Some((self.redirect.cause, take(front)));
-        } else {
-            slot.charges[Cause::Branch as usize] += take(front);
+        if fetched.walk > 0 || fetched.miss > 0 {
+            let (walk, miss) = (i64::from(fetched.walk), i64::from(fetched.miss));
+            rest.charge(walk, Cause::TlbWalk);
+            rest.charge(miss, Cause::IMiss);
+            late -= walk + miss;
         }
-        if !traps {
-            let mut now = decode + 1;
-            self.waits(op, &mut now, |cycles, cause| slot.charges[cause as usize] += take(cycles));
+        if late > 0 {
+            if self.redirect.is_some() {
+                rest.slot.refill = Some((self.redirect.cause, rest.take(late)));
+            } else {
+                rest.charge(late, Cause::Branch);
+            }
         }
+        if issue > decode + 1 && !traps {
+            self.charge_waits(op, decode + 1, &mut rest);
+        }
+        let left = rest.cycles;
         slot.charges[cause as usize] += left as u64;
     }
 
-    /// The delays before issue, from a cycle on, in order.
-    fn waits(&self, op: &Op, now: &mut i64, mut charge: impl FnMut(i64, Cause)) {
+    /// Charges the delays before issue, from a cycle on.
+    #[inline(always)]
+    fn charge_waits(&self, op: &Op, mut now: i64, rest: &mut Rest) {
         let mut wait = |until: i64, cause: Cause| {
-            if until > *now {
-                charge(until - *now, cause);
-                *now = until;
+            if until > now {
+                rest.charge(until - now, cause);
+                now = until;
             }
-            *now
+            now
         };
-        for register in op.reads.map(usize::from) {
-            wait(self.registers.ready[register % REGISTERS], self.causes[register % REGISTERS]);
-        }
+        let [a, b, c] = op.reads;
+        wait(self.registers.ready(a), self.cause(a));
+        wait(self.registers.ready(b), self.cause(b));
+        wait(self.registers.ready(c), self.cause(c));
         if op.unit.is_fixed() {
             wait(self.fixed_free, self.fixed_cause);
         }
@@ -324,6 +329,11 @@ impl Scoreboard {
                 wait(self.access_left + 1, Cause::Structural);
             }
         }
+    }
+
+    #[inline(always)]
+    fn cause(&self, register: u8) -> Cause {
+        self.causes[usize::from(register) % REGISTERS]
     }
 
     /// The data port is busy behind the last commit.
@@ -368,9 +378,8 @@ impl Speculation<'_> {
         };
         self.entered += 1;
         let mut issue = (decode + 1).max(oldest + 1);
-        for register in op.reads.into_iter().filter(|&register| register != 0) {
-            issue = issue.max(self.registers.ready(register));
-        }
+        let [a, b, c] = op.reads;
+        issue = issue.max(self.registers.ready(a)).max(self.registers.ready(b)).max(self.registers.ready(c));
         if op.unit.is_fixed() {
             issue = issue.max(self.fixed_free);
         }

@@ -34,6 +34,38 @@ struct Write {
 /// The word of a write that was followed by another one before the word was free.
 const REPLACED: u64 = u64::MAX;
 
+/// The latest writes: a ring whose length is a power of two.
+#[derive(Clone, Debug)]
+struct Writes {
+    ring: Box<[Write]>,
+    next: usize,
+}
+
+impl Writes {
+    fn new(most: usize) -> Self {
+        let none = Write { word: REPLACED, sent: PAST, free: PAST };
+        Writes { ring: vec![none; most.next_power_of_two()].into(), next: 0 }
+    }
+
+    fn place(&self, back: usize) -> usize {
+        self.next.wrapping_sub(back) & (self.ring.len() - 1)
+    }
+
+    /// The last write for `back` = 1, the one before it for 2, and so on.
+    fn back(&self, back: usize) -> Write {
+        self.ring[self.place(back)]
+    }
+
+    fn push(&mut self, write: Write) {
+        let place = self.place(0);
+        self.ring[place] = write;
+        self.next = self.next.wrapping_add(1);
+    }
+}
+
+/// The most stores that may be in the queue, and those that loads find before they commit.
+const QUEUE: usize = 512;
+
 /// The stores of the core.
 #[derive(Clone, Debug)]
 pub(super) struct StoreBuffer {
@@ -41,9 +73,9 @@ pub(super) struct StoreBuffer {
     /// Cycles until memory answers a write.
     latency: i64,
     line: u64,
-    queue: Recent<Store>,
+    queue: Recent<Store, QUEUE>,
     /// The latest writes. Memory answers them in order.
-    writes: Recent<Write>,
+    writes: Writes,
     /// How long a write is found on its way after the word is free: loads may be executed before older stores commit.
     kept: i64,
 }
@@ -58,8 +90,8 @@ impl StoreBuffer {
             keys,
             latency,
             line: memory.data_line_bytes(),
-            queue: Recent::new(keys.queue as usize + 9, Store { page_word: 0, leaves: PAST }),
-            writes: Recent::new(most, Write { word: REPLACED, sent: PAST, free: PAST }),
+            queue: Recent::new(Store { page_word: 0, leaves: PAST }),
+            writes: Writes::new(most),
             kept,
         }
     }
@@ -105,7 +137,8 @@ impl StoreBuffer {
             }
             // A write on its way blocks the word until it is answered.
             sent = sent.max(write.free);
-            self.writes.back_mut(back).word = REPLACED;
+            let place = self.writes.place(back);
+            self.writes.ring[place].word = REPLACED;
         }
         sent = sent.max(self.writes.back(self.keys.writes as usize).free);
         let answered = sent + i64::from(self.keys.answer) + self.latency;
@@ -131,7 +164,7 @@ impl StoreBuffer {
     /// The first cycle from `at` on in which no write to the line of a load is on its way.
     pub(super) fn line_clear(&self, at: i64, access: &Data) -> i64 {
         let oldest = self.queue.back(1).leaves - self.kept;
-        let writes = (1..=self.writes.len()).map(|back| self.writes.back(back));
+        let writes = (1..=self.writes.ring.len()).map(|back| self.writes.back(back));
         let mut unanswered = writes.take_while(|write| write.free > at.max(oldest));
         let here = |write: &Write| (write.word << 3 ^ access.pa) & !(self.line - 1) == 0;
         unanswered.find(|write| write.sent <= at && here(write)).map_or(at, |write| write.free)

@@ -1,6 +1,6 @@
 //! Fetches and accesses that find everything where the last one found it.
 
-use super::Memory;
+use super::{Memory, Waits};
 use crate::access::Data;
 use tollgate_riscv::{Privilege, is_device};
 
@@ -57,6 +57,21 @@ impl Memory {
         latest
     }
 
+    /// Whether an aligned word is in the window of the last fetch.
+    #[inline(always)]
+    pub(crate) fn fetches_latest_word(&self, pc: u64, privilege: Privilege) -> bool {
+        self.window.has(pc, privilege)
+    }
+
+    /// An aligned word is fetched that is not. The window moves there.
+    #[inline]
+    pub(crate) fn fetch_word(&mut self, pc: u64, pa: u64, privilege: Privilege) -> Waits {
+        let mut waits = Waits::default();
+        self.fetch_part(pc, pa, privilege, &mut waits);
+        self.window = Window::around(pc, self.instruction_line_bytes().min(4096), privilege);
+        waits
+    }
+
     /// The same as [`hits_latest_line`](Self::hits_latest_line) of an access of decoded code: it is aligned, and to RAM.
     #[inline(always)]
     pub(crate) fn hits_latest_of_block(
@@ -96,5 +111,22 @@ impl Memory {
             cache.count_hits(u64::from(!store), u64::from(store));
         }
         hits
+    }
+
+    /// Data is stored; nothing waits for it but the translation. Yields the cycles of a walk.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, access: &Data, privilege: Privilege) -> u32 {
+        let &Data { va, pa, size, .. } = access;
+        let found = self.dtlb.is_none() || !self.translated(access, privilege) || self.latest_data.has(va);
+        let fits = (pa & self.data_mask) + u64::from(size) <= self.data_mask + 1;
+        if let Some(cache) = &mut self.l1d
+            && (found && fits && !is_device(pa))
+            && (!cache.write_policy().back && self.l2.is_none())
+        {
+            // Nothing below it notices the store.
+            cache.look_for(pa >> cache.geometry().line_shift(), true);
+            return 0;
+        }
+        self.data(access, privilege).walk
     }
 }

@@ -1,48 +1,40 @@
 //! The most recent items of a sequence.
 
-/// A ring of the most recent items; each new item takes the place of the oldest one.
+/// A ring of the most recent items; each new item takes the place of the oldest one. `N` is a power of two.
 #[derive(Clone, Debug)]
-pub(crate) struct Recent<T> {
-    /// Their number is a power of two.
-    items: Box<[T]>,
+pub(crate) struct Recent<T, const N: usize> {
+    items: [T; N],
     next: usize,
 }
 
-impl<T: Copy> Recent<T> {
-    /// A ring that keeps at least `len` items, filled with `none`.
-    pub(crate) fn new(len: usize, none: T) -> Self {
-        Recent { items: vec![none; len.next_power_of_two()].into(), next: 0 }
+impl<T: Copy, const N: usize> Recent<T, N> {
+    /// A ring that is filled with `none`.
+    pub(crate) fn new(none: T) -> Self {
+        Recent { items: [none; N], next: 0 }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
-    }
-
+    #[inline(always)]
     fn place(&self, back: usize) -> usize {
-        self.next.wrapping_sub(back) & (self.items.len() - 1)
+        self.next.wrapping_sub(back) % N
     }
 
-    /// The item that was pushed last for `back` = 1, the one before it for 2, and so on.
+    /// The item that was pushed last for `back` = 1, the one before it for 2, and so on up to `N`.
     #[inline(always)]
     pub(crate) fn back(&self, back: usize) -> T {
         self.items[self.place(back)]
     }
 
     #[inline(always)]
-    pub(crate) fn back_mut(&mut self, back: usize) -> &mut T {
-        &mut self.items[self.place(back)]
-    }
-
-    #[inline(always)]
     pub(crate) fn push(&mut self, item: T) {
-        let place = self.place(0);
-        self.items[place] = item;
+        self.items[self.place(0)] = item;
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Replaces all items.
-    pub(crate) fn fill(&mut self, item: T) {
-        self.items.fill(item);
+    /// Replaces the last `count` items.
+    pub(crate) fn replace(&mut self, count: usize, item: T) {
+        for back in 1..=count {
+            self.items[self.place(back)] = item;
+        }
     }
 }
 
@@ -52,11 +44,11 @@ mod tests {
 
     #[test]
     fn a_new_item_takes_the_place_of_the_oldest_one() {
-        let mut recent = Recent::new(3, 0);
+        let mut recent = Recent::<_, 4>::new(0);
         (1..=5).for_each(|item| recent.push(item));
         assert_eq!([1, 2, 3, 4].map(|back| recent.back(back)), [5, 4, 3, 2]);
-        *recent.back_mut(2) = 9;
+        recent.replace(2, 9);
         recent.push(6);
-        assert_eq!([1, 2, 3, 4].map(|back| recent.back(back)), [6, 5, 9, 3]);
+        assert_eq!([1, 2, 3, 4].map(|back| recent.back(back)), [6, 9, 9, 3]);
     }
 }
