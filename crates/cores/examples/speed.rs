@@ -121,21 +121,17 @@ const DESIGNS: [Design; 17] = [
         let speed = speed(elf, |machine| machine.run(steps(), &mut fetches));
         (speed, format!("{} of {} missed", fetches.0.counts().misses(), fetches.0.counts().reads))
     }),
-    ("caches and TLBs counted", timed::<false>),
-    ("five stages", timed::<true>),
+    ("five stages", |elf| on(elf, &bench(), false)),
     ("rocket", |elf| preset(elf, "rocket")),
-    ("rocket on two threads", |elf| on::<true>(elf, &core("rocket"), true)),
-    ("caches and TLBs counted new", |elf| {
-        let core = Core::from_toml(include_str!("bench.toml")).expect("the core is valid");
-        let mut counter = CacheCounter::new(&core).expect("the core is valid");
+    ("rocket on two threads", |elf| on(elf, &core("rocket"), true)),
+    ("caches and TLBs counted", |elf| {
+        let mut counter = CacheCounter::new(&bench()).expect("the core is valid");
         let speed = speed(elf, |machine| machine.run(steps(), &mut counter));
         let counts = counter.counts();
         (speed, format!("{} lines missed, data {}", counts.l1i_misses, counts.l1d_misses))
     }),
-    ("five stages new", |elf| {
-        let core = Core::from_toml(include_str!("bench.toml")).expect("the core is valid");
-        rebuilt(elf, &core)
-    }),
+    ("five stages new", |elf| rebuilt(elf, &bench())),
+    ("rocket new", |elf| rebuilt(elf, &core("rocket"))),
     ("vexriscv", |elf| preset(elf, "vexriscv")),
     ("vexriscv new", |elf| rebuilt(elf, &core("vexriscv"))),
     ("ripes-5stage", |elf| preset(elf, "ripes-5stage")),
@@ -151,15 +147,14 @@ const DESIGNS: [Design; 17] = [
     ("reference", |elf| (speed(elf, |machine| machine.run_reference(steps() / 10, &mut ())), String::new())),
 ];
 
-/// Both caches and both translation buffers, and the pipeline where `PIPE` says so.
-fn timed<const PIPE: bool>(elf: &Elf) -> (f64, String) {
-    let core = Core::from_toml(include_str!("bench.toml")).expect("the core is valid");
-    on::<PIPE>(elf, &core, false)
+/// Five stages with both caches and both translation buffers.
+fn bench() -> Core {
+    Core::from_toml(include_str!("bench.toml")).expect("the core is valid")
 }
 
 /// A core of the presets with its whole ledger.
 fn preset(elf: &Elf, name: &str) -> (f64, String) {
-    on::<true>(elf, &core(name), false)
+    on(elf, &core(name), false)
 }
 
 /// A core of stage equations with its whole ledger.
@@ -177,8 +172,8 @@ fn core(name: &str) -> Core {
     Core::preset(name).expect("a preset")
 }
 
-fn on<const PIPE: bool>(elf: &Elf, core: &Core, apart: bool) -> (f64, String) {
-    let fast = Fast::<PIPE>::new(core).expect("the core is valid");
+fn on(elf: &Elf, core: &Core, apart: bool) -> (f64, String) {
+    let fast = Fast::new(core).expect("the core is valid");
     let mut fast = fast.with_code(&booted(elf).code());
     let speed = if apart {
         let mut machine = booted(elf);
@@ -188,14 +183,11 @@ fn on<const PIPE: bool>(elf: &Elf, core: &Core, apart: bool) -> (f64, String) {
     } else {
         speed(elf, |machine| machine.run(steps(), &mut fast))
     };
-    let mut charged = String::new();
-    if PIPE {
-        let (cycles, (found, replayed)) = (fast.cycles(), fast.memo_counts());
-        assert_eq!(fast.ledger().total(), cycles, "every cycle is in the ledger");
-        charged = format!("; {cycles} cycles, {found} runs found, {replayed} replayed");
-    }
+    let (cycles, (found, replayed)) = (fast.cycles(), fast.memo_counts());
+    assert_eq!(fast.ledger().total(), cycles, "every cycle is in the ledger");
     let counts = fast.counts().memory;
-    (speed, format!("{} lines missed, data {}{charged}", counts.l1i_misses, counts.l1d_misses))
+    let missed = format!("{} lines missed, data {}", counts.l1i_misses, counts.l1d_misses);
+    (speed, format!("{missed}; {cycles} cycles, {found} runs found, {replayed} replayed"))
 }
 
 /// Caches of another shape, instruction by instruction.

@@ -135,7 +135,8 @@ impl<C: Microarchitecture> Driver<C> {
                     values = operands.next().copied().unwrap_or_default();
                 }
                 let touch = if described.size > 0 { accesses.next() } else { None };
-                let here = Here { several, at, same_line: described.same_line && i > 0, touch, operands: values };
+                let here =
+                    Here { several, at, same_line: described.same_line && i > 0, touch, operands: values };
                 let passed = self.core.passes(&described.op, &here, &mut self.slot);
                 if passed != Passed::Yes {
                     let next = insns.get(i + 1);

@@ -37,7 +37,7 @@ use tollgate_riscv::Code;
 use tollgate_riscv::Map;
 use tollgate_riscv::Trap;
 use tollgate_riscv::boxed;
-use tollgate_riscv::tier::{Counter, Quiet, View};
+use tollgate_riscv::tier::{Quiet, View};
 use tollgate_riscv::{Access, AccessKind, Observer, Pass, Retired, Several, Walk};
 
 /// Entries of the table of results as powers of two: at first, and at most.
@@ -57,7 +57,7 @@ const FETCH: u8 = 1 << 7;
 type WrongPath = (RunOn, u32, bool);
 
 /// Attaches a core to a machine: cycles and ledger by privilege mode (rows 0 user, 1 supervisor, 3 machine), from
-/// memoized blocks. With `PIPE` false there are no cycles, only what caches and translation buffers count.
+/// memoized blocks.
 ///
 /// ```
 /// use tollgate_cores::{Core, Fast};
@@ -71,7 +71,7 @@ type WrongPath = (RunOn, u32, bool);
 /// assert_eq!(fast.cycles(), 2000 + 4 + 2 * 999);
 /// assert_eq!(fast.ledger().total(), fast.cycles());
 /// ```
-pub struct Fast<const PIPE: bool = true> {
+pub struct Fast {
     pub(super) model: Model,
     /// Whether operations depend on their operands.
     dependent: bool,
@@ -130,11 +130,11 @@ pub struct Fast<const PIPE: bool = true> {
     replays: u64,
 }
 
-impl<const PIPE: bool> Fast<PIPE> {
+impl Fast {
     /// A core with empty pipe and caches.
     pub fn new(core: &Core) -> Result<Self, CoreError> {
         let model = Model::new(core)?;
-        let dependent = PIPE && Dependence::any(core);
+        let dependent = Dependence::any(core);
         let plain = !dependent
             && !model.memory.compares()
             && model.predict.is_plain()
@@ -144,7 +144,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         Ok(Fast {
             dependent,
             plain,
-            memo: (PIPE && model.board.is_some()).then(|| Box::new(Memo::new(core))),
+            memo: model.board.is_some().then(|| Box::new(Memo::new(core))),
             model,
             accesses: Vec::new(),
             stacked: Vec::new(),
@@ -443,10 +443,9 @@ impl<const PIPE: bool> Fast<PIPE> {
         let number = self.block(several, pass);
         let block = &mut self.blocks[number];
         // The next refill has to be charged to the same mode.
-        if PIPE && self.model.refill_phase != block.memoized
-            || PIPE && !PLAIN && self.model.goes_singly(&block.jumps, &mut block.ways, &mut block.known)
-            || PIPE
-                && !PLAIN
+        if self.model.refill_phase != block.memoized
+            || !PLAIN && self.model.goes_singly(&block.jumps, &mut block.ways, &mut block.known)
+            || !PLAIN
                 && self.model.strays_between(&block.jumps, &mut block.ways, |latest| {
                     let waits = self.stores.get(self.state as usize).is_none_or(|&waits| waits);
                     let marks = if waits { &block.marks } else { &block.own_marks };
@@ -459,10 +458,6 @@ impl<const PIPE: bool> Fast<PIPE> {
             return;
         }
         let overlaps = self.access_data::<PLAIN>(number, several, touches, walks.1);
-        if !PIPE {
-            Self::count(&mut self.model, &self.blocks[number], 1);
-            return;
-        }
         self.look_up::<PLAIN>(number, overlaps, several, pass, operands);
     }
 
@@ -489,7 +484,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             self.model.memory.next_to_wait::<PLAIN>(&mut data, walks, &mut overlaps)
         {
             let waits = self.model.memory.wait_in_block(&place.data(several, touch), several.privilege);
-            if PIPE && waits != Waits::default() {
+            if waits != Waits::default() {
                 self.misses.push((place.at, waits));
             }
         }
@@ -598,7 +593,7 @@ impl<const PIPE: bool> Fast<PIPE> {
     }
 }
 
-impl<const PIPE: bool> Observer for Fast<PIPE> {
+impl Observer for Fast {
     const MEMORY: bool = true;
     const TRAP: bool = true;
     const BLOCKS: bool = true;
@@ -618,13 +613,9 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
         self.dependent
     }
 
-    fn counter(&mut self) -> Option<&mut dyn Counter> {
-        (!PIPE && self.model.memory.sight().is_some()).then_some(self)
-    }
-
     #[inline(always)]
     fn loud(&mut self) -> Option<View> {
-        if PIPE && self.plain { self.model.memory.loud() } else { None }
+        if self.plain { self.model.memory.loud() } else { None }
     }
 
     fn quiet_data(&mut self) -> Quiet<'_> {
@@ -634,7 +625,7 @@ impl<const PIPE: bool> Observer for Fast<PIPE> {
     #[inline]
     fn several(&mut self, several: &Several) {
         self.keep_up(several.epoch);
-        if !PIPE || self.plain {
+        if self.plain {
             self.runs::<true>(several);
         } else {
             self.runs::<false>(several);

@@ -70,7 +70,6 @@ mod queue;
 mod refill;
 mod repeats;
 mod replay;
-mod reports;
 mod rigid;
 mod rocket;
 mod run_on;

@@ -15,7 +15,7 @@ use tollgate_riscv::Map;
 use tollgate_riscv::Privilege;
 use tollgate_riscv::cache::{Cache, Found};
 use tollgate_riscv::is_device;
-use tollgate_riscv::{Several, Touch, Walk};
+use tollgate_riscv::{Touch, Walk};
 
 /// Counts of the memory side. An access that crosses two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -395,28 +395,10 @@ impl Memory {
         self.dtlb.is_some() && self.satp >> 31 != 0
     }
 
-    /// Whether [`data_of_blocks`](Self::data_of_blocks) may be called.
+    /// Whether aligned accesses to RAM are in one line of a first data cache that writes back.
     #[inline(always)]
     pub(super) fn quick(&self) -> bool {
         self.quick
-    }
-
-    /// Accesses of blocks whose waits are not needed. `walks` is what [`data_walks`](Self::data_walks) returns.
-    #[inline(always)]
-    pub(super) fn data_of_blocks(&mut self, several: &Several, mut touches: &[Touch], walks: bool) {
-        while let Some(cache) = &mut self.l1d {
-            let Latest { page, mask } = if walks { self.latest_data } else { Latest::ALL };
-            let found = cache.access_latests(touches, (page, mask));
-            let Some((touch, others)) = touches[found..].split_first() else { return };
-            if !walks || self.latest_data.has(touch.va) {
-                self.data_line(touch.pa(), touch.store());
-            } else {
-                // An aligned access is in one line, however large it is.
-                let (va, pa) = (several.outside(touch.va), touch.pa());
-                self.data(&Data { va, pa, size: 1, store: touch.store() }, several.privilege);
-            }
-            touches = others;
-        }
     }
 
     /// Whether the lines of a block are where they were when touching them changed nothing.
@@ -564,11 +546,6 @@ impl Memory {
     /// With which of the latest stores a load would overlap.
     pub(super) fn overlaps(&self, va: u64, size: u8) -> u8 {
         self.latest_stores.map_or(0, |mut latest| latest.overlap(va, size, false))
-    }
-
-    #[inline]
-    fn data_line(&mut self, pa: u64, store: bool) -> u32 {
-        self.look_for(pa, store, self.latencies.write_back)
     }
 
     /// What an access to a line of the first data cache waits. A changed line takes `write_back` cycles to leave.

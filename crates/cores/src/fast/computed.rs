@@ -14,7 +14,7 @@ use crate::step::{Step, physical};
 use crate::touches::Touches;
 use tollgate_riscv::{Pass, Retired, Several};
 
-impl<const PIPE: bool> Fast<PIPE> {
+impl Fast {
     /// A block that is not looked up here.
     #[inline(never)]
     pub(super) fn otherwise(
@@ -30,8 +30,7 @@ impl<const PIPE: bool> Fast<PIPE> {
             if memo.is_large() {
                 self.epoch = u64::MAX;
             }
-        } else if PIPE
-            && self.model.beyond.is_none()
+        } else if self.model.beyond.is_none()
             && self.model.emptied.is_none()
             && self.model.refill_phase == self.blocks[number].memoized
         {
@@ -144,15 +143,7 @@ impl<const PIPE: bool> Fast<PIPE> {
                 false => [0; 2],
             };
             let step = Step::in_block(several, pass, place, op, operands);
-            if PIPE {
-                self.model.retire(&step, access.as_slice());
-            } else {
-                self.model.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
-                if let Some(access) = access {
-                    self.model.memory.data(&access, step.privilege);
-                }
-                self.model.instructions += 1;
-            }
+            self.model.retire(&step, access.as_slice());
         }
         self.forget_replaced();
     }

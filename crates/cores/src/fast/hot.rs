@@ -9,7 +9,7 @@ use crate::timed::Model;
 use crate::touches::LoudTouches;
 use tollgate_riscv::{Pass, Several};
 
-impl<const PIPE: bool> Fast<PIPE> {
+impl Fast {
     /// Runs as far as their blocks are known and settled. Yields those that are left.
     #[inline(never)]
     pub(super) fn hot_runs<'a>(

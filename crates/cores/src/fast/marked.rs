@@ -10,7 +10,7 @@ use tollgate_riscv::{Pass, Several};
 /// Loads whose marks are kept, as a power of two.
 const MARK_BITS: u32 = 13;
 
-impl<const PIPE: bool> Fast<PIPE> {
+impl Fast {
     /// Whether one of a run's loads may be replayed and leave a mark.
     #[inline(never)]
     pub(super) fn may_mark(&mut self, number: usize, overlaps: &Overlaps) -> bool {

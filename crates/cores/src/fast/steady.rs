@@ -4,7 +4,7 @@
 
 use std::slice;
 
-use super::{BLOCKS, Fast, NOTHING};
+use super::{Fast, NOTHING};
 use crate::access::{Data, Overlaps};
 use crate::known::{Delays, Wanted};
 use crate::memory::Waits;
@@ -20,48 +20,7 @@ struct Extent {
     accesses: usize,
 }
 
-impl<const PIPE: bool> Fast<PIPE> {
-    /// Runs as far as all their lines are settled, where only counts matter: what their accesses do to caches does
-    /// not change the next fetch, so they come behind all the fetches. Yields the runs that are left.
-    #[inline(always)]
-    fn settled_runs<'a>(
-        &mut self,
-        several: &Several,
-        passes: &'a [Pass],
-        accesses: &mut slice::Iter<Touch>,
-        walks: (bool, bool),
-    ) -> &'a [Pass] {
-        let mode = (several.privilege as u64) << 40;
-        let (mut instructions, mut touched, mut done) = (0, 0, 0);
-        let mut latest = None;
-        // Loops run the same again and again.
-        let (mut same, mut len, mut memory) = (u64::MAX, 0, 0);
-        for pass in passes {
-            let key = pass.number() | mode;
-            if key != same {
-                let (known, number) = self.block_table[key as usize & (BLOCKS - 1)];
-                let Some(block) = self.blocks.get(number as usize).filter(|_| known == key) else { break };
-                if !self.model.memory.fetch_is_settled(&block.lines, walks.0) {
-                    break;
-                }
-                (same, len, memory) = (key, u64::from(block.len), block.memory.len());
-                latest = Some(&block.lines);
-            }
-            instructions += len;
-            touched += memory;
-            done += 1;
-        }
-        if let Some(lines) = latest {
-            self.model.memory.touch_settled(lines);
-        }
-        self.model.instructions += instructions;
-        let all = accesses.as_slice();
-        let (these, others) = all.split_at(touched.min(all.len()));
-        *accesses = others.iter();
-        self.model.memory.data_of_blocks(several, these, walks.1);
-        &passes[done..]
-    }
-
+impl Fast {
     /// All runs of a report.
     #[inline(never)]
     pub(super) fn runs<const PLAIN: bool>(&mut self, several: &Several) {
@@ -73,8 +32,7 @@ impl<const PIPE: bool> Fast<PIPE> {
         loop {
             if PLAIN && self.model.memory.quick() {
                 passes = match &mut touches {
-                    Touches::All(all) if PIPE => self.steady_runs(several, passes, all, walks),
-                    Touches::All(all) => self.settled_runs(several, passes, all, walks),
+                    Touches::All(all) => self.steady_runs(several, passes, all, walks),
                     Touches::Loud(loud) => self.hot_runs(several, passes, loud, walks.0),
                 };
             }

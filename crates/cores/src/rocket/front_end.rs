@@ -212,7 +212,14 @@ pub(super) struct Fetch {
 
 impl FrontEnd {
     pub(super) fn new() -> Self {
-        FrontEnd { words: Words::new(), fresh: true, redirect: Redirect::NONE, fill: None, dropped: None, since: 0 }
+        FrontEnd {
+            words: Words::new(),
+            fresh: true,
+            redirect: Redirect::NONE,
+            fill: None,
+            dropped: None,
+            since: 0,
+        }
     }
 
     /// An instruction is fetched. The redirection is done.

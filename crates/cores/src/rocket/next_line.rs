@@ -2,12 +2,12 @@
 
 use tollgate_riscv::Insn;
 
+use super::Rocket;
 use super::front_end::{Arrival, FAR};
 use super::op::Op;
 use super::pipe::{Costs, Pipe, REPLAY};
 use super::predictor::{Jump, Turn, behind_unknown};
 use super::wrong_path::goes_on;
-use super::Rocket;
 use crate::line_port::Ahead;
 use crate::microarchitecture::Step;
 

@@ -103,7 +103,7 @@ fn wrong_paths_over_words_that_are_misread_are_timed_alike() {
         for core in &cores {
             let mut plain = Timed::new(core, ByPrivilege, ()).unwrap().with_code(&code);
             assert_eq!(machine().run_reference(BUDGET, &mut plain), Stop::Exit { code: 0 });
-            let mut fast = Fast::<true>::new(core).unwrap().with_code(&code);
+            let mut fast = Fast::new(core).unwrap().with_code(&code);
             assert_eq!(machine().run(BUDGET, &mut fast), Stop::Exit { code: 0 });
             let what = format!("seed {seed}, {}", core.name);
             assert_eq!((plain.cycles(), plain.counts()), (fast.cycles(), fast.counts()), "{what}");

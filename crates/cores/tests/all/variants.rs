@@ -105,6 +105,18 @@ fn parameters(rng: &mut Rng, overlaps: bool) -> String {
     toml
 }
 
+/// Rocket's operations and predictors.
+fn history(rng: &mut Rng) -> String {
+    format!(
+        "[operation]\niterative = {}\nfloat.cycles = {}\n[branch]\ncounters = {}\nbtb = {}\nreturn-stack = {}\n",
+        pick(rng, &["1", "4", "8", "32"]),
+        1 + rng.below(5),
+        pick(rng, &["8", "64", "512"]),
+        1 + rng.below(28),
+        rng.below(7),
+    )
+}
+
 /// What only textbook cores have as parameters.
 fn textbook(rng: &mut Rng) -> String {
     let kind = pick(rng, &["single-cycle", "multi-cycle", "two-stage", "five-stage", "five-stage"]);
@@ -179,7 +191,7 @@ fn cores_with_random_parameters_take_the_same_cycles() {
         ("rv32gc".parse().unwrap(), Mode::Sv32),
         ("rv64gc".parse().unwrap(), Mode::Sv48),
     ];
-    for base in ["vexriscv", "cva6", "ibex", "picorv32", "ripes-5stage"] {
+    for base in ["vexriscv", "cva6", "rocket", "ibex", "picorv32", "ripes-5stage"] {
         for seed in 0..24 {
             let mut rng = Rng(1000 + seed);
             let serial = matches!(base, "ibex" | "picorv32");
@@ -192,6 +204,11 @@ fn cores_with_random_parameters_take_the_same_cycles() {
             if base == "cva6" {
                 toml += &scoreboard(&mut rng);
             }
+            if base == "rocket" {
+                toml = toml.replace("store-slots", "fetch-miss-step");
+                toml.truncate(toml.find("[operation]").unwrap());
+                toml += &history(&mut rng);
+            }
             let toml = format!("base = '{base}'\n{toml}");
             let core = Core::from_toml(&toml).unwrap_or_else(|error| panic!("{error}\n{toml}"));
             let (isa, mode) = isas[seed as usize % 4];
@@ -201,7 +218,7 @@ fn cores_with_random_parameters_take_the_same_cycles() {
             assert_eq!(expected.0, new.0, "cycles, {what}");
             assert_eq!(expected.1, new.1, "ledger, {what}");
             assert_eq!(expected.2, new.2, "{what}");
-            if !["vexriscv", "cva6"].contains(&base) {
+            if !["vexriscv", "cva6", "rocket"].contains(&base) {
                 // What a fetch on a wrong path brings in depends on time.
                 let mut counter = CacheCounter::new(&core).unwrap();
                 assert_eq!(machine(isa, &image).run(BUDGET, &mut counter), Stop::Exit { code: 0 });
@@ -215,7 +232,7 @@ fn cores_with_random_parameters_take_the_same_cycles() {
 #[test]
 fn interrupts_are_taken_before_the_same_instructions() {
     let isa: Isa = "rv64gc".parse().unwrap();
-    for base in ["vexriscv", "cva6", "ibex", "picorv32", "ripes-5stage"] {
+    for base in ["vexriscv", "cva6", "rocket", "ibex", "picorv32", "ripes-5stage"] {
         let core = Core::preset(base).unwrap();
         for seed in 0..4 {
             let image = random::program(&mut Rng(seed), isa, Mode::Machine, 200);
@@ -248,6 +265,9 @@ fn keys_that_a_design_has_as_code_are_not_ignored() {
         ("picorv32", "operation.multiply = { cycles = 9, use = 3 }"),
         ("vexriscv", "pipeline.load-use = 4"),
         ("vexriscv", "trap.return = 19"),
+        ("rocket", "trap.return = 19"),
+        ("rocket", "operation.divide.cycles = 9"),
+        ("rocket", "branch = { predictor = 'bimodal', counters = 16 }"),
         ("cva6", "system.csr-flush = 6"),
         ("cva6", "pipeline.write-order = true\noperation.multiply = { cycles = 9, pipelined = true }"),
         (

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use super::geometry::{CacheError, Geometry};
 use super::policy::{Choices, Policy, Register, Register16, WritePolicy};
 use crate::counter::LineView;
-use crate::observer::Touch;
 
 /// A place is the number of its line, shifted, with these two bits; an empty one is zero.
 const VALID: u64 = 1;
@@ -278,38 +277,6 @@ impl Cache {
         let Some(latest) = self.latest.get((line & self.set_mask) as usize) else { return false };
         // A load finds a clean line as well.
         *latest | (u64::from(!store) * DIRTY) == line << LINE_SHIFT | VALID | DIRTY
-    }
-
-    /// One access after the other, as long as each is to a page (an address and a mask) and finds the line that the last one in
-    /// its set found; how many do. They are counted. Only for caches that write back.
-    #[inline(always)]
-    pub fn access_latests(&mut self, touches: &[Touch], (page, mask): (u64, u64)) -> usize {
-        let (shift, set_mask) = (self.shift, self.set_mask);
-        let sets = self.latest.as_mut_slice();
-        let mut stores = 0;
-        let mut found = touches.len();
-        for (i, touch) in touches.iter().enumerate() {
-            let line = touch.pa() >> shift;
-            let set = (line & set_mask) as usize;
-            let latest = sets.get_mut(set);
-            let Some(latest) = latest.filter(|latest| **latest & !DIRTY == line << LINE_SHIFT | VALID) else {
-                found = i;
-                break;
-            };
-            if touch.va & mask != page {
-                found = i;
-                break;
-            }
-            if touch.store() {
-                stores += 1;
-                if *latest & DIRTY == 0 {
-                    *latest |= DIRTY;
-                    self.places[set * self.ways + self.latest_ways[set] as usize] |= DIRTY;
-                }
-            }
-        }
-        self.count_hits(found as u64 - stores, stores);
-        found
     }
 
     /// For each set, which accesses change nothing but counts, in the form of [`Quiet::lines`](crate::tier::Quiet::lines): those
