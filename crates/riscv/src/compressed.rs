@@ -259,7 +259,7 @@ fn imm_4spn(h: u32) -> i32 {
     bits(h, 11, 2, 4) | bits(h, 7, 4, 6) | bits(h, 6, 1, 2) | bits(h, 5, 1, 3)
 }
 
-/// Of Zcb: the lower bit of the two stands above.
+/// Of Zcb: the lower bit of the two is the upper one here.
 fn imm_b2(h: u32) -> i32 {
     bits(h, 6, 1, 0) | bits(h, 5, 1, 1)
 }

@@ -91,7 +91,7 @@ mod tests {
     use crate::isa::Xlen;
     use proptest::prelude::*;
 
-    /// `zext.h` is the special case of these with `x0` that has a name of its own: it stands before them.
+    /// `zext.h` is the special case of these with `x0`, with a name of its own. Its row comes before theirs.
     const SPECIAL: [(&str, &str); 2] = [("zext.h", "pack"), ("zext.h", "packw")];
 
     #[test]

@@ -150,7 +150,7 @@ fn two_runs_begin_with_hosts_change_and_verdict() {
     assert_eq!(parts[..2], ["compared", "ladder"], "the rows are behind");
 }
 
-/// Notes that all runs share are said once, the others with the letter of their run.
+/// Notes that all runs share are printed once, the others with the letter of their run.
 #[test]
 fn what_runs_share_is_said_once() {
     let warned = |text: &str| {
