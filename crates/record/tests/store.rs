@@ -127,7 +127,7 @@ fn a_run_is_found_by_its_label_and_by_nothing_else_that_it_was_called() {
         store.load("the change").unwrap(),
         Run { label: Some("the change".into()), ..with_id(ids[1]) }
     );
-    // What it is nearly called is told.
+    // The error names the nearest label.
     says(&store.load("befor").unwrap_err(), &["befor", "'before'"]);
     says(&store.load("lates").unwrap_err(), &["'latest'"]);
     let wanted = |label: &str| {
