@@ -150,7 +150,7 @@ fn two_runs_begin_with_hosts_change_and_verdict() {
     assert_eq!(parts[..2], ["compared", "ladder"], "the rows are behind");
 }
 
-/// Notes that all runs share are printed once, the others with the letter of their run.
+/// A note that all runs share appears once, the others with the letter of their run.
 #[test]
 fn what_runs_share_is_said_once() {
     let warned = |text: &str| {
