@@ -2,8 +2,9 @@
 
 mod latest_lines;
 mod quiet;
+mod window;
 
-use latest_lines::Window;
+use self::window::Window;
 
 use super::access::{Data, Overlaps, Place};
 use super::core::{Core, CoreError};

@@ -1,32 +1,9 @@
 //! Fetches and accesses that find everything where the last one found it.
 
+use super::window::Window;
 use super::{Memory, Waits};
 use crate::access::Data;
 use tollgate_riscv::{Privilege, is_device};
-
-/// Virtual addresses in one mode from which four bytes are in the line and the page of the last fetch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
-    first: u64,
-    /// The last of them less the first.
-    reach: u64,
-    privilege: Privilege,
-}
-
-impl Window {
-    /// No instruction is at an odd address.
-    pub(super) const NONE: Window = Window { first: 1, reach: 0, privilege: Privilege::Machine };
-
-    /// The aligned bytes around an address.
-    fn around(pc: u64, bytes: u64, privilege: Privilege) -> Self {
-        Window { first: pc & !(bytes - 1), reach: bytes - 4, privilege }
-    }
-
-    #[inline(always)]
-    fn has(&self, pc: u64, privilege: Privilege) -> bool {
-        pc.wrapping_sub(self.first) <= self.reach && privilege as u8 == self.privilege as u8
-    }
-}
 
 impl Memory {
     /// Whether a fetch is in the line and the page of the last one: then it takes no time and changes nothing.
