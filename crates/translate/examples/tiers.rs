@@ -4,7 +4,7 @@
 //! `cargo run --release -p tollgate-translate --example tiers [ROUNDS] [STEPS] [FILE.elf]`
 #![allow(clippy::print_stdout)]
 
-use tollgate_cores::{ByPrivilege, Core, Fast, Ledger, TimedCore, TimingCounts};
+use tollgate_cores::{ByPrivilege, CacheCounter, Core, Ledger, MemoryCounts, TimedCore};
 use tollgate_riscv::tier::SAMPLE;
 use tollgate_riscv::{Config, Elf, Machine};
 use tollgate_translate::Translations;
@@ -24,7 +24,7 @@ enum Design {
 }
 
 /// How a run ended: a sum of the registers, what a core counted, and its ledger.
-type End = (u64, Option<TimingCounts>, Option<Ledger>);
+type End = (u64, Option<MemoryCounts>, Option<Ledger>);
 
 /// The speed of a run, and its end.
 fn speed(elf: &Elf, steps: u64, translates: bool, design: Design) -> (f64, u64, End) {
@@ -34,7 +34,7 @@ fn speed(elf: &Elf, steps: u64, translates: bool, design: Design) -> (f64, u64, 
     if translates {
         machine.set_translator(Box::new(Translations::new().expect("this host translates")), SAMPLE);
     }
-    let mut counting = Fast::<false>::new(&core).expect("the core is valid");
+    let mut counting = CacheCounter::new(&core).expect("the core is valid");
     let mut timing = TimedCore::new(&core, ByPrivilege, ()).expect("the core is valid");
     let start = cpu_ns();
     match design {
@@ -47,7 +47,7 @@ fn speed(elf: &Elf, steps: u64, translates: bool, design: Design) -> (f64, u64, 
     let (counts, ledger) = match design {
         Design::Alone => (None, None),
         Design::Counted => (Some(counting.counts()), None),
-        Design::Timed => (Some(timing.counts()), Some(timing.ledger().clone())),
+        Design::Timed => (Some(timing.counts().memory), Some(timing.ledger().clone())),
     };
     (mips, machine.instret(), (end, counts, ledger))
 }
