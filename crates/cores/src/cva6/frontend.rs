@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::memory::{Memory, Waits};
 use crate::parts::recent::Recent;
 
-use super::{Jump, PAST};
+use super::op::{Jump, PAST};
 
 /// No word has this address.
 pub(super) const NO_WORD: u64 = 1;

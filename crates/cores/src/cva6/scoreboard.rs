@@ -16,7 +16,7 @@ use crate::parts::delays::Redirect;
 use crate::parts::recent::Recent;
 
 use super::frontend::Fetched;
-use super::{NEVER, Op, PAST, Unit};
+use super::op::{NEVER, Op, PAST, Unit};
 
 /// Registers by number: 1 to 31 integer, 32 to 63 floating point.
 const REGISTERS: usize = 64;

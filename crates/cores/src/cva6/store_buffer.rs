@@ -6,7 +6,7 @@ use crate::keys;
 use crate::memory::Memory;
 use crate::parts::recent::Recent;
 
-use super::PAST;
+use super::op::PAST;
 
 /// The part of an address that loads compare with older stores: the number of the double word in its page.
 fn page_word(address: u64) -> u64 {

@@ -6,8 +6,8 @@ use tollgate_riscv::Insn;
 use crate::memory::Memory;
 
 use super::frontend::{Frontend, NO_WORD, Place, WORD};
+use super::op::{Jump, NEVER, Op, PAST};
 use super::scoreboard::Speculation;
-use super::{Jump, NEVER, Op, PAST};
 
 /// The instruction queue while instructions are fetched that do not retire.
 trait Queue {
@@ -370,7 +370,7 @@ mod tests {
     fn what_issues_makes_room() {
         // One a cycle, the first at 11. Those that were there before leave from 1 to 8: six are left at 3.
         let core = crate::Core::preset("cva6").unwrap();
-        let board = super::super::Scoreboard::new(&core);
+        let board = super::super::scoreboard::Scoreboard::new(&core);
         let mut entries: Vec<_> = (1..=8).map(|at| (i64::MIN, at)).collect();
         let speculation = board.speculate(None);
         let mut queue = Issuing { entries: &mut entries, first: 0, places: 8, issue: 10, speculation };
