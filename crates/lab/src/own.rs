@@ -44,7 +44,7 @@ const SERVICES: [&str; 7] = [
     "user_partner",
 ];
 /// The header of the bundled kernels.
-const HEADER: (&str, &str) = ("asm.h", include_str!("../../../guests/riscv/include/asm.h"));
+const HEADER: (&str, &str) = ("asm.h", include_str!("../guests/riscv/include/asm.h"));
 /// Where a source is placed. Its place in a line of a cache is that of the bundled entries, and in a cache of 4 KiB it takes no
 /// line of the bundled handlers.
 const PLACE: u64 = 0x8001_0534;

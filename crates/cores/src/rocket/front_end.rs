@@ -245,7 +245,7 @@ impl FrontEnd {
         [next, next.max(self.redirect.at)]
     }
 
-    /// It brings so many words, at most one, and waits for nothing else: it is in EX in a cycle.
+    /// It brings so many words, at most one, and does not wait for anything else: it is in EX in a cycle.
     #[inline(always)]
     pub(super) fn advance(&mut self, words: u32, [next, fetch]: [i64; 2], execute: i64) {
         self.redirect.at = Redirect::NONE.at;

@@ -42,8 +42,8 @@ impl Rocket {
         (self.runs_on && !next.is_multiple_of(4096) && next - pa <= FAR).then_some(next)
     }
 
-    /// Whether the front end misses the line behind an instruction: it goes on there in sequence, also behind calls of whose targets
-    /// it knows nothing.
+    /// Whether the front end misses the line behind an instruction: it goes on there in sequence, also behind calls without a known
+    /// target.
     fn misses_next_line(&mut self, step: &Step<Op>) -> Option<u64> {
         let offset = step.pa.wrapping_sub(step.pc);
         let mut pa = step.pa.wrapping_add(step.insn.len.into());

@@ -422,7 +422,7 @@ impl Pipe {
         }
     }
 
-    /// When the next four words in sequence, each an instruction that waits for nothing, would enter the stages.
+    /// When the next four words in sequence, each an instruction that does not wait, would enter the stages.
     pub(super) fn next_starts(&self) -> [[i64; 5]; 4] {
         let mut front = self.front.clone();
         front.redirect = Redirect::NONE;

@@ -7,7 +7,7 @@ pub(super) const ENTRY: &str = "_start";
 
 macro_rules! files {
     ($($name:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../../guests/riscv/libc/", $name)))),*]
+        &[$(($name, include_str!(concat!("../../guests/riscv/libc/", $name)))),*]
     };
 }
 
@@ -19,8 +19,8 @@ pub(super) const FUNCTIONS: &[(&str, &str)] = files!["exit.S" "libc.c"];
 
 /// The functions for assembly, which sets itself up, as a compiler wrote them down for any instruction set of this width.
 pub(super) fn for_assembly(isa: Isa) -> [(&'static str, &'static str); 2] {
-    const WIDE: &str = include_str!("../../../../guests/riscv/images/libc-rv64.s");
-    const NARROW: &str = include_str!("../../../../guests/riscv/images/libc-rv32.s");
+    const WIDE: &str = include_str!("../../guests/riscv/images/libc-rv64.s");
+    const NARROW: &str = include_str!("../../guests/riscv/images/libc-rv32.s");
     [FUNCTIONS[0], ("libc.s", if isa.is_rv64() { WIDE } else { NARROW })]
 }
 
