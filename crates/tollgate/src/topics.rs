@@ -25,7 +25,7 @@ impl Topic {
 
 /// The section that a command line asks for, if it asks for one.
 pub(crate) fn asked(args: impl Iterator<Item = OsString>) -> Option<&'static str> {
-    let words: Vec<OsString> = args.skip(1).collect();
+    let words: Vec<OsString> = args.skip(1).filter(|word| word != "--help").collect();
     let [help, name] = words.as_slice() else { return None };
     let topic = TOPICS.iter().find(|topic| help == "help" && name == topic.name)?;
     topic.section()
