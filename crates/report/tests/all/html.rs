@@ -102,7 +102,8 @@ fn several_runs_lie_over_each_other_each_with_its_look() {
     let runs = vec![ladder(); 3];
     let page = read(&runs);
     let rows = page.named("ladder", "thread/futex");
-    let shape = |row: &&crate::page::Element| page.within(row, "use", "")[0].attribute("href").unwrap().to_owned();
+    let shape =
+        |row: &&crate::page::Element| page.within(row, "use", "")[0].attribute("href").unwrap().to_owned();
     assert_eq!(rows.iter().map(shape).collect::<Vec<_>>(), ["#shape0", "#shape1", "#shape2"]);
     let letters: Vec<_> =
         page.all("b", "").map(|it| it.text.as_str()).filter(|text| text.len() == 1).collect();
