@@ -33,7 +33,7 @@ pub(crate) fn asked(args: impl Iterator<Item = OsString>) -> Option<&'static str
 
 /// Prints a section.
 pub(crate) fn print(section: &str) -> anyhow::Result<ExitCode> {
-    Sink::text(None, "")?.deliver(&readable(section))
+    Sink::text(None, "")?.deliver(readable(section))
 }
 
 /// A section without what only the book and its tests need: comments, and the addresses of links.
