@@ -1,5 +1,5 @@
 //! `cargo xtask dist`: what users install, for each architecture: an archive of the static program and what belongs beside it, its
-//! debug symbols, packages of Debian and of RPM, and an OCI image. All are made of one tree ([`tree`]).
+//! debug symbols, packages of Debian and of RPM, and an OCI image. All are made of one tree (`tree`).
 //!
 //! Two builds of the same commit by the same compiler give the same bytes: entries are sorted, with one owner and time.
 
