@@ -84,6 +84,7 @@ def pipeline(
     elf: str | os.PathLike[str] | None = None,
     *,
     core: Core | None = None,
+    kernel: str | os.PathLike[str] | None = None,
     from_: str | None = None,
     around: Literal["trap", "interrupt", "branch"] | None = None,
     nth: int | None = None,
@@ -99,8 +100,8 @@ def pipeline(
     >>> print(tollgate_perf.riscv.pipeline(around="trap", count=8).text())  # doctest: +SKIP
     """
     options = {
-        **{"from": from_, "around": around, "nth": nth, "count": count, "isa": isa, "pk": pk},
-        **{"machine": machine, "max-instructions": max_instructions},
+        **{"kernel": kernel, "from": from_, "around": around, "nth": nth, "count": count, "isa": isa},
+        **{"pk": pk, "machine": machine, "max-instructions": max_instructions},
     }
     return _on(core, ["riscv", "pipeline"], options, [] if elf is None else [str(elf)], progress)
 
