@@ -238,13 +238,13 @@ impl Package {
         Ok(fs::metadata(wheel::pack(self.packer(), &program, arch, place.path())?)?.len())
     }
 
-    /// Packs the sources, and builds a wheel from them alone, with the program that builds quickly. It is static, so the wheel is
-    /// for systems with either C library.
+    /// Builds a wheel with the program that builds quickly. It is static, so the wheel is for systems with either C library. (Not
+    /// from a source distribution: maturin cannot pack the links to folders in crates.)
     fn build(&self, wheels: &Path) -> Result<PathBuf> {
         let own = machines::cross::own_build(self.root())?;
         let commit =
             printed(Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(&self.folder))?;
-        let mut maturin = self.tool("maturin", &["build", "--sdist", "--quiet", "--strip"]);
+        let mut maturin = self.tool("maturin", &["build", "--quiet", "--strip"]);
         maturin.args(["--compatibility", "manylinux_2_17", "--profile", own.profile, "--target", own.triple]);
         maturin
             .arg("--out")
