@@ -2,6 +2,7 @@
 
 use crate::events::EventCounts;
 use crate::launch::Used;
+use std::fs;
 use std::time::Duration;
 
 /// How a command ended.
@@ -137,9 +138,28 @@ pub(crate) fn tick() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// What the hypervisor has taken from all CPUs of this machine until now; `None` where it says nothing (proc(5), `/proc/stat`).
+pub(crate) fn stolen() -> Option<Duration> {
+    stolen_in(&fs::read_to_string("/proc/stat").ok()?)
+}
+
+fn stolen_in(stat: &str) -> Option<Duration> {
+    // user nice system idle iowait irq softirq steal, in periods of USER_HZ, which is 100 on every architecture we build for.
+    let steal: u64 = stat.strip_prefix("cpu ")?.lines().next()?.split_whitespace().nth(7)?.parse().ok()?;
+    (steal > 0).then(|| Duration::from_millis(steal.saturating_mul(10)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_hypervisor_took_is_in_the_first_line() {
+        let of =
+            |steal: &str| stolen_in(&format!("cpu  1 2 3 4 5 6 7 {steal} 0 0\ncpu0 1 2 3 4 5 6 7 9 0 0\n"));
+        assert_eq!(of("8"), Some(Duration::from_millis(80)));
+        assert_eq!((of("0"), of("x"), stolen_in("")), (None, None, None));
+    }
 
     fn account(user_ms: u64, system_ms: u64) -> Account {
         // SAFETY: rusage is plain data for which all zeroes is valid.

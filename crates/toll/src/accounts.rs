@@ -3,6 +3,7 @@
 use crate::account::{Account, End, tick};
 use crate::count::{Counts, Kind};
 use std::fs;
+use std::thread;
 use std::time::Duration;
 use tollgate_record::number::time;
 use tollgate_record::{Warning, warning};
@@ -54,7 +55,7 @@ const EVENT_ENDS: f64 = 20.0;
 /// CPU time is that of all tasks, also of those that nobody waited for.
 pub(crate) fn check(account: &mut Account, counts: Option<&Counts>) -> Vec<Warning> {
     let mut found = Vec::new();
-    found.extend(check_stamps(counts));
+    found.extend(check_stamps(account, counts));
     found.extend(check_cpu(account, counts));
     found.extend(check_switches(account, counts));
     found.extend(check_faults(account, counts));
@@ -66,13 +67,15 @@ fn contradicted(text: String) -> Warning {
 }
 
 /// The time stamps of BPF.
-fn check_stamps(counts: Option<&Counts>) -> Option<Warning> {
+fn check_stamps(account: &Account, counts: Option<&Counts>) -> Option<Warning> {
     let counts = counts?;
     let (stamped, accounted) = (counts.stamped?, counts.accounted?);
     let (ours, theirs) = (stamped.cpu_ns as f64, accounted.ran_ns as f64);
-    // A task that is on a CPU is accounted at its next tick.
-    let ticks = (tick().as_nanos() as u64 * (1 + accounted.running)) as f64;
-    let error = APART * theirs + SWITCH_NS * counts.switches() as f64 + ticks;
+    // A task that is on a CPU is accounted at its next tick: at the end, and where tasks ran already when counting began.
+    let at_begin =
+        if account.end == End::Watched { thread::available_parallelism().map_or(1, usize::from) } else { 0 };
+    let ticks = (tick().as_nanos() as u64 * (1 + accounted.running + at_begin as u64)) as f64;
+    let error = APART * theirs + SWITCH_NS * counts.switches() as f64 + ticks + accounted.stolen_ns as f64;
     ((ours - theirs).abs() > error).then(|| {
         contradicted(format!(
             "CPU time: the time stamps of the bill have {}, the kernel's accounts of the same tasks {}",
@@ -162,6 +165,11 @@ mod tests {
 
     /// Time stamps and accounts of one command, in milliseconds, with its switches and faults.
     fn parts(cpu: [u64; 2], switches: [u64; 2], faults: [u64; 2]) -> Vec<String> {
+        parts_beside(0, cpu, switches, faults)
+    }
+
+    /// The same where the hypervisor took some milliseconds.
+    fn parts_beside(stolen: u64, cpu: [u64; 2], switches: [u64; 2], faults: [u64; 2]) -> Vec<String> {
         let ns = |ms: u64| ms * 1_000_000;
         let mut counts = Counts {
             stamped: Some(Stamped { cpu_ns: ns(cpu[0]), ..Stamped::default() }),
@@ -170,6 +178,7 @@ mod tests {
                 switches: switches[1],
                 faults: faults[1],
                 running: 0,
+                stolen_ns: ns(stolen),
             }),
             ..Counts::default()
         };
@@ -188,6 +197,9 @@ mod tests {
         // Eight idle threads, each billed for one second.
         assert_eq!(parts([8_000, 1], [0, 0], [0, 0]), ["CPU time"]);
         assert_eq!(parts([1_000, 2_000], [500, 100], [3_000, 300]), ["CPU time", "switches", "page faults"]);
+        // Time that the hypervisor took is in the stamps, and in no account of a task.
+        assert_eq!(parts([15_000, 10_000], [500, 501], [300, 320]), ["CPU time"]);
+        assert_eq!(parts_beside(4_500, [15_000, 10_000], [500, 501], [300, 320]), [""; 0]);
         // One tick is within the error of a task that has just begun.
         assert_eq!(parts([3, 0], [2, 1], [0, 64]), [""; 0]);
     }

@@ -121,6 +121,8 @@ pub struct Accounted {
     pub faults: u64,
     /// Tasks that were on a CPU at the end, whose time since the last tick is missing.
     pub running: u64,
+    /// What the hypervisor took from all CPUs meanwhile, in nanoseconds: clocks go on, and no task is charged.
+    pub stolen_ns: u64,
 }
 
 /// All counts of one run.

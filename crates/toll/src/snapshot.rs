@@ -119,6 +119,7 @@ impl Snapshot {
             switches: total(Total::Switches),
             faults: total(Total::Faults),
             running: 0,
+            stolen_ns: 0,
         });
         let began = 1 + total(Total::Processes) + total(Total::Threads);
         counts.left_running = began.saturating_sub(total(Total::Ended));

@@ -1,7 +1,7 @@
 //! The sources of counts, from the best to the one that counts nothing: each opens or says why it cannot, counts while the command
 //! runs, and makes what it counted of the account.
 
-use crate::account::{Account, End};
+use crate::account::{Account, End, stolen};
 use crate::accounts;
 use crate::bpf::{Bpf, BpfError};
 use crate::calibrate::{Overhead, Yardstick};
@@ -52,6 +52,8 @@ pub(crate) struct Calibrated<C> {
     pub(crate) counter: C,
     yardstick: Yardstick,
     overhead: Option<Overhead>,
+    /// What the hypervisor had taken before counting began.
+    stolen: Option<Duration>,
 }
 
 impl Calibrated<Bpf> {
@@ -66,7 +68,7 @@ impl Calibrated<Bpf> {
             if extras.timeline {
                 counter.start_timeline();
             }
-            Self { counter, yardstick, overhead }
+            Self { counter, yardstick, overhead, stolen: stolen() }
         }))
     }
 }
@@ -78,7 +80,13 @@ impl Opened for Calibrated<Bpf> {
 
     /// Detaches the programs. The machine may have changed its speed meanwhile, so it is measured again.
     fn close(mut self: Box<Self>, mut account: Account) -> Result<Counted, StartError> {
-        let counts = self.counter.take_counts();
+        let mut counts = self.counter.take_counts();
+        if let (Some(accounted), Some(after)) = (&mut counts.accounted, stolen()) {
+            let before = self.stolen.unwrap_or_default();
+            // Both readings are whole periods.
+            let taken = after.saturating_sub(before) + Duration::from_millis(10);
+            accounted.stolen_ns = taken.as_nanos() as u64;
+        }
         let contradictions = accounts::check(&mut account, Some(&counts));
         let (timeline, sites) = (self.counter.take_timeline(), self.counter.take_sites());
         let unseen = counts.unseen as f64 / counts.total(Kind::Call).max(1) as f64;
@@ -108,7 +116,7 @@ impl Calibrated<Perf> {
         let mut yardstick = Yardstick::start()?;
         let bare = yardstick.measure();
         let opened = Perf::open(&mut yardstick, bare, stacks);
-        let opened = opened.map(|(counter, overhead)| Self { counter, yardstick, overhead });
+        let opened = opened.map(|(counter, overhead)| Self { counter, yardstick, overhead, stolen: None });
         Ok(opened.map_err(|error| {
             format!(
                 "perf events are refused: {error}; they need a readable tracefs, and CAP_PERFMON or kernel.perf_event_paranoid at -1"
