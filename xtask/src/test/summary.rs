@@ -76,6 +76,10 @@ pub(super) struct Tally {
     running: Option<String>,
     /// Binaries that printed no result.
     silent: Vec<String>,
+    /// What each failed test printed, by the name of the test.
+    words: Vec<(String, Vec<String>)>,
+    /// Whether what follows is the output of the last of these.
+    reads_words: bool,
 }
 
 static STARTED: LazyLock<Regex> = LazyLock::new(|| {
@@ -83,6 +87,11 @@ static STARTED: LazyLock<Regex> = LazyLock::new(|| {
 });
 static FAILED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^test (.+) \.\.\. FAILED$").expect("a valid pattern"));
+/// What the test harness prints above the output of a failed test.
+static WORDS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^---- (.+) stdout ----$").expect("a valid pattern"));
+/// So many lines of it are in the summary.
+const MOST_WORDS: usize = 15;
 static RESULT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored;").expect("a valid pattern")
 });
@@ -98,6 +107,19 @@ static PYTEST_FAILED: LazyLock<Regex> =
 impl Tally {
     /// Reads one line of the output.
     pub(super) fn line(&mut self, line: &str) {
+        if let Some(words) = WORDS.captures(line) {
+            self.words.push((words[1].to_owned(), Vec::new()));
+            self.reads_words = true;
+            return;
+        }
+        self.reads_words &= line != "failures:" && !line.starts_with("note: run with");
+        if self.reads_words
+            && let Some((_, words)) = self.words.last_mut()
+        {
+            let is_said = !line.trim().is_empty() && !line.starts_with("skipped: ");
+            words.extend((is_said && words.len() < MOST_WORDS).then(|| line.to_owned()));
+            return;
+        }
         if let Some(started) = STARTED.captures(line) {
             self.silent.extend(self.running.replace(started[1].to_owned()));
         } else if let Some(failed) = FAILED.captures(line) {
@@ -139,6 +161,7 @@ impl Tally {
         self.failed += other.failed;
         self.ignored += other.ignored;
         self.failures.extend(other.failures);
+        self.words.extend(other.words);
     }
 
     /// The counts. The test harness counts a skipped test as passed; a skipped case belongs to a test that did pass.
@@ -182,10 +205,14 @@ pub(super) fn print(reports: Vec<Report>, skips: &[Skip], seconds: f64) -> Resul
     Ok(())
 }
 
-/// The steps, the longest first, and what was skipped and failed.
+/// What was skipped, the steps, the longest first, and what failed: a reader who sees only the end sees why.
 fn text(mut reports: Vec<Report>, skips: &[Skip], seconds: f64) -> String {
     let cpu: f64 = reports.iter().map(|it| it.cpu).sum();
-    let mut out = format!("\nsummary after {seconds:.1} s (CPU {cpu:.1} s)\n");
+    let mut out = String::from("\n");
+    for skip in skips {
+        let _ = writeln!(out, "{skip}");
+    }
+    let _ = writeln!(out, "\nsummary after {seconds:.1} s (CPU {cpu:.1} s)");
     let _ = writeln!(out, "  {:<8} {:>8} {:>8}", "step", "wall, s", "CPU, s");
     reports.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     let mut tally = Tally::default();
@@ -198,11 +225,14 @@ fn text(mut reports: Vec<Report>, skips: &[Skip], seconds: f64) -> String {
         let _ = writeln!(out, "  {:<8} {:8.1} {:8.1}  {line}", report.name, report.seconds, report.cpu);
         tally.add(report.tally);
     }
-    for skip in skips {
-        let _ = writeln!(out, "{skip}");
-    }
     for failure in &tally.failures {
         let _ = writeln!(out, "failed: {failure}");
+        let test = failure.split(" (").next();
+        for line in
+            tally.words.iter().filter(|(name, _)| Some(name.as_str()) == test).flat_map(|(_, words)| words)
+        {
+            let _ = writeln!(out, "    {line}");
+        }
     }
     let _ = writeln!(out, "{}", tally.count(skips));
     out
@@ -221,6 +251,18 @@ running 3 tests
 test store::tests::round_trip ... ok
 test schema::tests::agrees ... FAILED
 test slow ... ignored
+
+failures:
+
+---- schema::tests::agrees stdout ----
+
+thread 'schema::tests::agrees' (7) panicked at src/schema.rs:7:1:
+one is not two
+note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+
+
+failures:
+    schema::tests::agrees
 
 test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
 
@@ -248,6 +290,8 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
             tally.failures,
             ["schema::tests::agrees (unittests src/lib.rs)", "tests/e2e.rs: ended without a result"]
         );
+        let said = ["thread 'schema::tests::agrees' (7) panicked at src/schema.rs:7:1:", "one is not two"];
+        assert_eq!(tally.words, [("schema::tests::agrees".to_owned(), said.map(str::to_owned).to_vec())]);
     }
 
     #[test]
@@ -302,6 +346,10 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
                 &[
                     "     Running a unit tests (target/debug/deps/a)",
                     "test one ... FAILED",
+                    "---- one stdout ----",
+                    "",
+                    "one is not two",
+                    "failures:",
                     "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured",
                 ],
             ),
@@ -314,14 +362,16 @@ test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         assert_eq!(
             lines[1..],
             [
+                "skipped: a::two: no qemu",
+                "",
                 "summary after 30.0 s (CPU 46.5 s)",
                 "  step      wall, s   CPU, s",
                 "  test         20.0     40.0  FAILED: tests failed: a",
                 "  python        2.0      4.0  ok",
                 "  fmt           1.2      2.5  ok",
                 "  deny          0.0      0.0  skipped: cargo-deny is missing",
-                "skipped: a::two: no qemu",
                 "failed: one (a unit tests)",
+                "    one is not two",
                 "8 passed, 1 failed, 1 skipped",
             ]
         );
