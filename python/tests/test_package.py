@@ -108,8 +108,8 @@ def test_a_core_is_a_preset_with_changed_keys() -> None:
     assert cold[0].cycles is not None
     assert cold[1].cycles is not None
     assert cold[1].cycles.estimate > cold[0].cycles.estimate
-    assert riscv.core_toml({"base": "rocket", "l1i": {"geometry": "64:2:64"}, "branch": {"odd-calls": True}}) == (
-        "base = 'rocket'\n[l1i]\ngeometry = '64:2:64'\n[branch]\nodd-calls = true\n"
+    assert riscv.core_toml({"base": "rocket", "l1i": {"geometry": "64:2:64"}, "memory": {"stores-wait": True}}) == (
+        "base = 'rocket'\n[l1i]\ngeometry = '64:2:64'\n[memory]\nstores-wait = true\n"
     )
 
 

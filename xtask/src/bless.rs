@@ -25,6 +25,7 @@ static RECORDED: &[(&str, &[&str])] = &[
     // From the schema, so after it.
     ("python", &["xtask", "python", "drifted"]),
     ("screens", &["test", "--package", "tollgate-report", "--no-fail-fast"]),
+    ("variants", &["test", "--package", "tollgate-cores", "--test", "all", "variants::"]),
     ("witnesses", &["test", "--package", "tollgate-lab", "--test", "witness"]),
 ];
 

@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use tollgate_cores::{CacheCounter, Core, Fast, TimedCore};
+use tollgate_cores::{ByPrivilege, CacheCounter, Core, Timed};
 use tollgate_riscv::cache::{Cache, Policy, Sweep, WritePolicy};
 use tollgate_riscv::{
     Access, Config, Elf, Insn, Machine, Observer, Op, Operands, Retired, Several, Stop, aside,
@@ -114,31 +114,26 @@ fn cache(geometry: &str, policy: Policy) -> Cache {
 /// A design, and one run of it: the speed, and what shows that it did its work.
 type Design = (&'static str, fn(&Elf) -> (f64, String));
 
-const DESIGNS: [Design; 17] = [
+const DESIGNS: [Design; 12] = [
     ("functional", |elf| (speed(elf, |machine| machine.run(steps(), &mut ())), String::new())),
     ("fetches 64:4:64 lru", |elf| {
         let mut fetches = Fetches(cache("64:4:64", Policy::Lru));
         let speed = speed(elf, |machine| machine.run(steps(), &mut fetches));
         (speed, format!("{} of {} missed", fetches.0.counts().misses(), fetches.0.counts().reads))
     }),
-    ("five stages", |elf| on(elf, &bench(), false)),
-    ("rocket", |elf| preset(elf, "rocket")),
-    ("rocket on two threads", |elf| on(elf, &core("rocket"), true)),
     ("caches and TLBs counted", |elf| {
         let mut counter = CacheCounter::new(&bench()).expect("the core is valid");
         let speed = speed(elf, |machine| machine.run(steps(), &mut counter));
         let counts = counter.counts();
         (speed, format!("{} lines missed, data {}", counts.l1i_misses, counts.l1d_misses))
     }),
-    ("five stages new", |elf| rebuilt(elf, &bench())),
-    ("rocket new", |elf| rebuilt(elf, &core("rocket"))),
-    ("vexriscv", |elf| preset(elf, "vexriscv")),
-    ("vexriscv new", |elf| rebuilt(elf, &core("vexriscv"))),
-    ("ripes-5stage", |elf| preset(elf, "ripes-5stage")),
-    ("ripes-5stage new", |elf| rebuilt(elf, &core("ripes-5stage"))),
-    ("ibex new", |elf| rebuilt(elf, &core("ibex"))),
-    ("cva6", |elf| preset(elf, "cva6")),
-    ("cva6 new", |elf| rebuilt(elf, &core("cva6"))),
+    ("five stages", |elf| on(elf, &bench(), false)),
+    ("ripes-5stage", |elf| on(elf, &core("ripes-5stage"), false)),
+    ("ibex", |elf| on(elf, &core("ibex"), false)),
+    ("vexriscv", |elf| on(elf, &core("vexriscv"), false)),
+    ("rocket", |elf| on(elf, &core("rocket"), false)),
+    ("rocket on two threads", |elf| on(elf, &core("rocket"), true)),
+    ("cva6", |elf| on(elf, &core("cva6"), false)),
     ("observed", |elf| {
         let mut addresses = Addresses::default();
         let speed = speed(elf, |machine| machine.run(steps() / 10, &mut addresses));
@@ -152,42 +147,26 @@ fn bench() -> Core {
     Core::from_toml(include_str!("bench.toml")).expect("the core is valid")
 }
 
-/// A core of the presets with its whole ledger.
-fn preset(elf: &Elf, name: &str) -> (f64, String) {
-    on(elf, &core(name), false)
-}
-
-/// A core of stage equations with its whole ledger.
-fn rebuilt(elf: &Elf, core: &Core) -> (f64, String) {
-    let timed: TimedCore = TimedCore::new(core, Default::default(), ()).expect("the core is valid");
-    let mut timed = timed.with_code(&booted(elf).code());
-    let speed = speed(elf, |machine| machine.run(steps(), &mut timed));
-    assert_eq!(timed.ledger().total(), timed.cycles(), "every cycle is in the ledger");
-    let counts = timed.counts().memory;
-    let cycles = timed.cycles();
-    (speed, format!("{} lines missed, data {}; {cycles} cycles", counts.l1i_misses, counts.l1d_misses))
-}
-
 fn core(name: &str) -> Core {
     Core::preset(name).expect("a preset")
 }
 
+/// A core with its whole ledger; the machine in a thread of its own, if `apart`.
 fn on(elf: &Elf, core: &Core, apart: bool) -> (f64, String) {
-    let fast = Fast::new(core).expect("the core is valid");
-    let mut fast = fast.with_code(&booted(elf).code());
+    let timed = Timed::new(core, ByPrivilege, ()).expect("the core is valid");
+    let mut timed = timed.with_code(&booted(elf).code());
     let speed = if apart {
         let mut machine = booted(elf);
         let start = Instant::now();
-        aside(&mut fast, |fast| machine.run(steps(), fast));
+        aside(&mut timed, |timed| machine.run(steps(), timed));
         machine.instret() as f64 / (start.elapsed().as_nanos() as f64 / 1000.0)
     } else {
-        speed(elf, |machine| machine.run(steps(), &mut fast))
+        speed(elf, |machine| machine.run(steps(), &mut timed))
     };
-    let (cycles, (found, replayed)) = (fast.cycles(), fast.memo_counts());
-    assert_eq!(fast.ledger().total(), cycles, "every cycle is in the ledger");
-    let counts = fast.counts().memory;
-    let missed = format!("{} lines missed, data {}", counts.l1i_misses, counts.l1d_misses);
-    (speed, format!("{missed}; {cycles} cycles, {found} runs found, {replayed} replayed"))
+    let cycles = timed.cycles();
+    assert_eq!(timed.ledger().total(), cycles, "every cycle is in the ledger");
+    let counts = timed.counts().memory;
+    (speed, format!("{} lines missed, data {}; {cycles} cycles", counts.l1i_misses, counts.l1d_misses))
 }
 
 /// Caches of another shape, instruction by instruction.

@@ -2,6 +2,31 @@
 
 use super::ledger::{Cause, Causes, Ledger};
 use super::microarchitecture::Slot;
+use super::parts::memory::MemoryCounts;
+use tollgate_riscv::EventCounts;
+
+/// What was counted besides cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimingCounts {
+    /// Instructions that retired.
+    pub instructions: u64,
+    /// Branches and indirect jumps that were mispredicted.
+    pub mispredicts: u64,
+    /// Exceptions and interrupts.
+    pub traps: u64,
+    /// Caches and translation buffers.
+    pub memory: MemoryCounts,
+}
+
+impl TimingCounts {
+    /// What a guest's counters of events count.
+    pub fn events(&self) -> EventCounts {
+        let of = &self.memory;
+        let misses = [of.l1i_misses, of.l1d_misses, of.l2_misses, of.itlb_misses, of.dtlb_misses];
+        let [l1i, l1d, l2, itlb, dtlb] = misses;
+        [l1i, l1d, l2, itlb, dtlb, self.mispredicts, self.traps]
+    }
+}
 
 /// The cycles charged to a core, and its counts of instructions and traps.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ use super::keys::*;
 use tollgate_riscv::Config;
 use tollgate_riscv::cache::{Cache, CacheError, Policy, WritePolicy};
 
-/// A core.
+/// A core. Each design reads some of the keys ([`Design::reads`]); what the others say is fixed by its code. A file may give only
+/// what its design reads; of a core that is changed afterwards, the other fields have no effect.
 ///
 /// ```
 /// use tollgate_cores::{Core, Kind};
@@ -70,6 +71,8 @@ pub enum CoreError {
     Preset { name: String, nearest: String },
     #[error("the core has an unknown key '{key}'; the nearest is '{nearest}'")]
     Key { key: String, nearest: String },
+    #[error("'{design}' has no key '{key}': its code fixes that; {others}")]
+    Unread { design: &'static str, key: String, others: String },
     #[error("the core cannot be read: {0}")]
     Toml(String),
     #[error("{key} is {value}: must be {must}")]
@@ -112,7 +115,7 @@ presets!(
     "cva6",
 );
 
-fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> String {
     let score = |name: &str| strsim::normalized_damerau_levenshtein(name, typed);
     names.max_by(|a, b| score(a).total_cmp(&score(b))).unwrap_or_default().to_string()
 }
@@ -141,6 +144,7 @@ impl Core {
         if core.base.is_some() {
             core = toml::Value::Table(with_base(text)?).try_into().map_err(wrong)?;
         }
+        core.design.check_keys(&toml::from_str(text).map_err(wrong)?)?;
         core.check()?;
         Ok(core)
     }
@@ -156,11 +160,6 @@ impl Core {
     pub fn config(&self) -> Config {
         let usual = Config::default();
         Config { asid_bits: self.system.asid_bits.unwrap_or(usual.asid_bits), ..usual }
-    }
-
-    /// Bubbles behind a return.
-    pub(super) fn return_penalty(&self) -> u32 {
-        self.trap.return_ + if self.fault { self.trap.return_fault } else { 0 }
     }
 
     /// Checks for invalid numbers. Every function that takes a core does this first.
@@ -203,11 +202,7 @@ impl Core {
         }
         for (key, value) in [
             ("pipeline.load-use", p.load_use),
-            ("pipeline.float-load-use", p.float_load_use.unwrap_or(0)),
-            ("pipeline.narrow-load-use", p.narrow_load_use.unwrap_or(0)),
-            ("pipeline.replay", p.replay),
             ("pipeline.memory-wait", p.memory_wait),
-            ("pipeline.redo", p.redo),
             ("system.csr-use", s.csr_use),
             ("system.csr-flush", s.csr_flush),
             ("system.fence-i", s.fence_i),
@@ -233,7 +228,6 @@ impl Core {
             ("memory.write-back-compare", m.write_back_compare),
             ("memory.write-back", m.write_back),
             ("memory.walk-write-back", m.walk_write_back.unwrap_or(0)),
-            ("system.fence", s.fence),
             ("memory.device", m.device),
             ("memory.walk", m.walk),
             ("memory.fetch-walk", m.fetch_walk.unwrap_or(0)),
@@ -264,7 +258,7 @@ impl Core {
             ("pipeline.fetch-width", p.fetch_width, 2),
             ("pipeline.data-width", p.data_width, 1),
             ("branch.counters", b.counters, 1),
-            ("branch.btb", if b.btb_associative { b.btb.next_power_of_two() } else { b.btb }, 1),
+            ("branch.btb", if self.design == Design::Rocket { b.btb.next_power_of_two() } else { b.btb }, 1),
         ] {
             if value != 0 && (!value.is_power_of_two() || value < least || value > 1 << 20) {
                 return Err(number(key, value, "a power of two, or 0 for none"));
@@ -273,7 +267,7 @@ impl Core {
         if m.store_slots > 64 {
             return Err(number("memory.store-slots", m.store_slots, "at most 64"));
         }
-        if p.kind == Kind::Scoreboard {
+        if self.design == Design::Cva6 {
             let (f, s, w) = (&self.front, &self.scoreboard, &self.stores);
             for (key, value) in [
                 ("front.queue", f.queue),
@@ -284,20 +278,22 @@ impl Core {
                 ("stores.writes", w.writes),
             ] {
                 if !(1..=256).contains(&value) {
-                    return Err(number(key, value, "from 1 to 256 in a core with a scoreboard"));
+                    return Err(number(key, value, "from 1 to 256"));
                 }
             }
-        }
-        if b.fetch_queue > FETCH_QUEUE {
-            return Err(number("branch.fetch-queue", b.fetch_queue, "at most 8 words"));
         }
         if b.return_stack > 1024 {
             return Err(number("branch.return-stack", b.return_stack, "at most 1024"));
         }
-        if b.predictor == Predictor::History && b.counters < 8 {
-            return Err(CoreError::Contradiction(
-                "branch.predictor is 'history' and branch.counters is less than 8: give it outcomes, as in counters = 512",
-            ));
+        if self.design == Design::Rocket {
+            for (key, value, least, must) in [
+                ("branch.counters", b.counters, 8, "at least 8"),
+                ("operation.iterative", o.iterative, 1, "a power of two, at least 1"),
+            ] {
+                if value < least {
+                    return Err(number(key, value, must));
+                }
+            }
         }
         if b.predictor == Predictor::Bimodal && b.counters == 0 {
             return Err(CoreError::Contradiction(

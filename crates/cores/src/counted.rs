@@ -6,7 +6,7 @@ use tollgate_riscv::{Access, AccessKind, Class, Observer, Op, Privilege, Retired
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::csr;
-use super::memory::{Memory, MemoryCounts};
+use super::parts::memory::{Memory, MemoryCounts};
 use super::parts::system;
 
 /// Counts what the caches and translation buffers of a core do while a machine runs. Code that is translated reports only
@@ -96,10 +96,6 @@ impl Observer for CacheCounter {
 
     fn counter(&mut self) -> Option<&mut dyn Counter> {
         self.memory.sight().is_some().then_some(self)
-    }
-
-    fn quiet_data(&mut self) -> Quiet<'_> {
-        self.memory.quiet_data()
     }
 
     fn several(&mut self, several: &Several) {

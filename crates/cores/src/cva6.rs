@@ -26,10 +26,10 @@ use self::wrong_path::WrongPath;
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::memory::{Memory, Waits};
 use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
-use super::operands::Dependence;
 use super::parts::delays::Redirect;
+use super::parts::memory::{Memory, Waits};
+use super::parts::operands::Dependence;
 use super::parts::system::cannot_fetch;
 use super::passage::Flush;
 
@@ -71,6 +71,7 @@ pub(crate) struct Cva6 {
     /// Cycles in which a return waits for a fetch that was never resolved, in a core with that fault.
     return_fault: i64,
     speculated: Speculated,
+    mispredicts: u64,
 }
 
 impl Cva6 {
@@ -190,6 +191,7 @@ impl Cva6 {
         target: Option<u64>,
         traces: bool,
     ) {
+        self.mispredicts += 1;
         let issue = self.scoreboard.issue;
         let place = Place { pc, pa, len, privilege };
         let path = WrongPath { place, target, issue, until: issue + 1 };
@@ -267,6 +269,7 @@ impl Microarchitecture for Cva6 {
             last: Place { pc: NO_WORD, pa: 0, len: 0, privilege: Privilege::Machine },
             return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
             speculated: Speculated(vec![None; Speculated::KEPT]),
+            mispredicts: 0,
             core: core.clone(),
         })
     }
@@ -372,7 +375,7 @@ impl Microarchitecture for Cva6 {
     }
 
     fn mispredicts(&self) -> u64 {
-        0
+        self.mispredicts
     }
 
     fn memory(&self) -> &Memory {

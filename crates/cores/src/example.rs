@@ -6,9 +6,9 @@ use tollgate_riscv::{Insn, Machine, Op as Opcode, Trap};
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::memory::Memory;
 use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
 use super::parts::delays::Delays;
+use super::parts::memory::Memory;
 use super::parts::memory_stage::accesses;
 use super::parts::operation::registers;
 

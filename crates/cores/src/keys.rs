@@ -1,13 +1,15 @@
 //! The keys of a core's file, table by table.
 
 use serde::Deserialize;
+use strum::{IntoStaticStr, VariantArray};
 
 use super::csr::CsrFlushes;
 use tollgate_riscv::cache::Policy;
 
-/// Which microarchitecture a core is: each has a file of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+/// Which microarchitecture a core is: each has a file of its own, which says what happens in which stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, VariantArray, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Design {
     /// One to five stages, as textbooks draw them.
     #[default]
@@ -37,9 +39,6 @@ pub enum Kind {
     /// IF, ID, EX, MEM, WB; an instruction leaves a stage when the next stage is free.
     #[default]
     FiveStage,
-    /// Instructions issue in order to units of different latency, and commit in order: `[front]`, `[scoreboard]` and
-    /// `[stores]`.
-    Scoreboard,
 }
 
 /// How branches are predicted.
@@ -53,8 +52,6 @@ pub enum Predictor {
     BackwardTaken,
     /// Two-bit counters, indexed by address.
     Bimodal,
-    /// Single bits, indexed by address and by a hash of the outcomes of the last eight branches.
-    History,
 }
 
 /// An operation that takes more than a cycle.
@@ -71,8 +68,7 @@ pub struct Operation {
     pub by_zero: u32,
     /// Whether a division finds one binary digit of the quotient a cycle: then `cycles` is for a dividend that is as
     /// long as the divisor. Of `float-divide`, also square roots and single numbers: `cycles` is for a dividend whose
-    /// significand is not smaller; zeros, infinities and NaNs take no digit; only one division is done at a time, and with
-    /// `pipeline.replay` what finds the divider busy is replayed.
+    /// significand is not smaller; zeros, infinities and NaNs take no digit.
     #[serde(default)]
     pub digits: bool,
     /// Places that a serial shifter moves in one more cycle; those that are left over, one a cycle. 0 shifts in
@@ -154,34 +150,12 @@ pub struct Pipeline {
     pub forwarding: bool,
     /// Bubbles between a load and a directly following instruction that uses the value.
     pub load_use: u32,
-    /// Bubbles of a load that was in EX while a store that it overlaps with was not yet behind WB: it goes through the
-    /// pipe again.
-    pub redo: u32,
-    /// Whether a miss of the instruction cache begins when the instruction would be in ID, so that no earlier one's stall
-    /// hides it.
-    pub late_miss: bool,
-    /// Whether a stage without an instruction, too, waits for the stage behind it: then no bubble is closed, and what waits
-    /// for memory does so in WB.
-    pub rigid: bool,
-    /// Whether an instruction waits for every earlier one that writes its operand, not only for the last.
-    pub every_writer: bool,
     /// Whether an instruction that reads `x0` directly behind a load into `x0` waits for it, `load-use` bubbles.
     pub zero_waits: bool,
     /// Extra cycles of each load and store that hits, in a core that waits for the memory.
     pub memory_wait: u32,
     /// Whether a store needs its value in MEM only, so that it may directly follow a load of that value.
     pub store_data_late: bool,
-    /// Bubbles between a floating-point load and a directly following instruction that uses the value, if they are not
-    /// `load-use`.
-    pub float_load_use: Option<u32>,
-    /// The same for loads of bytes and halves, which are shifted and extended, and for `sc`.
-    pub narrow_load_use: Option<u32>,
-    /// Whether an instruction also waits for the result of an earlier one that writes the same register.
-    pub write_order: bool,
-    /// Further cycles of an instruction that is replayed: it goes through the pipe again. In such a core no instruction
-    /// waits behind EX, and a load is replayed if it overlaps with a store that is not in the data array yet. 0 for a
-    /// core that stalls instead.
-    pub replay: u32,
     /// Aligned bytes of one fetch; 0 fetches every instruction at once.
     pub fetch_width: u32,
     /// Aligned bytes of one data access: what crosses them is accessed one cycle later. 0 accesses everything at once.
@@ -194,24 +168,16 @@ impl Default for Pipeline {
             kind: Kind::FiveStage,
             forwarding: true,
             load_use: 1,
-            redo: 0,
-            late_miss: false,
-            every_writer: false,
-            rigid: false,
             zero_waits: false,
             memory_wait: 0,
             store_data_late: false,
-            float_load_use: None,
-            narrow_load_use: None,
-            write_order: false,
-            replay: 0,
             fetch_width: 0,
             data_width: 0,
         }
     }
 }
 
-/// A front end that runs ahead, of a core with a scoreboard.
+/// The front end of `cva6`, which runs ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Front {
@@ -219,7 +185,7 @@ pub struct Front {
     pub queue: u32,
 }
 
-/// Issue, execution and commit of a core with a scoreboard.
+/// Issue, execution and commit of `cva6`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ScoreboardShape {
@@ -235,7 +201,7 @@ pub struct ScoreboardShape {
     pub atomic: u32,
 }
 
-/// Stores between commit and memory, of a core with a scoreboard.
+/// Stores between commit and memory, of `cva6`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StoreBuffer {
@@ -257,9 +223,6 @@ pub struct System {
     pub csr_use: u32,
     /// Whether a CSR instruction waits before EX until all older instructions have left the pipe.
     pub csr_drain: bool,
-    /// Whether an access to the floating-point flags or rounding mode waits for the results of floating-point
-    /// instructions.
-    pub float_flags_wait: bool,
     /// Bubbles after a CSR instruction that writes.
     pub csr_flush: u32,
     /// The same by kind of register, where it differs.
@@ -271,22 +234,13 @@ pub struct System {
     pub satp_empties: bool,
     /// Whether `csrrc` and `csrrci` flush nothing.
     pub csr_clear_in_place: bool,
-    /// Cycles from EX of an access to memory to EX of the next one, if a `fence` is between them, or the first is `aq` or the
-    /// second `rl`; also to `fence.i`.
-    pub fence: u32,
     /// Bubbles after `fence.i`, which also empties the instruction cache.
     pub fence_i: u32,
-    /// Whether `fence.i` begins to empty the instruction cache when it is in ID, instead of when it is in WB: the
-    /// instruction behind it is fetched by then, and the one after that waits.
-    pub fence_i_early: bool,
     /// Bubbles after `sfence.vma`, which also empties the translation buffers.
     pub sfence_vma: u32,
     /// Bubbles after `wfi` for which an interrupt is pending.
     pub wfi: u32,
 }
-
-/// The most words that a queue of fetched ones may have.
-pub(super) const FETCH_QUEUE: u32 = 8;
 
 /// Branches and jumps; penalties are bubbles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -294,28 +248,13 @@ pub(super) const FETCH_QUEUE: u32 = 8;
 pub struct Branches {
     /// How the direction of a branch is predicted.
     pub predictor: Predictor,
-    /// Counters of the bimodal predictor: a power of two.
+    /// Counters of the predictor, or single bits in `rocket`: a power of two.
     pub counters: u32,
-    /// Entries of the branch target buffer: a power of two, or 0.
+    /// Entries of the branch target buffer, or 0: any number in `rocket`, otherwise a power of two.
     pub btb: u32,
-    /// Whether the target buffer compares all its entries, of which there may be any number; the least recently used one
-    /// is replaced.
-    pub btb_associative: bool,
-    /// Words that wait for decoding at most, in a core whose fetch runs ahead: the queue hides what the front end corrects
-    /// by itself, and a line that it misses while an instruction waits.
-    pub fetch_queue: u32,
     /// Entries of the return stack, or 0. Where the fetch runs ahead, it keeps what calls and returns on wrong paths have pushed and
     /// popped.
     pub return_stack: u32,
-    /// Whether a jump is taken for a call if the number of its destination is odd, and for a return only if that is even;
-    /// otherwise as in table 2.1 of the unprivileged specification.
-    pub odd_calls: bool,
-    /// Whether a misprediction is found when the branch is in MEM instead of in EX: a division that is there holds the
-    /// redirection up.
-    pub found_in_memory: bool,
-    /// Whether what is fetched behind a misprediction, a trap or a return goes through IF and ID until it is dropped: its
-    /// stall in ID holds the redirection up by a cycle, and its miss is waited for.
-    pub wrong_path: bool,
     /// Further cycles in EX of a branch whose direction was mispredicted, before the fetch is redirected.
     pub settle: u32,
     /// After a branch whose direction was mispredicted.
@@ -338,9 +277,6 @@ pub struct Traps {
     pub interrupt: u32,
     /// Cycles from an interrupt's line to the core's seeing it.
     pub interrupt_delay: u32,
-    /// Whether an interrupt is taken before the instruction that is in ID when the core sees it, instead of behind the
-    /// next one that leaves WB.
-    pub interrupt_in_decode: bool,
     /// After `mret` and `sret`.
     #[serde(rename = "return")]
     pub return_: u32,
@@ -388,7 +324,7 @@ pub struct TlbShape {
 pub struct Memory {
     /// Cycles that an access waits if it misses all caches.
     pub latency: u32,
-    /// Cycles until memory answers a write, of a core with a scoreboard; without this key as `latency`.
+    /// Cycles until memory answers a write; without this key as `latency`.
     pub write_latency: Option<u32>,
     /// Cycles of an access to a device.
     pub device: u32,
@@ -407,8 +343,7 @@ pub struct Memory {
     /// Cycles at the end of a miss of the instruction cache in which it takes the line and no other one can be read.
     pub fetch_fill: u32,
     /// Words of a line that comes over a port that the caches share, one word a cycle and one line behind the other: the order
-    /// is that in which the port has the requests, and of two misses in a cycle the fetch's is first. For a core that replays
-    /// and has a queue of fetched words; 0 for a port each.
+    /// is that in which the port has the requests, and of two misses in a cycle the fetch's is first. 0 for a port each.
     pub line_words: u32,
     /// Cycles from a miss of the first data cache to its request on that port.
     pub request: u32,
@@ -422,7 +357,7 @@ pub struct Memory {
     /// same ones waits for the answer to that first; 0 for none.
     pub write_back_compare: u32,
     /// Whether the first store to a clean line, which notes in the tags that the line is changed, lets no other access see the
-    /// tags meanwhile: those of the next two cycles come again, in a core that replays.
+    /// tags meanwhile: those of the next two cycles are replayed.
     pub tag_update: bool,
     /// Whether accesses to devices do not stall: `device` is then the load-use delay of a load, and until an access is
     /// answered another one is replayed.

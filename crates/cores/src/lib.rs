@@ -4,9 +4,8 @@
 //! buffers and predictors, and every cycle is charged to a phase and a [`Cause`]. The guest is not affected: its
 //! `mcycle` and `mtime` stay what the functional machine makes them.
 //!
-//! [`Timed`] is the plain scoreboard, instruction by instruction: it is the reference, and supports phases
-//! and stage diagrams. [`Fast`] gives the same cycles and the same ledger by privilege mode, from memoized
-//! blocks; or, without the pipe, counts what caches and translation buffers do.
+//! [`Timed`] attaches a core, with phases and stage diagrams. [`CacheCounter`] counts what caches and translation buffers do,
+//! without the pipe.
 //!
 //! ```
 //! use tollgate_cores::{Cause, Core, Timed};
@@ -27,81 +26,36 @@
 
 mod access;
 mod account;
-mod adapter;
-
-mod astray;
-mod attached;
-mod backend;
-mod beyond;
-mod block;
 mod core;
 mod counted;
 mod csr;
 mod cva6;
-mod designed;
+mod designs;
 #[cfg(test)]
 mod example;
-mod fast;
-mod float;
-mod frontend;
-mod history;
-mod hot;
 mod ibex;
 mod keys;
-mod known;
-mod latest;
 mod ledger;
-mod line_port;
-mod lines;
-mod lines_ahead;
-mod marks;
-mod memo;
-mod memory;
 mod microarchitecture;
-mod operands;
 mod parts;
 mod passage;
 mod phases;
 mod picorv32;
-mod pipe;
-mod port;
-mod predict;
-mod queue;
-mod refill;
-mod repeats;
-mod replay;
-mod rigid;
 mod rocket;
-mod run_on;
-mod scoreboard;
-mod seen;
-mod shape;
-mod slot;
-mod state;
-mod step;
-mod stores;
 mod textbook;
 mod timed;
-mod tlb;
-mod touches;
-mod trail;
-mod traps;
 mod vexriscv;
-mod ways;
-mod words;
-mod work;
 
 pub use self::core::{Core, CoreError};
-pub use attached::TimedCore;
+pub use account::TimingCounts;
 pub use counted::CacheCounter;
 pub use csr::CsrFlushes;
-pub use fast::Fast;
 pub use keys::{
     Branches, CacheShape, Design, Front, Kind, Memory, Operation, Operations, Pipeline, Predictor,
     ScoreboardShape, StoreBuffer, System, TlbShape, Traps,
 };
 pub use ledger::{Cause, Causes, Ledger};
-pub use memory::MemoryCounts;
+pub use parts::memory::MemoryCounts;
 pub use passage::{Flush, Passage, Sink, Stage, Stall};
 pub use phases::{ByPrivilege, Phases};
-pub use timed::{Timed, TimingCounts};
+pub use timed::Timed;

@@ -1,13 +1,12 @@
-//! What a timed core is: its file says which stage does what, [`TimedCore`](super::TimedCore) attaches it to a machine.
+//! What a timed core is: its file says which stage does what, [`Timed`](super::Timed) attaches it to a machine.
 
 use tollgate_riscv::{BlockInsn, Code, Insn, Machine, Privilege, Several, Touch, Trap};
 
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::{Cause, Causes};
-use super::memory::Memory;
+use super::parts::memory::Memory;
 use super::passage::{Flush, Stall, stalls};
-use super::shape::Costs;
 
 /// A microarchitecture: when each instruction is in each stage, and why it was not there earlier.
 ///
@@ -175,8 +174,7 @@ impl Slot {
 
     /// The stalls that it was charged for.
     pub(crate) fn stalls(&self) -> Vec<Stall> {
-        let costs = Costs { fetch_walk: self.fetch_walk, second: self.second, ..Costs::default() };
-        if self.lost { stalls(&self.charges, &costs) } else { Vec::new() }
+        if self.lost { stalls(&self.charges, self.fetch_walk, self.second) } else { Vec::new() }
     }
 
     /// All its cycles by cause.

@@ -1,7 +1,6 @@
 //! The passage of one instruction through the pipe, for stage diagrams.
 
 use super::ledger::{Cause, Causes};
-use super::shape::Costs;
 use tollgate_riscv::Privilege;
 
 /// A stage.
@@ -91,8 +90,9 @@ pub struct Passage {
     pub squashed: Option<Flush>,
 }
 
-/// The stalls of a passage, from what was charged.
-pub(super) fn stalls(charges: &Causes, costs: &Costs) -> Vec<Stall> {
+/// The stalls of a passage, from what was charged; of that, the cycles of walks for its fetch and of further fetches belong to
+/// IF.
+pub(super) fn stalls(charges: &Causes, fetch_walk: u32, second: u32) -> Vec<Stall> {
     let mut all = Vec::new();
     let mut left = *charges;
     let mut add = |stage, cause: Cause, most: u64| {
@@ -102,9 +102,9 @@ pub(super) fn stalls(charges: &Causes, costs: &Costs) -> Vec<Stall> {
             all.push(Stall { stage, cause, cycles });
         }
     };
-    add(Stage::Fetch, Cause::TlbWalk, costs.fetch_walk.into());
+    add(Stage::Fetch, Cause::TlbWalk, fetch_walk.into());
     add(Stage::Fetch, Cause::IMiss, u64::MAX);
-    add(Stage::Fetch, Cause::Structural, costs.second.into());
+    add(Stage::Fetch, Cause::Structural, second.into());
     add(Stage::Decode, Cause::LoadUse, u64::MAX);
     add(Stage::Decode, Cause::Csr, u64::MAX);
     add(Stage::Execute, Cause::LongOperation, u64::MAX);

@@ -9,16 +9,15 @@ use tollgate_riscv::{Class, Insn, Machine, Privilege, Trap};
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::memory::Memory;
 use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
-use super::operands::Dependence;
 use super::parts::delays::Delays;
+use super::parts::memory::Memory;
+use super::parts::operands::Dependence;
 use super::parts::operation;
 use super::parts::predictor::{Jump, Outcome, Predictor};
 use super::parts::serial::{Execution, Serial};
 use super::parts::system::{self, Refetch, RefetchPenalties};
 use super::passage::Flush;
-use super::shape;
 
 /// States of a taken branch in which its target is fetched behind the comparison. rtl: branch.taken
 const TARGET_FETCH: i64 = 2;
@@ -61,7 +60,7 @@ impl Microarchitecture for Picorv32 {
 
     fn describe(&self, insn: &Insn) -> Op {
         let fixed = operation::fixed_shift(insn, &self.core);
-        let states = shape::operation(insn, &self.core).cycles + fixed;
+        let states = operation::keys_of(insn, &self.core).cycles + fixed;
         let cause = match insn.row().class {
             Class::Jump | Class::JumpReg => Cause::Branch,
             Class::System => Cause::Csr,

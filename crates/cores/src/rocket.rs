@@ -3,7 +3,10 @@
 //! Each figure in these files names the kernels of `guests/riscv/golden/rocket-kernels.golden` whose cycles it makes equal to those
 //! of the Verilog (configuration LitexFull). The stage equations are in [`pipe`].
 
+mod float_unit;
 mod front_end;
+mod history;
+mod line_port;
 mod next_line;
 mod op;
 mod pipe;
@@ -14,18 +17,19 @@ mod wrong_path;
 use tollgate_riscv::{Class, Code, Insn, Machine, Privilege, Trap, is_device};
 
 use self::front_end::{Arrival, LineState};
+use self::line_port::LinePort;
 pub(crate) use self::op::Op;
 use self::op::Way;
 use self::pipe::{Costs, Pipe};
 use self::predictor::{Jump, Outcome, Predictor, Turn};
 use super::access::Data;
-use super::beyond::Beyond;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::line_port::LinePort;
-use super::memory::{Memory, Waits};
 use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Squashed, Step};
-use super::operands::Dependence;
+use super::parts::fetchable::FetchableCode;
+use super::parts::latest_stores::LatestStores;
+use super::parts::memory::{Memory, Waits};
+use super::parts::operands::Dependence;
 use super::parts::system;
 use super::passage::Flush;
 
@@ -49,8 +53,9 @@ pub(crate) struct Rocket {
     pipe: Pipe,
     predictor: Predictor,
     memory: Memory,
+    latest_stores: LatestStores,
     /// The code that the fetch may run on to, and whether there is any.
-    code: Beyond,
+    code: FetchableCode,
     runs_on: bool,
     /// The port that the lines of both caches share.
     line_port: Option<LinePort>,
@@ -139,7 +144,7 @@ impl Rocket {
             found.device |= is_device(access.pa);
         }
         if !found.device && !step.op.conditional {
-            found.overlap |= self.memory.overlap(access.va, access.size, access.store);
+            found.overlap |= self.latest_stores.overlap(access.va, access.size, access.store);
         }
     }
 
@@ -199,14 +204,16 @@ impl Rocket {
             return false;
         }
         let (va, pa) = (here.several.outside(touch.va), touch.pa());
-        if !op.stores && self.pipe.stores.overlaps(execute, self.memory.overlaps(va, op.size)) {
+        if !op.stores
+            && self.pipe.stores.overlaps(execute, { self.latest_stores }.overlap(va, op.size, false))
+        {
             return false;
         }
         if !self.memory.hits_latest_of_block(va, pa, op.stores, here.several.privilege) {
             return false;
         }
         if op.stores {
-            self.memory.overlap(va, op.size, true);
+            self.latest_stores.overlap(va, op.size, true);
             self.pipe.stores.store(execute, false);
         } else {
             self.pipe.stores.keep_out(execute);
@@ -231,7 +238,7 @@ impl Rocket {
         if let (Some((size, false)), Class::Load | Class::FpLoad) = (insn.op.access(), insn.row().class) {
             let va = machine.x(insn.rs1).wrapping_add_signed(insn.imm);
             let pa = machine.translate(machine.pc())?;
-            costs.overlap = self.memory.overlaps(va, size);
+            costs.overlap = { self.latest_stores }.overlap(va, size, false);
             let pipe = self.pipe.clone();
             if costs.overlap != 0 {
                 costs.behind = self.behind_load(pa, &insn, &op);
@@ -257,13 +264,14 @@ impl Microarchitecture for Rocket {
                 core.memory.fetch_miss_step,
             ),
             predictor: Predictor::new(&core.branch),
-            code: Beyond::new(),
+            code: FetchableCode::new(),
             runs_on: false,
-            line_port: LinePort::new(&core.memory, core.pipeline.replay),
+            line_port: LinePort::new(&core.memory),
             line_bytes: memory.instruction_line_bytes(),
             next_line: (1, 0),
             takes: core.memory.fetch_fill.into(),
             fetched: Waits::default(),
+            latest_stores: LatestStores::default(),
             interrupted: None,
             memory,
             core: core.clone(),
@@ -366,6 +374,7 @@ impl Microarchitecture for Rocket {
         [port, missed]
     }
 
+    /// What is in ID is replaced. rtl: nested-taken in rocket-traps.golden, all of rocket-interrupts.golden
     fn interrupts(&mut self, machine: &Machine, line: u64) -> bool {
         let seen = line.cast_signed();
         let Some([first, again]) = self.next_starts(machine) else { return false };

@@ -21,11 +21,11 @@ use super::core::{Core, CoreError};
 use super::csr;
 use super::keys::Kind;
 use super::ledger::Cause;
-use super::memory::Memory;
 use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
-use super::operands::Dependence;
 use super::parts::delays::{Delays, Redirect, second_fetches};
+use super::parts::memory::Memory;
 use super::parts::memory_stage::port_cycles;
+use super::parts::operands::Dependence;
 use super::parts::operation::{self, Operation, Result as OperationResult, registers};
 use super::parts::predictor::{Jump, JumpPenalties, Outcome, Predictor};
 use super::parts::serial::{Execution, Serial};
@@ -346,7 +346,7 @@ impl Microarchitecture for Textbook {
 
     fn new(core: &Core) -> Result<Self, CoreError> {
         let stages = match core.pipeline.kind {
-            Kind::FiveStage | Kind::Scoreboard => Stages::Five(FiveStages::new(core.pipeline.forwarding)),
+            Kind::FiveStage => Stages::Five(FiveStages::new(core.pipeline.forwarding)),
             kind => Stages::One(Serial::new(kind == Kind::TwoStage), Registers::new()),
         };
         let branch = &core.branch;
@@ -393,7 +393,7 @@ impl Microarchitecture for Textbook {
         let csr = s.csr_flush_of.of(insn.imm as u16).unwrap_or(s.csr_flush);
         let penalties = RefetchPenalties {
             csr: if s.csr_clear_in_place && csr::clears(insn) { 0 } else { csr },
-            return_: self.core.return_penalty(),
+            return_: self.core.trap.return_,
             fence_i: s.fence_i,
             sfence_vma: s.sfence_vma,
             wfi: s.wfi,
@@ -416,7 +416,7 @@ impl Microarchitecture for Textbook {
 
     fn stages(&self) -> [bool; 5] {
         match self.core.pipeline.kind {
-            Kind::FiveStage | Kind::Scoreboard => [true; 5],
+            Kind::FiveStage => [true; 5],
             Kind::TwoStage => [true, false, false, false, true],
             Kind::SingleCycle | Kind::MultiCycle => [false, false, false, false, true],
         }

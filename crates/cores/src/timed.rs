@@ -1,490 +1,352 @@
-//! The plain scoreboard as an observer.
+//! A core attached to a machine.
+
+use tollgate_riscv::{Access, AccessKind, Class, Code, Insn, Machine, Observer};
+use tollgate_riscv::{BlockInsn, Pass, Retired, Several, Step as MachineStep, Stop, Trap, Walk};
 
 use super::access::Data;
-use super::beyond::Beyond;
+use super::account::{Account, TimingCounts};
 use super::core::{Core, CoreError};
-use super::csr;
-use super::keys::Kind;
+use super::keys::Design;
 use super::ledger::{Cause, Causes, Ledger};
-use super::line_port::LinePort;
-use super::memory::{Memory, MemoryCounts, Waits};
-use super::passage::{Flush, Passage, Sink, Stage, stalls};
-use super::phases::Phases;
-use super::pipe::Pipe;
-use super::predict::Predict;
-use super::scoreboard::Scoreboard;
-use super::shape::{Costs, Shape};
-use super::slot::Pass;
-use super::step::Step;
-use super::ways::Landings;
-use super::work::Works;
-use tollgate_riscv::Code;
-use tollgate_riscv::EventCounts;
-use tollgate_riscv::Privilege;
-use tollgate_riscv::Trap;
-use tollgate_riscv::is_device;
-use tollgate_riscv::{Access, AccessKind, Observer, Retired, Walk};
-use tollgate_riscv::{Class, Insn, Op};
-use tollgate_riscv::{Machine, Step as MachineStep, Stop};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Step};
+use super::passage::{Flush, Passage, Sink, Stage};
+use super::phases::{ByPrivilege, Phases};
 
-/// What was counted besides cycles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TimingCounts {
-    /// Instructions that retired.
-    pub instructions: u64,
-    /// Branches and indirect jumps that were mispredicted.
-    pub mispredicts: u64,
-    /// Exceptions and interrupts.
-    pub traps: u64,
-    /// Caches and translation buffers.
-    pub memory: MemoryCounts,
+/// What is known about an instruction, found once for each place in decoded code.
+#[derive(Clone, Copy)]
+struct Described<O> {
+    op: O,
+    /// Bytes of its only access, if it is a load or a store.
+    size: u8,
+    store: bool,
+    /// Whether the machine reports its operands.
+    by_operands: bool,
+    /// Whether all of it is in the line of the instruction cache, and in the page, in which the one before it begins.
+    same_line: bool,
 }
 
-impl TimingCounts {
-    /// What a guest's counters of events count.
-    pub fn events(&self) -> EventCounts {
-        let of = &self.memory;
-        let misses = [of.l1i_misses, of.l1d_misses, of.l2_misses, of.itlb_misses, of.dtlb_misses];
-        let [l1i, l1d, l2, itlb, dtlb] = misses;
-        [l1i, l1d, l2, itlb, dtlb, self.mispredicts, self.traps]
+impl<O> Described<O> {
+    fn new(insn: &Insn, op: O, depends: bool) -> Self {
+        let (size, store) = insn.op.access().unwrap_or_default();
+        Described { op, size, store, by_operands: depends && insn.op.by_operands(), same_line: false }
     }
 }
 
-/// Core, pipe, caches and ledger together: what [`Timed`] and the fast path share.
-#[derive(Clone)]
-pub(super) struct Model {
-    pub(super) core: Core,
-    pub(super) pipe: Pipe,
-    pub(super) memory: Memory,
-    pub(super) predict: Predict,
-    /// What is in place of `pipe` and `predict`, if the core has one.
-    pub(super) board: Option<Box<Scoreboard>>,
-    /// What wrong paths may come to, in a core that fetches them.
-    pub(super) beyond: Option<Beyond>,
-    /// What the fetch may run on to, in a core that has a queue of fetched words.
-    pub(super) ahead: Option<Beyond>,
-    /// Whether there is code that it may run on to.
-    pub(super) runs_on: bool,
-    /// The port that the lines of both caches share.
-    pub(super) line_port: Option<LinePort>,
-    pub(super) landings: Landings,
-    pub(super) works: Works,
-    pub(super) ledger: Ledger,
-    /// Whose instructions are executed, if that is known, and the cycles of each owner's instructions.
-    pub(super) owner: Option<u32>,
-    pub(super) owners: Ledger,
-    pub(super) instructions: u64,
-    pub(super) traps: u64,
-    /// What the words cost that traps and returns stack in hardware; part of the ledger.
-    pub(super) stacking: Causes,
-    /// The phase that the next refill is charged to; none of a mode as long as nothing has retired.
-    pub(super) refill_phase: u8,
-    pub(super) started: bool,
-    /// Until when there was something in ID that a misprediction has dropped.
-    pub(super) dropped: Option<i64>,
-    /// When the instruction cache can be read again that a `fence.i` empties: behind the instruction after it, which is
-    /// fetched already.
-    pub(super) emptied: Option<i64>,
-    /// As if an instruction had been in WB then, an interrupt that is about to be taken.
-    pub(super) interrupted: Option<i64>,
+/// The number of a line of so many bytes, or of the page if that is smaller, that an instruction in a decoded block begins in, and
+/// whether it is all there.
+fn line_of(at: &BlockInsn, bytes: u64) -> (u64, bool) {
+    let pa = u64::from(at.page) << 12 | at.pc & 0xfff;
+    let bytes = bytes.min(4096);
+    (pa / bytes, (pa + u64::from(at.insn.len) - 1) / bytes == pa / bytes)
 }
 
-impl Model {
-    pub(super) fn new(core: &Core) -> Result<Self, CoreError> {
-        core.check()?;
-        Ok(Model {
-            pipe: Pipe::new(core),
-            memory: Memory::new(core)?,
-            predict: Predict::new(core),
-            board: (core.pipeline.kind == Kind::Scoreboard).then(|| Box::new(Scoreboard::new(core))),
-            beyond: core.branch.wrong_path.then(Beyond::new),
-            runs_on: false,
-            line_port: LinePort::new(&core.memory, core.pipeline.replay),
-            landings: Landings::default(),
-            ahead: (core.branch.fetch_queue > 0).then(Beyond::new),
-            works: Works::new(),
-            ledger: Ledger::default(),
-            owner: None,
-            owners: Ledger::default(),
-            core: core.clone(),
-            instructions: 0,
-            traps: 0,
-            stacking: [0; Cause::COUNT],
-            refill_phase: u8::MAX,
-            started: false,
-            dropped: None,
-            emptied: None,
-            interrupted: None,
+/// A microarchitecture with what it knows about decoded code.
+#[derive(Clone)]
+struct Driver<C: Microarchitecture> {
+    core: C,
+    /// The core's description of each instruction in the engine's memory, by place.
+    ops: Vec<Described<C::Op>>,
+    epoch: u64,
+    /// Instructions that were executed alone, found by a hash.
+    alone: Vec<Option<(Insn, C::Op)>>,
+    slot: Slot,
+}
+
+/// How many instructions executed alone are remembered; a power of two.
+const ALONE: usize = 1 << 10;
+
+impl<C: Microarchitecture> Driver<C> {
+    fn new(core: &Core) -> Result<Self, CoreError> {
+        Ok(Driver {
+            core: C::new(core)?,
+            ops: Vec::new(),
+            epoch: u64::MAX,
+            alone: vec![None; ALONE],
+            slot: Slot::default(),
         })
     }
 
-    /// Code is loaded that fetches may come to before, or without, its execution.
-    pub(super) fn load(&mut self, code: &Code) {
-        self.runs_on = self.ahead.is_some();
-        for beyond in [&mut self.beyond, &mut self.ahead].into_iter().flatten() {
-            beyond.load(code);
-        }
-        if let Some(board) = &mut self.board {
-            board.front.beyond.load(code);
-        }
-    }
-
-    pub(super) fn cycles(&self) -> u64 {
-        if self.started { self.pipe.cycles() } else { 0 }
-    }
-
-    pub(super) fn counts(&self) -> TimingCounts {
-        TimingCounts {
-            instructions: self.instructions,
-            mispredicts: self.predict.mispredicts,
-            traps: self.traps,
-            memory: self.memory.counts(),
-        }
-    }
-
-    /// The first instruction pays for filling the pipe.
-    pub(super) fn start(&mut self, phase: u8) {
-        if !self.started {
-            self.charge_one(phase, Cause::Issue, self.pipe.cycles());
-            self.started = true;
-        }
-    }
-
-    /// Further fetches that an instruction needs, and whether it needs none at all.
-    pub(super) fn second_fetches(&self, pc: u64, len: u8) -> (u32, bool) {
-        second_fetches(self.core.pipeline.fetch_width, self.pipe.fresh, pc, len)
-    }
-
-    pub(super) fn charge(&mut self, phase: u8, pass: &Pass) {
-        self.ledger.charge_all(phase, &pass.charges);
-        if let Some((cause, cycles)) = pass.refill {
-            self.ledger.charge(self.refill_phase, cause, cycles);
-        }
-        if let Some(owner) = self.owner {
-            self.owners.add_to(owner, &pass.causes());
-        }
-        self.refill_phase = phase;
-    }
-
-    /// Charges cycles of one cause.
-    pub(super) fn charge_one(&mut self, phase: u8, cause: Cause, cycles: u64) {
-        self.ledger.charge(phase, cause, cycles);
-        if let Some(owner) = self.owner {
-            self.owners.row(owner as usize)[cause as usize] += cycles;
-        }
-    }
-
-    /// Charges what a run of instructions of one owner took.
-    pub(super) fn charge_run(&mut self, phase: u8, owner: Option<u32>, causes: &Causes) {
-        self.ledger.charge_all(phase, causes);
-        if let Some(owner) = owner {
-            self.owners.add_to(owner, causes);
-        }
-    }
-
-    /// One instruction retires.
-    pub(super) fn retire(&mut self, step: &Step, accesses: &[Data]) -> (Pass, Costs) {
-        self.start(step.phase);
-        let work = *self.works.of(step.insn, &self.core);
-        if let Some(board) = &mut self.board {
-            let (pass, costs) = board.retire(step, &work, accesses, &mut self.memory);
-            self.pipe.set_write(board.commit(), board.redirected());
-            self.charge(step.phase, &pass);
-            self.instructions += 1;
-            return (pass, costs);
-        }
-        let (second, at_hand) = self.second_fetches(step.pc, step.insn.len);
-        let filling = self.pipe.filling().is_some_and(|line| {
-            let last = step.pa + u64::from(step.insn.len) - 1;
-            [step.pa, last].iter().any(|&pa| self.memory.instruction_line(pa) == line)
-        });
-        let mut fetch = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
-        let line_missed = self.line_missed(step, &mut fetch.miss);
-        let (mut data, mut overlap) = (Waits::default(), 0);
-        for access in accesses {
-            let waits = self.memory.data(access, step.privilege);
-            data.walk += waits.walk;
-            data.miss += waits.miss;
-            data.soils |= waits.soils;
-            // The store of `sc` is not seen.
-            let kept = !is_device(access.pa) || self.core.pipeline.redo > 0;
-            if kept && step.insn.row().class != Class::StoreConditional {
-                overlap |= self.memory.overlap(access.va, access.size, access.store);
-            }
-        }
-        let again = accesses.iter().map(|access| access.further(self.core.pipeline.data_width)).sum();
-        let (mut settle, mut penalty) = (0, (0, Stage::Execute));
-        if let Some(turn) = self.predict.turn(step.pc, step.insn) {
-            let code = self.predict.foresee(&turn, step.next_pc, step.taken);
-            settle = self.predict.settling(&turn, code);
-            penalty = (self.predict.bubbles(&turn, code), self.predict.found(&turn, code));
-        }
-        let mut costs = Costs {
-            fetch_walk: fetch.walk,
-            fetch_miss: fetch.miss,
-            line_missed,
-            crosses: step.crosses(),
-            filling,
-            second,
-            at_hand,
-            execute: work.dependence.map_or(0, |dependence| dependence.more(step.operands)),
-            settle,
-            data_walk: data.walk,
-            data_miss: data.miss,
-            soils: data.soils,
-            overlap,
-            behind: self.behind_load(overlap, step.pa, step.insn),
-            device: accesses.iter().any(|access| is_device(access.pa)),
-            again,
-            ..Costs::default()
+    /// An instruction that was executed alone. Returns its phase's cycles in the slot.
+    #[inline(never)]
+    fn retire(&mut self, retired: &Retired, accesses: &[Data]) {
+        let insn = &retired.insn;
+        let registers = u32::from_le_bytes([insn.rd, insn.rs1, insn.rs2, insn.op as u8]);
+        let mixed = registers.wrapping_mul(0x9e37_79b1) ^ (insn.imm as u32).wrapping_mul(0x85eb_ca6b);
+        let place = &mut self.alone[(mixed >> 20) as usize % ALONE];
+        place.take_if(|(known, _)| known != insn);
+        let (_, op) = *place.get_or_insert_with(|| (*insn, self.core.describe(insn)));
+        let step = Step {
+            pc: retired.pc,
+            pa: retired.pa,
+            next_pc: retired.next_pc,
+            insn,
+            op: &op,
+            privilege: retired.privilege,
+            operands: retired.operands,
+            taken: retired.taken,
         };
-        if self.shares_port(&work.shape, &costs) && self.misses_behind(step) {
-            self.share_port(step, &work.shape, &mut costs);
-        }
-        self.stray_from_load(step, &work.shape, &mut costs);
-        if let Some(beyond) = &mut self.beyond {
-            beyond.note(step.pa, step.insn);
-            self.dropped = None;
-        }
-        self.run_on_from_access(step, &work.shape, &costs);
-        let pass = self.pipe.pass(&work.shape, &costs);
-        self.charge(step.phase, &pass);
-        self.instructions += 1;
-        if let Some(at) = self.emptied.take() {
-            self.memory.flush_instructions();
-            self.pipe.redirect_at(at, Cause::Csr, Flush::System);
-        }
-        self.behind(step, penalty);
-        (pass, costs)
+        self.slot.clear();
+        self.core.retire(&step, accesses, &mut self.slot);
     }
 
-    /// When the next instruction would enter ID and EX, if it is found and misses nothing, and when again if it is a load that
-    /// is replayed because it overlaps with a store which waits.
-    fn next_starts(&mut self, machine: &Machine) -> Option<[[i64; 2]; 2]> {
-        let (insn, costs) = self.next_instruction(machine)?;
-        let shape = Shape::new(&insn, &self.core);
-        let [_, decode, execute, ..] = self.pipe.clone().pass(&shape, &costs).starts;
-        let mut again = [decode, execute];
-        if let (Some((size, false)), Class::Load | Class::FpLoad) = (insn.op.access(), insn.row().class) {
-            let va = machine.x(insn.rs1).wrapping_add_signed(insn.imm);
-            let (pa, overlap) = (machine.translate(machine.pc())?, self.memory.overlap(va, size, false));
-            let costs = Costs { overlap, behind: self.behind_load(overlap, pa, &insn), ..costs };
-            let execute = self.pipe.clone().pass(&shape, &costs).starts[2];
-            if execute > again[1] {
-                again = [execute; 2];
+    /// Brings up to date what is known about decoded code, as far as `end`.
+    #[inline(always)]
+    fn describe(&mut self, several: &Several, end: usize) {
+        if self.epoch != several.epoch || self.ops.len() < end {
+            self.describe_more(several, end);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn describe_more(&mut self, several: &Several, end: usize) {
+        if self.epoch != several.epoch {
+            self.epoch = several.epoch;
+            self.ops.clear();
+        }
+        let more = several.insns.get(self.ops.len()..end).unwrap_or_default();
+        let (core, depends) = (&self.core, self.core.depends_on_operands());
+        let bytes = core.memory().instruction_line_bytes();
+        let mut before = None;
+        self.ops.extend(more.iter().map(|at| {
+            let (line, whole) = line_of(at, bytes);
+            let same_line = before.replace(line) == Some(line) && whole;
+            Described { same_line, ..Described::new(&at.insn, core.describe(&at.insn), depends) }
+        }));
+    }
+
+    /// Runs of instructions in one phase. Their charges are added up in the slot.
+    #[inline(never)]
+    fn several(&mut self, several: &Several, phase: u8, account: &mut Account) {
+        let mut accesses = several.accesses.iter();
+        let mut operands = several.operands.iter();
+        let (mut issued, mut instructions) = (0, 0);
+        let mut refill_phase = account.refill_phase;
+        self.slot.clear();
+        for pass in several.passes {
+            self.describe(several, pass.end().into());
+            let insns = several.insns(pass);
+            let ops = self.ops.get(usize::from(pass.start())..usize::from(pass.end())).unwrap_or_default();
+            instructions += insns.len() as u64;
+            for (i, (at, described)) in insns.iter().zip(ops).enumerate() {
+                let mut values = [0; 2];
+                if described.by_operands {
+                    values = operands.next().copied().unwrap_or_default();
+                }
+                let touch = if described.size > 0 { accesses.next() } else { None };
+                let here =
+                    Here { several, at, same_line: described.same_line && i > 0, touch, operands: values };
+                let passed = self.core.passes(&described.op, &here, &mut self.slot);
+                if passed != Passed::Yes {
+                    let next = insns.get(i + 1);
+                    let step = Step {
+                        pc: several.outside(at.pc),
+                        pa: here.pa(),
+                        next_pc: match next {
+                            Some(next) => several.outside(next.pc),
+                            None => next_of_last(several, pass, at),
+                        },
+                        insn: &at.insn,
+                        op: &described.op,
+                        privilege: several.privilege,
+                        operands: values,
+                        taken: next.is_none() && pass.taken(),
+                    };
+                    // Two calls, so that the compiler knows in each how many accesses there are.
+                    if passed == Passed::ButJumps {
+                        self.core.jumps(&step);
+                    } else if let Some(touch) = touch {
+                        let Described { size, store, .. } = *described;
+                        let access = Data { va: several.outside(touch.va), pa: touch.pa(), size, store };
+                        self.core.retire(&step, std::slice::from_ref(&access), &mut self.slot);
+                    } else {
+                        self.core.retire(&step, &[], &mut self.slot);
+                    }
+                }
+                if self.slot.lost {
+                    self.slot.lost = false;
+                    account.refill(refill_phase, phase, &mut self.slot);
+                } else {
+                    issued += 1;
+                }
+                refill_phase = phase;
             }
         }
-        Some([[decode, execute], again])
-    }
-
-    /// What [`Timed::interrupts`] says.
-    pub(super) fn takes_interrupt(&mut self, machine: &Machine, line: u64) -> bool {
-        if let Some(board) = &self.board {
-            // Decode sees it; what is ahead retires first.
-            return board.decode().cast_unsigned() >= line;
-        }
-        let trap = &self.core.trap;
-        let seen = line + u64::from(trap.interrupt_delay);
-        if !trap.interrupt_in_decode {
-            return self.cycles() >= seen;
-        }
-        let seen = seen.cast_signed();
-        if self.beyond.is_some() {
-            let held = self.holds_for_interrupt(machine, seen);
-            self.interrupted = held.map(|held| held + 2);
-            return held.is_some();
-        }
-        let Some([first, again]) = self.next_starts(machine) else { return false };
-        let taken = again[1] > seen;
-        // When a load that is replayed has left ID, it must come there again.
-        let decode = if seen > first[1] { again[0] } else { first[0] };
-        if taken {
-            // No earlier than if an instruction had been in WB then.
-            self.interrupted = Some(match self.core.pipeline.kind {
-                Kind::FiveStage => decode.max(seen) + 2,
-                _ => seen - 1,
-            });
-        }
-        taken
-    }
-
-    /// The next instruction, if it is found, and what it costs if it misses nothing.
-    pub(super) fn next_instruction(&self, machine: &Machine) -> Option<(Insn, Costs)> {
-        let bytes = machine.read_memory(machine.translate(machine.pc())?, 4).ok()?;
-        let word = u32::from_le_bytes(bytes.try_into().ok()?);
-        let word = if word & 3 == 3 { word } else { word & 0xffff };
-        let insn = machine.decoder().decode(word)?;
-        let (second, at_hand) = self.second_fetches(machine.pc(), insn.len);
-        Some((insn, Costs { second, at_hand, ..Costs::default() }))
-    }
-
-    /// What an instruction does to the fetch of the next one.
-    /// `found` is the stage that finds it out.
-    pub(super) fn behind(&mut self, step: &Step, (penalty, found): (u32, Stage)) {
-        let s = &self.core.system;
-        match step.insn.row().class {
-            Class::Branch | Class::Jump | Class::JumpReg => self.behind_jump(step, (penalty, found), true),
-            Class::Csr => {
-                if s.satp_empties && step.insn.imm as u16 == csr::SATP && csr::writes(step.insn) {
-                    self.memory.forget_translations();
-                }
-                let flushes = csr::writes(step.insn) && !(s.csr_clear_in_place && csr::clears(step.insn));
-                let bubbles = s.csr_flush_of.of(step.insn.imm as u16).unwrap_or(s.csr_flush);
-                if flushes && bubbles > 0 {
-                    self.pipe.redirect_from_write(bubbles, Cause::Csr, Flush::System);
-                    self.run_on_behind(step);
-                    self.predict.landed = step.next_pc;
-                    self.stray_from_flush(step);
-                }
-            }
-            Class::System => match step.insn.op {
-                Op::Mret | Op::Sret => {
-                    let penalty = self.core.return_penalty();
-                    self.pipe.redirect_from_write(penalty, Cause::TrapFlush, Flush::Return);
-                    self.run_on_behind(step);
-                    self.predict.landed = step.next_pc;
-                    self.stray_from_flush(step);
-                }
-                Op::FenceI if s.fence_i_early => {
-                    self.emptied = Some(self.pipe.entered()[0] - 1 + i64::from(s.fence_i));
-                }
-                Op::FenceI => {
-                    self.memory.flush_instructions();
-                    self.pipe.redirect_from_write(s.fence_i, Cause::Csr, Flush::System);
-                }
-                Op::SfenceVma | Op::SinvalVma => {
-                    self.memory.flush_translations();
-                    self.pipe.redirect_from_write(s.sfence_vma, Cause::Csr, Flush::System);
-                }
-                Op::Wfi if s.wfi > 0 => {
-                    self.pipe.redirect_from_write(s.wfi, Cause::Csr, Flush::System);
-                }
-                _ => {}
-            },
-            _ => {}
-        }
-    }
-
-    /// The same of a branch or jump. `runs_on` says whether the fetch may come to something on a wrong path.
-    pub(super) fn behind_jump(&mut self, step: &Step, (penalty, found): (u32, Stage), runs_on: bool) {
-        if penalty > 0 && found == Stage::Fetch {
-            self.pipe.redirect_from_fetch(penalty, Cause::Branch, Flush::Branch);
-        } else if penalty > 0 && found == Stage::Memory {
-            let strayed = self.stray_from_branch(step);
-            let penalty = penalty + u32::from(strayed.stalled);
-            self.pipe.redirect_from_memory(penalty, Cause::Branch, Flush::Branch);
-            self.pipe.hold(strayed.held);
-            let dropped = strayed.present && !strayed.stalled;
-            self.dropped = dropped.then_some(self.pipe.entered()[1]);
-        } else if penalty > 0 {
-            self.pipe.redirect_from_execute(penalty, Cause::Branch, Flush::Branch);
-            if runs_on {
-                self.run_on_from_jump(step);
-            }
-        } else if step.taken || step.next_pc != step.pc.wrapping_add(u64::from(step.insn.len)) {
-            self.pipe.leave_sequence();
-        }
+        account.refill_phase = refill_phase;
+        self.slot.charges[Cause::Issue as usize] += issued;
+        account.charge_all(phase, &self.slot.charges);
+        account.instructions += instructions;
     }
 }
 
-/// Further fetches that an instruction needs: one fetch brings `width` aligned bytes, and the bytes left over by the
-/// one before are available unless the fetch is `fresh`.
-pub(super) fn second_fetches(width: u32, fresh: bool, pc: u64, len: u8) -> (u32, bool) {
-    if width == 0 {
-        return (0, false);
-    }
-    let width = u64::from(width);
-    let (first, last) = (pc / width, (pc + u64::from(len) - 1) / width);
-    let at_hand = !fresh && !pc.is_multiple_of(width);
-    let words = (last - first + 1 - u64::from(at_hand)) as u32;
-    (words.saturating_sub(1), words == 0)
+/// Where the last instruction of a run went.
+#[inline(always)]
+fn next_of_last(several: &Several, pass: &Pass, last: &BlockInsn) -> u64 {
+    let next = match last.insn.row().class {
+        Class::JumpReg => pass.target,
+        Class::Jump => last.pc.wrapping_add(last.insn.imm as u64),
+        Class::Branch if pass.taken() => last.pc.wrapping_add(last.insn.imm as u64),
+        _ => last.pc.wrapping_add(u64::from(last.insn.len)),
+    };
+    several.outside(next)
 }
 
-/// Attaches a core to a machine: the plain scoreboard.
+/// The cores, one variant each: a batch of instructions is dispatched once.
+macro_rules! cores {
+    (($d:tt) $($variant:ident: $core:ty,)*) => {
+        #[derive(Clone)]
+        enum Engine {
+            $($variant(Box<Driver<$core>>),)*
+        }
+
+        impl Engine {
+            /// The stages that stage diagrams show.
+            fn stages(&self) -> [bool; 5] {
+                match self {
+                    $(Engine::$variant(driver) => driver.core.stages(),)*
+                }
+            }
+        }
+
+        /// Evaluates an expression for the driver of whichever core it is.
+        macro_rules! on {
+            ($d engine:expr, $d driver:ident => $d value:expr) => {
+                match $d engine {
+                    $(Engine::$variant($d driver) => $d value,)*
+                }
+            };
+        }
+    };
+}
+cores! { ($)
+    Textbook: super::textbook::Textbook,
+    Ibex: super::ibex::Ibex,
+    Picorv32: super::picorv32::Picorv32,
+    Vexriscv: super::vexriscv::Vexriscv,
+    Rocket: super::rocket::Rocket,
+    Cva6: super::cva6::Cva6,
+}
+
+impl Engine {
+    fn new(core: &Core) -> Result<Self, CoreError> {
+        core.check()?;
+        Ok(match core.design {
+            Design::Textbook => Engine::Textbook(Box::new(Driver::new(core)?)),
+            Design::Ibex => Engine::Ibex(Box::new(Driver::new(core)?)),
+            Design::Picorv32 => Engine::Picorv32(Box::new(Driver::new(core)?)),
+            Design::Vexriscv => Engine::Vexriscv(Box::new(Driver::new(core)?)),
+            Design::Rocket => Engine::Rocket(Box::new(Driver::new(core)?)),
+            Design::Cva6 => Engine::Cva6(Box::new(Driver::new(core)?)),
+        })
+    }
+}
+
+/// Attaches a core to a machine: cycles, charged by phase and cause.
 ///
-/// `P` assigns the phases, `S` receives each instruction's passage through the pipe; `()` switches either off.
+/// `P` assigns the phases, by default the privilege modes (rows 0 user, 1 supervisor, 3 machine); `S` receives each
+/// instruction's passage through the pipe.
 #[derive(Clone)]
-pub struct Timed<P: Phases = (), S: Sink = ()> {
-    model: Model,
+pub struct Timed<P: Phases = ByPrivilege, S: Sink = ()> {
+    core: Core,
+    engine: Engine,
+    account: Account,
     phases: P,
     sink: S,
     accesses: Vec<Data>,
     /// Words that hardware stacks.
-    stacked: Vec<Access>,
+    stacked: Vec<Data>,
     sequence: u64,
-    /// The wrong address at which the fetch continued, for squashed instructions.
-    last: Option<LastFetch>,
-}
-
-/// The last instruction, as far as squashed ones behind it are concerned.
-#[derive(Clone, Copy)]
-struct LastFetch {
-    /// Behind it.
-    sequential: u64,
-    privilege: Privilege,
+    /// The address behind the last instruction.
+    sequential: Option<u64>,
+    /// The last instruction's mode.
+    privilege: tollgate_riscv::Privilege,
 }
 
 impl<P: Phases, S: Sink> Timed<P, S> {
     /// A core with empty pipe and caches.
     pub fn new(core: &Core, phases: P, sink: S) -> Result<Self, CoreError> {
+        let mut engine = Engine::new(core)?;
+        on!(&mut engine, driver => driver.slot.traces = S::ACTIVE);
         Ok(Timed {
-            model: Model::new(core)?,
+            engine,
+            core: core.clone(),
+            account: Account::new(),
             phases,
             sink,
             accesses: Vec::new(),
             stacked: Vec::new(),
             sequence: 0,
-            last: None,
+            sequential: None,
+            privilege: tollgate_riscv::Privilege::Machine,
         })
     }
 
     /// Lets the core know the code that was loaded: fetches beyond what is executed then find it.
     #[must_use]
     pub fn with_code(mut self, code: &Code) -> Self {
-        self.model.load(code);
+        on!(&mut self.engine, driver => Microarchitecture::load(&mut driver.core, code));
         self
     }
 
     /// The core.
     pub fn core(&self) -> &Core {
-        &self.model.core
+        &self.core
     }
 
     /// Cycles so far: until the last instruction has left the pipe.
     pub fn cycles(&self) -> u64 {
-        self.model.cycles()
+        if self.account.started() {
+            on!(&self.engine, driver => Microarchitecture::cycles(&driver.core))
+        } else {
+            0
+        }
     }
 
     /// Where they went. The sum of all entries is [`cycles`](Self::cycles).
     pub fn ledger(&self) -> &Ledger {
-        &self.model.ledger
+        &self.account.ledger
+    }
+
+    /// Whose instructions the next ones are, a number of the caller's own.
+    pub fn set_owner(&mut self, owner: u32) {
+        self.account.owner = Some(owner);
+    }
+
+    /// The cycles of each owner's instructions, by cause. An instruction is charged what came before it since the one
+    /// before.
+    pub fn by_owner(&self) -> &[Causes] {
+        self.account.owners.rows()
     }
 
     /// Cycles of the ledger that went into words which traps and returns stack in hardware, by cause.
     pub fn stacking(&self) -> &Causes {
-        &self.model.stacking
+        &self.account.stacking
     }
 
-    /// What was counted besides.
+    /// Instructions, mispredictions, traps, and the counts of caches and translation buffers.
     pub fn counts(&self) -> TimingCounts {
-        self.model.counts()
+        let Account { instructions, traps, .. } = self.account;
+        on!(&self.engine, driver => TimingCounts {
+            instructions,
+            mispredicts: driver.core.mispredicts(),
+            traps,
+            memory: driver.core.memory().counts(),
+        })
     }
 
     /// Empties caches and translation buffers and forgets all predictions, but does not empty the pipe: what comes
     /// next finds a cold core.
     pub fn make_cold(&mut self) {
-        self.model.memory.flush_all();
-        self.model.pipe.line_ahead = None;
-        self.model.predict.forget(&self.model.core);
-        if let Some(board) = &mut self.model.board {
-            board.forget();
-        }
+        on!(&mut self.engine, driver => {
+            driver.core.memory_mut().flush_all();
+            driver.core.forget_predictions();
+        });
     }
 
     /// Whether an interrupt, whose line rises in the cycle in which an instruction retires that leaves
     /// [`cycles`](Self::cycles) at `line`, is taken before the next instruction.
     pub fn interrupts(&mut self, machine: &Machine, line: u64) -> bool {
-        self.model.takes_interrupt(machine, line)
+        on!(&mut self.engine, driver => driver.core.interrupts(machine, line))
     }
 
     /// Raises the machine external interrupt in one exact cycle: runs until the core [takes it](Self::interrupts) before
@@ -516,6 +378,7 @@ impl<P: Phases, S: Sink> Timed<P, S> {
 
     /// A copy of the model as if this trap had not occurred: without the accesses of the trapping instruction and the
     /// hardware.
+    #[must_use]
     pub fn untrapped(&self) -> Self
     where
         Self: Clone,
@@ -526,107 +389,99 @@ impl<P: Phases, S: Sink> Timed<P, S> {
         copy
     }
 
-    /// What assigns the phases.
+    /// The object that assigns phases.
     pub fn phases(&mut self) -> &mut P {
         &mut self.phases
     }
 
-    /// What receives the passages.
+    /// The object that receives passages.
     pub fn sink(&mut self) -> &mut S {
         &mut self.sink
     }
 
     /// The ledger, the phases and the sink.
     pub fn into_parts(self) -> (Ledger, P, S) {
-        (self.model.ledger, self.phases, self.sink)
+        (self.account.ledger, self.phases, self.sink)
+    }
+
+    fn slot(&self) -> &Slot {
+        on!(&self.engine, driver => &driver.slot)
+    }
+
+    /// The first instruction pays for filling the pipe.
+    fn start(&mut self, phase: u8) {
+        if !self.account.started() {
+            let filling = on!(&self.engine, driver => Microarchitecture::cycles(&driver.core));
+            self.account.start(phase, filling);
+        }
     }
 
     /// Reports the instructions that were fetched behind the last one and are squashed.
     fn squash(&mut self) {
-        let (Some(redirect), Some(last)) = (self.model.pipe.redirect, self.last) else { return };
-        if let Some(board) = &self.model.board {
-            for (pc, [request, decode, issue]) in board.dropped() {
-                let reached = |at: i64| (at < redirect.at).then_some(at as u64);
-                let Some(request) = reached(request) else { break };
-                // The cycle of the redirection does not issue.
-                let issue = reached(issue + 1).map(|_| issue as u64);
-                self.sink.passage(Passage {
-                    sequence: self.sequence,
-                    pc,
-                    word: None,
-                    privilege: last.privilege,
-                    starts: [Some(request), reached(decode), issue, None, None],
-                    end: redirect.at as u64,
-                    stalls: Vec::new(),
-                    squashed: Some(redirect.flush),
-                });
-                self.sequence += 1;
-            }
-            return;
-        }
-        if self.model.core.pipeline.kind != super::Kind::FiveStage {
-            return;
-        }
-        let mut pipe = self.model.pipe.clone();
-        pipe.redirect = None;
-        // The pipe holds no more than these behind the last one.
-        for k in 0..4 {
-            let pass = pipe.pass(&Shape::PLAIN, &Costs::default());
-            if pass.starts[0] >= redirect.at {
-                break;
-            }
+        let Some(sequential) = self.sequential else { return };
+        for squashed in on!(&self.engine, driver => driver.core.squashed(sequential)) {
             self.sink.passage(Passage {
                 sequence: self.sequence,
-                pc: last.sequential.wrapping_add(4 * k),
+                pc: squashed.pc,
                 word: None,
-                privilege: last.privilege,
-                starts: pass.starts.map(|t| (t < redirect.at).then_some(t as u64)),
-                end: redirect.at as u64,
+                privilege: self.privilege,
+                starts: squashed.starts,
+                end: squashed.end,
                 stalls: Vec::new(),
-                squashed: Some(redirect.flush),
+                squashed: Some(squashed.flush),
             });
             self.sequence += 1;
         }
     }
 
-    #[expect(clippy::too_many_arguments)]
-    fn emit(
-        &mut self,
-        pc: u64,
-        word: Option<u32>,
-        len: u8,
-        privilege: Privilege,
-        pass: &Pass,
-        costs: &Costs,
-        squashed: Option<Flush>,
-    ) {
-        let mut starts = pass.starts.map(|t| Some(t.max(0) as u64));
-        match self.model.core.pipeline.kind {
-            super::Kind::FiveStage | super::Kind::Scoreboard => {}
-            super::Kind::TwoStage => starts[1..4].fill(None),
-            super::Kind::SingleCycle | super::Kind::MultiCycle => starts[..4].fill(None),
+    /// Reports the passage of the instruction in the slot.
+    fn emit(&mut self, pc: u64, word: Option<u32>, len: u8, squashed: Option<Flush>) {
+        let slot = *self.slot();
+        let mut starts = slot.starts.map(|at| Some(at.max(0).cast_unsigned()));
+        let stages = self.engine.stages();
+        for (start, stage) in starts.iter_mut().zip(stages) {
+            start.take_if(|_| !stage);
         }
-        let write = self.model.pipe.write();
-        // An instruction of a core without a pipeline waits in its only stage.
-        let one = !matches!(self.model.core.pipeline.kind, super::Kind::FiveStage | super::Kind::Scoreboard);
-        let mut stalls = stalls(&pass.charges, costs);
-        for stall in &mut stalls {
-            if one {
-                stall.stage = Stage::WriteBack;
-            }
+        let mut stalls = slot.stalls();
+        if !stages[Stage::Execute as usize] {
+            // An instruction of a core without a pipeline waits in its only stage.
+            stalls.iter_mut().for_each(|stall| stall.stage = Stage::WriteBack);
         }
         self.sink.passage(Passage {
             sequence: self.sequence,
             pc,
             word,
-            privilege,
+            privilege: self.privilege,
             starts,
-            end: write as u64 + 1,
+            end: slot.end.cast_unsigned(),
             stalls,
             squashed,
         });
         self.sequence += 1;
-        self.last = Some(LastFetch { sequential: pc.wrapping_add(u64::from(len)), privilege });
+        self.sequential = Some(pc.wrapping_add(u64::from(len)));
+    }
+
+    /// Charges the slot of an instruction that was reported alone.
+    fn charge(&mut self, phase: u8) {
+        let slot = *self.slot();
+        match slot.lost {
+            true => self.account.charge_slot(phase, &slot),
+            false => self.account.issue(phase, 1),
+        }
+    }
+
+    /// The words that the last trap or return has stacked go through the data port, before the pipe is refilled.
+    fn stack(&mut self, phase: u8) {
+        if self.stacked.is_empty() {
+            return;
+        }
+        let [port, missed] =
+            on!(&mut self.engine, driver => Microarchitecture::stack(&mut driver.core, &self.stacked));
+        self.stacked.clear();
+        for (cause, cycles) in [(Cause::Structural, port), (Cause::DMiss, missed)] {
+            self.account.charge(phase, cause, cycles.into());
+            self.account.stacking[cause as usize] += u64::from(cycles);
+        }
     }
 }
 
@@ -638,62 +493,73 @@ impl Timed<(), ()> {
 }
 
 impl<P: Phases, S: Sink> Observer for Timed<P, S> {
-    const RETIRE: bool = true;
+    const RETIRE: bool = !Self::BLOCKS;
     const MEMORY: bool = true;
     const TRAP: bool = true;
     const WALK: bool = true;
+    const BLOCKS: bool = P::BY_MODE && !S::ACTIVE;
+
+    fn operands(&self) -> bool {
+        on!(&self.engine, driver => driver.core.depends_on_operands())
+    }
 
     fn access(&mut self, access: &Access) {
-        if access.kind == AccessKind::Stacking {
-            self.stacked.push(*access);
-        } else {
-            self.accesses.push(Data::of(access));
+        match access.kind {
+            AccessKind::Stacking => self.stacked.push(Data::of(access)),
+            _ => self.accesses.push(Data::of(access)),
         }
     }
 
     fn retire(&mut self, retired: &Retired) {
         let phase = self.phases.of(retired);
-        let step = Step::of(retired, phase);
+        self.start(phase);
         if S::ACTIVE {
             self.squash();
         }
-        let (pass, costs) = self.model.retire(&step, &self.accesses);
+        on!(&mut self.engine, driver => driver.retire(retired, &self.accesses));
         self.accesses.clear();
+        self.account.instructions += 1;
+        self.charge(phase);
         if S::ACTIVE {
-            self.emit(
-                retired.pc,
-                Some(retired.word),
-                retired.insn.len,
-                retired.privilege,
-                &pass,
-                &costs,
-                None,
-            );
+            self.privilege = retired.privilege;
+            self.emit(retired.pc, Some(retired.word), retired.insn.len, None);
         }
-        self.model.stack(&self.stacked, phase);
-        self.stacked.clear();
+        self.stack(phase);
+    }
+
+    fn several(&mut self, several: &Several) {
+        let phase = P::of_mode(several.privilege);
+        self.start(phase);
+        on!(&mut self.engine, driver => driver.several(several, phase, &mut self.account));
     }
 
     fn trap(&mut self, trap: &Trap) {
         self.accesses.clear();
         let phase = self.phases.of_trap(trap);
+        self.start(phase);
+        self.account.traps += 1;
         if S::ACTIVE && !trap.cause.is_interrupt() {
             self.squash();
         }
-        if let Some((pass, costs)) = self.model.trap(trap, phase)
-            && S::ACTIVE
-        {
-            self.emit(trap.epc, None, 4, trap.from, &pass, &costs, Some(Flush::Trap));
+        on!(&mut self.engine, driver => driver.slot.clear());
+        let used = on!(&mut self.engine, driver => Microarchitecture::trap(&mut driver.core, trap, &mut driver.slot));
+        if self.slot().lost {
+            self.charge(phase);
+        } else {
+            self.account.refill_to(phase);
         }
-        self.model.stack(&self.stacked, phase);
-        self.stacked.clear();
+        if used && S::ACTIVE {
+            self.privilege = trap.from;
+            self.emit(trap.epc, None, 4, Some(Flush::Trap));
+        }
+        self.stack(phase);
     }
 
     fn walk(&mut self, walk: &Walk) {
-        self.model.memory.learn(walk);
+        on!(&mut self.engine, driver => driver.core.memory_mut().learn(walk));
     }
 
     fn address_space(&mut self, satp: u64) {
-        self.model.memory.set_satp(satp);
+        on!(&mut self.engine, driver => driver.core.memory_mut().set_satp(satp));
     }
 }

@@ -5,27 +5,28 @@
 //! operations are parameters.
 
 mod pipe;
+mod store_port;
 mod wrong_path;
 
 use tollgate_riscv::{Class, Code, Insn, Machine, Op as Opcode, Privilege, Trap};
 
 use self::pipe::{Behind, Memory as MemoryStage, Op, Pipe};
+use self::store_port::StorePort;
 use super::access::Data;
-use super::beyond::Beyond;
 use super::core::{Core, CoreError};
 use super::csr;
-use super::latest::LatestStores;
 use super::ledger::Cause;
-use super::memory::Memory;
 use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
-use super::operands::Dependence;
 use super::parts::delays::Delays;
+use super::parts::fetchable::FetchableCode;
+use super::parts::latest_stores::LatestStores;
+use super::parts::memory::Memory;
 use super::parts::memory_stage::accesses as accesses_of;
+use super::parts::operands::Dependence;
 use super::parts::operation::{Operation, registers};
 use super::parts::predictor::{Jump, Outcome, Predictor};
 use super::parts::system::{self, Refetch, RefetchPenalties};
 use super::passage::Flush;
-use super::port::Port;
 
 /// Bubbles of a use of a loaded value directly behind the load: loads have their value in WB. rtl: load.use
 const LOAD_USE: u32 = 2;
@@ -76,13 +77,13 @@ pub(crate) struct Vexriscv {
     core: Core,
     pipe: Pipe,
     /// The data port, and stores on their way to memory.
-    port: Port,
+    port: StorePort,
     /// The addresses of the latest stores.
     stores: LatestStores,
     memory: Memory,
     predictor: Predictor,
     /// What wrong paths may fetch.
-    code: Beyond,
+    code: FetchableCode,
     /// Until when an instruction was in ID that a misprediction has dropped.
     dropped: Option<i64>,
     /// When the instruction cache can be read again that a `fence.i` empties.
@@ -144,11 +145,11 @@ impl Microarchitecture for Vexriscv {
     fn new(core: &Core) -> Result<Self, CoreError> {
         Ok(Vexriscv {
             pipe: Pipe::new(),
-            port: Port::of(core.memory.store_slots as usize, core.memory.latency, REDO),
+            port: StorePort::of(core.memory.store_slots as usize, core.memory.latency, REDO),
             stores: LatestStores::default(),
             memory: Memory::new(core)?,
             predictor: Predictor::new(&core.branch),
-            code: Beyond::new(),
+            code: FetchableCode::new(),
             dropped: None,
             emptied: None,
             interrupted: None,
@@ -167,6 +168,7 @@ impl Microarchitecture for Vexriscv {
             return_: RETURN,
             fence_i: 0,
             sfence_vma: SFENCE_VMA,
+            // rtl: wait.pending
             wfi: 0,
         };
         Op {

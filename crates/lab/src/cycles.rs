@@ -7,14 +7,14 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_cores::{Cause, Causes, Core, CoreError, Ledger, TimedCore};
+use tollgate_cores::{Cause, Causes, Core, CoreError, Ledger, Timed};
 use tollgate_riscv::{Access, Code, Observer, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use crate::attribution::Attribution;
 use crate::phase::Phase;
 
 /// The timing model without a diagram.
-pub(crate) type Model = TimedCore<(), ()>;
+pub(crate) type Model = Timed<(), ()>;
 
 /// The model of a core, and its cycles when they were last read.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub(crate) struct Clock {
 impl Clock {
     /// A core that is as after power-on, beside code that was loaded.
     pub(crate) fn new(core: &Core, code: &Code) -> Result<Self, CoreError> {
-        let model = TimedCore::new(core, (), ())?.with_code(code);
+        let model = Timed::new(core, (), ())?.with_code(code);
         Ok(Self { at: causes(&model), model })
     }
 

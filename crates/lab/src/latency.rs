@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_cores::{Core, Stage};
+use tollgate_cores::{Core, Design, Stage};
 use tollgate_record::stages::StageRow;
 
 use crate::image;
@@ -57,7 +57,7 @@ fn retires(row: &StageRow) -> u64 {
 
 /// Whether an interrupt replaces the instruction that waits in ID.
 fn replaces(core: &Core) -> bool {
-    core.trap.interrupt_in_decode && core.pipeline.replay > 0
+    core.design == Design::Rocket
 }
 
 /// The earliest cycle in which an interrupt can be there that is taken behind a row's instruction.

@@ -1,6 +1,6 @@
 //! Where a program's cycles go on a core: by function and cause.
 
-use tollgate_cores::{Causes, Core, CoreError, Fast};
+use tollgate_cores::{ByPrivilege, Causes, Core, CoreError, Timed};
 use tollgate_riscv::{Access, Code, EventCounts, Observer, Pass, Retired, Several, Trap, Walk};
 
 use crate::profile::Profile;
@@ -10,7 +10,7 @@ use crate::stacks::{Leave, Path, Stacks};
 /// The cycles of a program on a core, beside its profile.
 pub struct ProgramLedger {
     pub(crate) profile: Profile,
-    clock: Fast,
+    clock: Timed,
     /// The cycles that were charged to paths.
     at: u64,
     by_function: Vec<Causes>,
@@ -34,7 +34,7 @@ impl ProgramLedger {
     /// An invalid core.
     pub(crate) fn new(profile: Profile, core: &Core, code: &Code) -> Result<Self, CoreError> {
         Ok(Self {
-            clock: Fast::new(core)?.with_code(code),
+            clock: Timed::new(core, ByPrivilege, ())?.with_code(code),
             at: 0,
             by_function: Vec::new(),
             stacks: Stacks::new(profile.len()),
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::cycles::Clock;
 
-    /// The same from the plain scoreboard, instruction by instruction.
+    /// The same, instruction by instruction.
     struct Plain {
         profile: Profile,
         clock: Clock,

@@ -7,7 +7,7 @@ mod row;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tollgate_cores::{Core, CoreError, Passage, Stage, TimedCore};
+use tollgate_cores::{Core, CoreError, Passage, Stage, Timed};
 use tollgate_record::stages::StageRow;
 use tollgate_record::text::{nearest, suggestion};
 use tollgate_riscv::{Decoder, Stop, text};
@@ -124,7 +124,7 @@ fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result
     let after = wanted.count.saturating_sub(before).max(2);
     let finder = Rc::new(RefCell::new(Finder::new(place, target, wanted.nth, before, after)));
     let taker = Rc::clone(&finder);
-    let timed = TimedCore::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
+    let timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
     let mut timed = timed.with_code(&booted.machine.code());
     // The first to observe a trap: the model may report a passage of its handler at once.
     let mut handlers = Handlers(Rc::clone(&finder));

@@ -16,8 +16,8 @@ const AHEAD: usize = 4;
 /// Passes a machine's events to an observer on another thread, which receives exactly the same ones, later.
 /// [`aside`] makes one.
 ///
-/// The machine never asks it anything: [`Observer::run_ahead`], [`Observer::happened`], [`Observer::counter`] and
-/// [`Observer::loud`] have their defaults. So code is translated only for an observer of blocks, which receives all accesses.
+/// The machine never asks it anything: [`Observer::run_ahead`], [`Observer::happened`] and [`Observer::counter`] have their
+/// defaults. So code is translated only for an observer of blocks, which receives all accesses.
 pub struct Aside<'o, O> {
     place: Place<'o, O>,
     /// [`Observer::operands`].
@@ -192,7 +192,6 @@ impl Batch {
                     observer.several(&Several {
                         passes: first(&mut passes, lengths.passes),
                         accesses: first(&mut accesses, lengths.accesses),
-                        loud: None,
                         operands: first(&mut operands, lengths.operands),
                         insns: memory,
                         epoch: lengths.epoch,

@@ -116,7 +116,7 @@ pub use isa::{Extension, Isa, IsaError, Xlen};
 pub use jump::boxed;
 pub use machine::{Machine, MemoryError, Step, Stop};
 pub use map::{is_device, ram_below};
-pub use observer::{Access, AccessKind, BlockInsn, LoudTouch, Observer, Pass, Retired, Several, Touch, Walk};
+pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Several, Touch, Walk};
 pub use privilege::Privilege;
 pub use repeat::Repeat;
 pub use semihosting::semihosting_name;

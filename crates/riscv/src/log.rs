@@ -1,7 +1,7 @@
 //! The log of retired instructions that were not reported to an observer of blocks yet. The engine and translations write
 //! it.
 
-use crate::observer::{LoudTouch, Pass, Touch};
+use crate::observer::{Pass, Touch};
 
 /// Runs of instructions, and accesses, that are recorded before they are reported to an observer of blocks: each report costs as much
 /// as some ten runs. What is recorded of so many instructions fits in a processor's first-level cache beside what the guest needs.
@@ -20,16 +20,12 @@ pub struct Log<'a> {
     pub passes: &'a mut [Pass; LOG],
     /// All their accesses, in order.
     pub accesses: &'a mut [Touch; LOG],
-    /// In place of these, those that are not quiet, for an observer that receives no others.
-    pub loud: &'a mut [LoudTouch; LOG],
     /// The operands of all that an observer wants to know them of, in order.
     pub operands: &'a mut [[u64; 2]; LOG],
     /// How many runs there are.
     pub noted: usize,
     /// How many accesses.
     pub accessed: usize,
-    /// How many accesses that are not quiet.
-    pub louds: usize,
     /// How many pairs of operands.
     pub operated: usize,
 }

@@ -6,7 +6,7 @@ use std::mem::offset_of;
 
 pub(crate) use any::AnyObserver;
 
-use crate::counter::{Counter, Quiet, View};
+use crate::counter::Counter;
 use crate::exception::{Trap, TrapReturn};
 use crate::hpm::EventCounts;
 use crate::insn::{Class, Insn};
@@ -194,56 +194,6 @@ impl Touch {
     }
 }
 
-/// An access of an instruction in a decoded block that is not quiet, for an observer that receives no others
-/// ([`Observer::loud`]). The instruction determines what it loads or stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct LoudTouch {
-    /// Which of the runs, above 16 bits: which access of the run.
-    place: u64,
-    /// Its physical address, and in the lowest bit whether it stored.
-    at: u64,
-}
-
-impl LoudTouch {
-    /// At which bytes of it are, for translations, its place, which is the number of the run times 65536, plus that of the access in
-    /// the run, and its physical address times two, plus one if it stored.
-    pub const LAYOUT: [usize; 2] = [offset_of!(LoudTouch, place), offset_of!(LoudTouch, at)];
-
-    /// A placeholder.
-    pub(crate) const NONE: LoudTouch = LoudTouch { place: 0, at: 0 };
-
-    /// An access of one of the runs of a [`Several`], both by number.
-    #[inline(always)]
-    pub fn new(run: usize, access: u16, pa: u64, store: bool) -> Self {
-        LoudTouch { place: (run as u64) << 16 | u64::from(access), at: pa << 1 | u64::from(store) }
-    }
-
-    /// The number of the run.
-    #[inline(always)]
-    pub fn run(&self) -> usize {
-        (self.place >> 16) as usize
-    }
-
-    /// The number of the access in its run, from 0.
-    #[inline(always)]
-    pub fn access(&self) -> u16 {
-        self.place as u16
-    }
-
-    /// Its physical address.
-    #[inline(always)]
-    pub fn pa(&self) -> u64 {
-        self.at >> 1
-    }
-
-    /// Whether it stored.
-    #[inline(always)]
-    pub fn store(&self) -> bool {
-        self.at & 1 != 0
-    }
-}
-
 /// Runs of instructions that retired one after the other, with their accesses.
 #[derive(Clone, Copy, Debug)]
 pub struct Several<'a> {
@@ -251,9 +201,6 @@ pub struct Several<'a> {
     pub passes: &'a [Pass],
     /// All their accesses, in order, one of each load and store; none unless [`Observer::MEMORY`] is set.
     pub accesses: &'a [Touch],
-    /// In place of these, those that were not quiet ([`Observer::loud`]), in order: reports of translated code to an observer that
-    /// receives no others.
-    pub loud: Option<&'a [LoudTouch]>,
     /// The source registers' values of all their instructions that are [`Op::by_operands`](crate::Op::by_operands), in
     /// order; none unless the observer asks for [`operands`](Observer::operands).
     pub operands: &'a [[u64; 2]],
@@ -344,23 +291,6 @@ pub trait Observer {
     #[inline(always)]
     fn counter(&mut self) -> Option<&mut dyn Counter> {
         None
-    }
-
-    /// What it has to see of the loads and stores of translated code, if it receives runs of instructions, and of their accesses needs
-    /// only those that are not quiet: to lines of a cache in which each access makes its line quiet ([`LineView::fills`]), and in the
-    /// quiet page. By default it receives all accesses.
-    ///
-    /// [`LineView::fills`]: crate::tier::LineView::fills
-    #[inline(always)]
-    fn loud(&mut self) -> Option<View> {
-        None
-    }
-
-    /// Which loads and stores are quiet now, if it is [`loud`](Self::loud). A translation makes the line of an access that is not
-    /// quiet: all that the observer received until then has been done to it by the next report. An access in another page is not in
-    /// translated code.
-    fn quiet_data(&mut self) -> Quiet<'_> {
-        Quiet::default()
     }
 
     /// How many more cycles than instructions have passed since this was asked last; so many instructions have retired

@@ -9,8 +9,8 @@
 //! interpreter, before the instruction.
 //!
 //! Translations are made for what an observer receives ([`Reports`]): a [`Counter`] accesses that are not quiet, an observer of
-//! blocks runs of instructions, as from the interpreter, and their accesses, or those that are not quiet
-//! ([`Observer::loud`](crate::Observer::loud)). Observers of single instructions do without translations.
+//! blocks runs of instructions and their accesses, as from the interpreter. Observers of single instructions do without
+//! translations.
 
 pub use crate::counter::{Counter, Kind, LineView, Passed, Quiet, Reported, Sight, View};
 pub use crate::log::{LOG, Log, ROOM};
@@ -101,23 +101,11 @@ pub enum Reports {
     Counts(Sight),
     /// Which runs of instructions retired, by a [`Log`].
     Runs {
-        /// And their accesses.
-        accesses: Accesses,
-        /// And the operands of those that are [`Op::by_operands`].
+        /// Also their accesses.
+        accesses: bool,
+        /// Also the operands of those that are [`Op::by_operands`].
         operands: bool,
     },
-}
-
-/// Which accesses an observer of runs receives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accesses {
-    /// None.
-    None,
-    /// All.
-    All,
-    /// Those to lines that are not quiet, as seen so ([`Observer::loud`](crate::Observer::loud)); one to a page that is not quiet is the
-    /// interpreter's.
-    Loud(View),
 }
 
 /// A page that loads, or stores, may go to.
@@ -216,10 +204,6 @@ pub trait Receiver {
     /// Receives the log once so many instructions have retired: before more than [`ROOM`] and a run do since it did so before, and
     /// at the end.
     fn receive(&mut self, log: &Log<'_>, retired: u64);
-
-    /// Which loads and stores are quiet, as far as it receives only others ([`Accesses::Loud`]). Only
-    /// [`receive`](Self::receive) changes it.
-    fn quiet(&mut self) -> Quiet<'_>;
 }
 
 impl std::fmt::Debug for Observed<'_> {

@@ -4,7 +4,7 @@
 //! `cargo run --release -p tollgate-translate --example tiers [ROUNDS] [STEPS] [FILE.elf]`
 #![allow(clippy::print_stdout)]
 
-use tollgate_cores::{ByPrivilege, CacheCounter, Core, Ledger, MemoryCounts, TimedCore};
+use tollgate_cores::{ByPrivilege, CacheCounter, Core, Ledger, MemoryCounts, Timed};
 use tollgate_riscv::tier::SAMPLE;
 use tollgate_riscv::{Config, Elf, Machine};
 use tollgate_translate::Translations;
@@ -35,7 +35,7 @@ fn speed(elf: &Elf, steps: u64, translates: bool, design: Design) -> (f64, u64, 
         machine.set_translator(Box::new(Translations::new().expect("this host translates")), SAMPLE);
     }
     let mut counting = CacheCounter::new(&core).expect("the core is valid");
-    let mut timing = TimedCore::new(&core, ByPrivilege, ()).expect("the core is valid");
+    let mut timing = Timed::new(&core, ByPrivilege, ()).expect("the core is valid");
     let start = cpu_ns();
     match design {
         Design::Alone => machine.run(steps, &mut ()),

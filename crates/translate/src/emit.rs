@@ -17,9 +17,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use tollgate_riscv::tier::{
-    Accesses, LARGEST_REGION, LOG, LineView, ROOM, Region, Reports, Run, STARTS, Start, View,
-};
+use tollgate_riscv::tier::{LARGEST_REGION, LOG, LineView, ROOM, Region, Reports, Run, STARTS, Start, View};
 use tollgate_riscv::{BlockInsn, Class, Insn, Op};
 
 use crate::found::Found;
@@ -110,7 +108,6 @@ pub(crate) fn region(
     }
     let views = match region.reports {
         Reports::Counts(sight) => [sight.fetches, sight.data],
-        Reports::Runs { accesses: Accesses::Loud(data), .. } => [View::default(), data],
         _ => [View::default(); 2],
     };
     if !views.into_iter().filter_map(|view| view.lines).all(|lines| can_index(lines, region.ram_base)) {

@@ -36,7 +36,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use state::{Cursors, Loud, NOT_RESERVED, State};
 use tollgate_riscv::tier::{
-    Accesses, Exit, Observed, Passed, ROOM, Region, Registers, Reports, Sight, Translation, Translator,
+    Exit, Observed, Passed, ROOM, Region, Registers, Reports, Translation, Translator,
 };
 
 /// Bytes of host code after which no more is translated, until all of it is dropped.
@@ -197,12 +197,8 @@ impl Translator for Translations {
         }
         let Some(id) = self.module().and_then(declare) else { return Translation::Refused };
         let (reporter, reports) = (self.reporter, region.reports);
-        match reports {
-            Reports::Counts(sight) => self.loud.need(&sight),
-            Reports::Runs { accesses: Accesses::Loud(data), .. } => {
-                self.loud.need(&Sight { data, ..Sight::default() });
-            }
-            _ => {}
+        if let Reports::Counts(sight) = reports {
+            self.loud.need(&sight);
         }
         if let Some(beside) = self.beside(reports) {
             match beside.begin(id, region, reporter) {

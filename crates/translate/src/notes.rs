@@ -2,12 +2,11 @@
 
 use cranelift_codegen::ir::Value;
 use tollgate_riscv::tier::Run;
-use tollgate_riscv::{LoudTouch, Pass, Touch};
+use tollgate_riscv::{Pass, Touch};
 
 /// The size of an entry of each part of the log.
 pub(crate) const ENTRY: i64 = size_of::<Pass>() as i64;
 const _: () = assert!(size_of::<Touch>() == size_of::<Pass>() && size_of::<[u64; 2]>() == size_of::<Pass>());
-const _: () = assert!(size_of::<LoudTouch>() == size_of::<Pass>());
 
 /// How a run is left.
 pub(crate) enum Left {
@@ -26,8 +25,6 @@ pub(crate) struct Notes {
     pub(crate) place: u16,
     pub(crate) accesses: Entries,
     pub(crate) operands: Entries,
-    /// Accesses, quiet or not, where only those that are not quiet are written.
-    pub(crate) accessed: u16,
 }
 
 /// Entries of a part of the log: where the first one is, and how many there are.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use tollgate_riscv::tier::{
     self, Kind, LOG, Log, Observed, Passed, Quiet, ROOM, Reported, Sight, Start, TlbEntry,
 };
-use tollgate_riscv::{INSTRUCTIONS, LoudTouch, Op, Pass, Touch};
+use tollgate_riscv::{INSTRUCTIONS, Op, Pass, Touch};
 
 /// No address that an aligned access has.
 pub(crate) const NOT_RESERVED: u64 = u64::MAX;
@@ -89,10 +89,7 @@ impl Loud {
                 let fetches = self.probe(0, counter.quiet_fetches(*privilege));
                 [fetches, self.probe(1, counter.quiet_data(*privilege))]
             }
-            Some(Observed::Runs { receiver, .. }) => {
-                [self.probe(0, Quiet::default()), self.probe(1, receiver.quiet())]
-            }
-            None => [0, 1].map(|kind| self.probe(kind, Quiet::default())),
+            _ => [0, 1].map(|kind| self.probe(kind, Quiet::default())),
         }
     }
 }
@@ -102,23 +99,14 @@ impl Loud {
 pub(crate) struct Cursors {
     pub(crate) passes: *mut Pass,
     pub(crate) accesses: *mut Touch,
-    pub(crate) loud: *mut LoudTouch,
     pub(crate) operands: *mut [u64; 2],
-    /// The first of the passes.
-    pub(crate) first: *const Pass,
 }
 
 impl Cursors {
     /// Those of an empty log, if the observer has one.
     pub(crate) fn new(observed: Option<&mut Observed<'_>>) -> Self {
         let null = std::ptr::null_mut();
-        let mut cursors = Cursors {
-            passes: null,
-            accesses: null.cast(),
-            loud: null.cast(),
-            operands: null.cast(),
-            first: null,
-        };
+        let mut cursors = Cursors { passes: null, accesses: null.cast(), operands: null.cast() };
         if let Some(Observed::Runs { log, .. }) = observed {
             cursors.reset(log);
         }
@@ -128,9 +116,7 @@ impl Cursors {
     /// To the begin of a log.
     fn reset(&mut self, log: &mut Log<'_>) {
         self.passes = log.passes.as_mut_ptr();
-        self.first = self.passes;
         self.accesses = log.accesses.as_mut_ptr();
-        self.loud = log.loud.as_mut_ptr();
         self.operands = log.operands.as_mut_ptr();
     }
 
@@ -139,7 +125,6 @@ impl Cursors {
         let entries = |now: usize, first: usize| (now.wrapping_sub(first) / size_of::<Pass>()).min(LOG);
         log.noted = entries(self.passes as usize, log.passes.as_ptr() as usize);
         log.accessed = entries(self.accesses as usize, log.accesses.as_ptr() as usize);
-        log.louds = entries(self.loud as usize, log.loud.as_ptr() as usize);
         log.operated = entries(self.operands as usize, log.operands.as_ptr() as usize);
     }
 }
@@ -151,7 +136,6 @@ impl State<'_, '_> {
         self.cursors.note(log);
         if log.noted > 0 {
             receiver.receive(log, self.retired);
-            self.data = self.loud.probe(1, receiver.quiet());
         }
         self.cursors.reset(log);
         self.soon = self.limit.min(self.retired.saturating_add(ROOM));

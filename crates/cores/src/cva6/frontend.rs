@@ -3,9 +3,9 @@
 
 use tollgate_riscv::{Insn, Privilege};
 
-use crate::beyond::Beyond;
 use crate::core::Core;
-use crate::memory::{Memory, Waits};
+use crate::parts::fetchable::FetchableCode;
+use crate::parts::memory::{Memory, Waits};
 use crate::parts::recent::Recent;
 
 use super::op::{Jump, PAST};
@@ -147,7 +147,7 @@ pub(super) struct Frontend {
     /// How many of them are not in the tables yet.
     unlearned: usize,
     /// Code that a fetch on a wrong path may come to.
-    pub(super) code: Beyond,
+    pub(super) code: FetchableCode,
     /// The words that were fetched on the last wrong path, and when each was requested.
     pub(super) dropped: Vec<(u64, i64)>,
     /// Memory for the queue on wrong paths.
@@ -168,7 +168,7 @@ impl Frontend {
             returns: ReturnStack { addresses: vec![None; branch.return_stack as usize], top: 0 },
             resolved: Recent::new(Resolved { at: PAST, entry: 0, outcome: Outcome::Taken(false) }),
             unlearned: 0,
-            code: Beyond::new(),
+            code: FetchableCode::new(),
             dropped: Vec::new(),
             queue: Vec::new(),
         }

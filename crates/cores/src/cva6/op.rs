@@ -5,9 +5,8 @@ use tollgate_riscv::{Class, Insn, Op as Opcode};
 use crate::core::Core;
 use crate::csr;
 use crate::ledger::Cause;
-use crate::operands::Dependence;
-use crate::parts::operation::registers;
-use crate::shape;
+use crate::parts::operands::Dependence;
+use crate::parts::operation::{keys_of, registers};
 
 /// Later than all other cycles, and earlier.
 pub(super) const NEVER: i64 = i64::MAX / 2;
@@ -178,7 +177,7 @@ impl Op {
             jump: Jump::of(insn),
             empties: Empties::of(insn),
             waits_for_stores: matches!(insn.op, Opcode::Fence | Opcode::FenceI | Opcode::SfenceVma),
-            cycles: shape::operation(insn, core).cycles.cast_signed(),
+            cycles: keys_of(insn, core).cycles.cast_signed(),
             result_cause: match unit {
                 Unit::Load => Cause::LoadUse,
                 Unit::Csr => Cause::Csr,

@@ -3,7 +3,7 @@
 use crate::access::Data;
 use crate::core::Core;
 use crate::keys;
-use crate::memory::Memory;
+use crate::parts::memory::Memory;
 use crate::parts::recent::Recent;
 
 use super::op::PAST;

@@ -3,7 +3,7 @@
 
 use tollgate_riscv::Insn;
 
-use crate::memory::Memory;
+use crate::parts::memory::Memory;
 
 use super::frontend::{Frontend, NO_WORD, Place, WORD};
 use super::op::{Jump, NEVER, Op, PAST};

@@ -2,8 +2,8 @@
 
 use tollgate_riscv::{Class, Insn, Privilege};
 
+use super::memory::Memory;
 use crate::access::Data;
-use crate::memory::Memory;
 
 use super::delays::Delays;
 

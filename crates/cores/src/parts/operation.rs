@@ -2,10 +2,10 @@
 
 use tollgate_riscv::{Class, Insn, Op, RegClass};
 
+use super::operands::{self, Dependence};
 use crate::core::Core;
+use crate::keys;
 use crate::ledger::Cause;
-use crate::operands::{self, Dependence};
-use crate::shape;
 
 /// The registers that an instruction reads and writes: 1 to 31 integer, 32 to 63 floating point, 0 for none. An integer
 /// register `x0` is `zero`.
@@ -68,7 +68,7 @@ impl Operation {
     /// Of an instruction in a core whose loads have their value `load_use` bubbles behind MEM, and whose CSRs `csr_use`.
     pub(crate) fn new(insn: &Insn, core: &Core, load_use: u32, csr_use: u32) -> Self {
         let class = insn.row().class;
-        let key = shape::operation(insn, core);
+        let key = keys_of(insn, core);
         let total = i64::from(cycles(insn, core));
         let cause = match class {
             Class::Jump | Class::JumpReg => Cause::Branch,
@@ -119,10 +119,69 @@ impl Operation {
     }
 }
 
+/// The keys of the operation that an instruction is.
+pub(crate) fn keys_of(insn: &Insn, core: &Core) -> keys::Operation {
+    use Op::*;
+    let o = &core.operation;
+    let named = match insn.op {
+        Mul | Mulw | Mul32 => Some(o.multiply),
+        Mulh | Mulhsu | Mulhu | Mulh32 | Mulhsu32 | Mulhu32 => o.multiply_high.or(Some(o.multiply)),
+        Div | Divu | Rem | Remu | Divw | Divuw | Remw | Remuw | Div32 | Divu32 | Rem32 | Remu32 => {
+            Some(o.divide)
+        }
+        Sll | Srl | Sra | Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32 => o.shift,
+        Slli | Srli | Srai | Slliw | Srliw | Sraiw | Slli32 | Srli32 | Srai32 => o.shift,
+        FenceI => o.fence_i,
+        _ => match insn.row().class {
+            Class::Load | Class::FpLoad | Class::LoadReserved => o.load,
+            Class::Store | Class::FpStore | Class::StoreConditional => o.store,
+            Class::Branch => o.branch,
+            Class::Jump => o.jump,
+            Class::JumpReg => o.indirect,
+            Class::Amo => Some(o.atomic),
+            Class::FpFp | Class::FpInt | Class::IntFp => {
+                let name = insn.row().mnemonic;
+                let double = name.ends_with(".d");
+                let fused = ["fmadd", "fmsub", "fnmadd", "fnmsub", "fmul", "fadd", "fsub"]
+                    .iter()
+                    .any(|start| name.starts_with(start));
+                let start = |names: &[&str]| names.iter().any(|start| name.starts_with(start));
+                Some(
+                    if let Some(operation) = o.float_move
+                        && start(&["fsgnj", "fmin", "fmax", "feq", "flt", "fle", "fclass", "fmv"])
+                    {
+                        operation
+                    } else if let Some(operation) = o.float_convert
+                        && name.starts_with("fcvt")
+                    {
+                        operation
+                    } else if name.starts_with("fdiv") || name.starts_with("fsqrt") {
+                        if double { o.float_divide } else { o.float_divide_single.unwrap_or(o.float_divide) }
+                    } else if double && fused && o.double.is_some() {
+                        return o.double.unwrap_or(o.float);
+                    } else if insn.row().class == Class::FpInt && o.float_to_integer.is_some() {
+                        return o.float_to_integer.unwrap_or(o.float);
+                    } else if name.starts_with("fmul")
+                        || name.starts_with("fm") && name.contains("add.")
+                        || name.starts_with("fm") && name.contains("sub.")
+                        || name.starts_with("fnm")
+                    {
+                        o.float_multiply
+                    } else {
+                        o.float
+                    },
+                )
+            }
+            _ => None,
+        },
+    };
+    named.unwrap_or(o.arithmetic)
+}
+
 /// Cycles of an instruction, with those of a shift by a constant in a serial shifter.
 pub(crate) fn cycles(insn: &Insn, core: &Core) -> u32 {
     let fixed = if insn.op.by_operands() { 0 } else { fixed_shift(insn, core) };
-    shape::operation(insn, core).cycles + fixed
+    keys_of(insn, core).cycles + fixed
 }
 
 /// Further cycles of a shift by a constant in a serial shifter.

@@ -56,7 +56,7 @@ impl Direction {
             keys::Predictor::BackwardTaken => Direction::BackwardTaken,
             // Weakly not taken.
             keys::Predictor::Bimodal => Direction::Bimodal(vec![1; keys.counters as usize]),
-            keys::Predictor::NotTaken | keys::Predictor::History => Direction::NotTaken,
+            keys::Predictor::NotTaken => Direction::NotTaken,
         }
     }
 

@@ -2,9 +2,9 @@
 
 use tollgate_riscv::{Cause as Exception, Insn, Machine, Op, Trap};
 
+use super::memory::Memory;
 use crate::csr;
 use crate::ledger::Cause;
-use crate::memory::Memory;
 use crate::passage::Flush;
 
 use super::delays::Delays;

@@ -4,11 +4,11 @@ use tollgate_riscv::Insn;
 
 use super::Rocket;
 use super::front_end::{Arrival, FAR};
+use super::line_port::Ahead;
 use super::op::Op;
 use super::pipe::{Costs, Pipe, REPLAY};
 use super::predictor::{Jump, Turn, behind_unknown};
 use super::wrong_path::goes_on;
-use crate::line_port::Ahead;
 use crate::microarchitecture::Step;
 
 /// Cycles from EX of an access to the request of its miss, which is in WB.

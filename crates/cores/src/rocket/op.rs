@@ -2,17 +2,15 @@
 
 use tollgate_riscv::{Class, Insn, Op as Opcode};
 
+use super::float_unit::Floating;
 use super::predictor::Jump;
 use crate::core::Core;
 use crate::csr;
-use crate::float::Floating;
-use crate::keys::System;
 use crate::ledger::Cause;
-use crate::operands::{self, Dependence};
 use crate::parts::memory_stage::accesses;
-use crate::parts::operation::registers;
+use crate::parts::operands::{self, Dependence};
+use crate::parts::operation::{keys_of, registers};
 use crate::parts::system::{Refetch, RefetchPenalties};
-use crate::shape;
 
 /// How an instruction goes through the pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +30,8 @@ pub(super) enum Way {
 /// What the core knows about an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
-    /// The registers that it waits for, the one that it writes too: 1 to 31 integer, 32 to 63 floating point, 0 for none.
+    /// The registers that it waits for, a store's value and the one that it writes too (rtl: load.copy; csr.swap,
+    /// load.then_multiply): 1 to 31 integer, 32 to 63 floating point, 0 for none.
     pub(super) waits: [u8; 4],
     /// The register that it writes, or 0.
     pub(super) writes: u8,
@@ -88,7 +87,7 @@ impl Op {
         let ([a, b, c], writes) = registers(insn, 0);
         let [reads, stores] = accesses(insn);
         let iterates = operands::is_product_or_quotient(insn.op);
-        let cycles = shape::operation(insn, core).cycles;
+        let cycles = keys_of(insn, core).cycles;
         let (latency, cause) = latency(insn, cycles);
         let mut op = Op {
             waits: [a, b, c, writes],
@@ -108,7 +107,7 @@ impl Op {
             flags: class == Class::Csr && (1..=3).contains(&(insn.imm & 0xfff)),
             float_store: class == Class::FpStore,
             ordered: ordered(insn),
-            refetch: refetch(insn, &core.system, core.return_penalty()),
+            refetch: refetch(insn),
         };
         op.way = match class {
             Class::Branch | Class::Jump | Class::JumpReg => Way::Jumps,
@@ -175,13 +174,27 @@ fn ordered(insn: &Insn) -> [bool; 2] {
     }
 }
 
-fn refetch(insn: &Insn, system: &System, return_: u32) -> Option<Refetch> {
+/// Bubbles behind a write of a CSR. rtl: csr.write_status, csr.write_vector
+const CSR_FLUSH: u32 = 4;
+/// rtl: trap.return
+const RETURN: u32 = 4;
+/// Refilling the cache comes on top. rtl: fence.code
+const FENCE_I: u32 = 4;
+/// With the first walks behind it. rtl: translated.fence
+const SFENCE_VMA: u32 = 6;
+/// With an interrupt that is pending. rtl: wait.pending
+const WFI: u32 = 4;
+
+fn refetch(insn: &Insn) -> Option<Refetch> {
+    // Scratch, epc, cause and tval of both modes flush nothing. rtl: csr.write_scratch, csr.write_epc, csr.write_cause,
+    // csr.write_value
+    let in_place = matches!(insn.imm as u16, 0x140..=0x143 | 0x340..=0x343);
     let penalties = RefetchPenalties {
-        csr: system.csr_flush_of.of(insn.imm as u16).unwrap_or(system.csr_flush),
-        return_,
-        fence_i: system.fence_i,
-        sfence_vma: system.sfence_vma,
-        wfi: system.wfi,
+        csr: if in_place { 0 } else { CSR_FLUSH },
+        return_: RETURN,
+        fence_i: FENCE_I,
+        sfence_vma: SFENCE_VMA,
+        wfi: WFI,
     };
     let writes = insn.row().class != Class::Csr || csr::writes(insn);
     Refetch::of(insn, &penalties).filter(|_| writes)

@@ -13,12 +13,12 @@
 //! An instruction is charged `EX - EX'` cycles. One is its own; its delays are added in the order of the pipe, each charged with
 //! what it adds.
 
+use super::float_unit::FloatUnit;
 use super::front_end::{Arrival, FrontEnd, LONG_AGO, LineState};
+use super::line_port::Ahead;
 use super::op::Op;
 use super::waiting_stores::{Behind, WaitingStores};
-use crate::float::FloatUnit;
 use crate::ledger::Cause;
-use crate::line_port::Ahead;
 use crate::microarchitecture::Slot;
 use crate::parts::delays::Redirect;
 use crate::passage::Flush;

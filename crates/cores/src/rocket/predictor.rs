@@ -3,7 +3,7 @@
 
 use tollgate_riscv::{Class, Insn};
 
-use crate::history::{History, Targets};
+use super::history::{History, Targets};
 use crate::keys::Branches;
 
 /// No instruction has this address.

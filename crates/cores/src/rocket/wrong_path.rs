@@ -9,8 +9,8 @@ use super::pipe::{Costs, Pipe};
 use super::predictor::{Guess, Jump, Sight, Turn, behind_unknown, misread};
 use super::waiting_stores::Behind;
 use super::{Rocket, WORD};
-use crate::beyond::Beyond;
 use crate::microarchitecture::Step;
+use crate::parts::fetchable::FetchableCode;
 
 /// A word that is in IF a cycle before the redirected fetch's request is looked up, one behind it is dropped.
 const LOOKED_UP: i64 = 2;
@@ -306,7 +306,7 @@ impl Rocket {
 
 /// The word that the fetch of an instruction in sequence looks up, whether the instruction begins in the word before, and which
 /// halves of that look like the beginning of four bytes.
-fn word_behind(code: &mut Beyond, pa: u64) -> (u64, bool, [bool; 2]) {
+fn word_behind(code: &mut FetchableCode, pa: u64) -> (u64, bool, [bool; 2]) {
     let word = pa.wrapping_add(2) & !(WORD - 1);
     (word, pa & 2 != 0, [4, 2].map(|back| code.len(word.wrapping_sub(back)) == 4))
 }

@@ -1,6 +1,7 @@
 //! Five stages that wait together: what holds a stage holds all stages before it, whether there is an instruction in them or
 //! not. So no bubble is closed, and what waits for memory does so in WB. rtl: the random program seed-06
 
+use super::store_port::StorePort;
 use crate::ledger::Cause;
 use crate::microarchitecture::Slot;
 use crate::parts::delays::{Delays, Redirect};
@@ -8,7 +9,6 @@ use crate::parts::operation::{Operation, Result as OperationResult};
 use crate::parts::predictor::Jump;
 use crate::parts::system::Refetch;
 use crate::passage::Flush;
-use crate::port::Port;
 
 /// Cycles from when the port takes a load that has missed to when the load is in EX again. rtl: cache.load_lines
 const REFILL: i64 = 5;
@@ -185,7 +185,7 @@ impl Pipe {
         &mut self,
         op: &Op,
         delays: &Delays,
-        port: Option<(&mut Port, u8, Behind)>,
+        port: Option<(&mut StorePort, u8, Behind)>,
         own: Cause,
         slot: &mut Slot,
     ) {

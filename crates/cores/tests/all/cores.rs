@@ -1,7 +1,7 @@
 //! Cores from TOML: which ones are refused and how; and the known figures of the presets.
 
 use crate::common::Asm;
-use tollgate_cores::{Cause, Core, CoreError, Kind, Timed};
+use tollgate_cores::{Cause, Core, CoreError, Design, Timed};
 use tollgate_riscv::{Config, Machine, Op};
 
 const CODE: u64 = 0x8000_0000;
@@ -43,15 +43,15 @@ fn a_core_is_found_by_its_earlier_name() {
 fn a_core_takes_what_it_does_not_say_from_its_base() {
     let base = Core::preset("rocket").unwrap();
     let text =
-        "name = 'mine'\nbase = 'rocket-like'\n[trap]\nexception = 9\n[operation]\ndivide = { cycles = 3 }";
+        "name = 'mine'\nbase = 'rocket-like'\n[memory]\nlatency = 9\n[operation]\nfloat = { cycles = 3 }";
     let mine = Core::from_toml(text).unwrap();
-    assert_eq!((mine.name.as_str(), mine.trap.exception, mine.operation.divide.cycles), ("mine", 9, 3));
-    assert_eq!((mine.trap.return_, mine.operation.float), (base.trap.return_, base.operation.float));
+    assert_eq!((mine.name.as_str(), mine.memory.latency, mine.operation.float.cycles), ("mine", 9, 3));
+    assert_eq!((mine.memory.miss, mine.operation.double), (base.memory.miss, base.operation.double));
     assert_eq!((&mine.about, &mine.l1d, mine.branch), (&base.about, &base.l1d, base.branch));
     let error = |text| Core::from_toml(text).unwrap_err().to_string();
     assert!(error("base = 'rockt'").contains("the nearest is 'rocket'"));
-    assert!(error("base = 'rocket'\n[trap]\nexceptio = 1").contains("the nearest is 'exception'"));
-    assert!(error("base = 'rocket'\n[trap]\nexception = 20000").contains("trap.exception is 20000"));
+    assert!(error("base = 'rocket'\n[memory]\nlatenc = 1").contains("the nearest is 'latency'"));
+    assert!(error("base = 'rocket'\n[memory]\nlatency = 20000").contains("memory.latency is 20000"));
 }
 
 #[test]
@@ -176,8 +176,15 @@ fn one_return(core: &Core) -> u64 {
 fn a_trap_costs_what_the_preset_says() {
     for name in Core::PRESETS {
         let core = Core::preset(name).unwrap();
-        // Its slot and the refill; behind a scoreboard the front end's depth is what the RTL of CVA6 takes.
-        let refill = if core.pipeline.kind == Kind::Scoreboard { 6 } else { core.trap.exception };
+        // Its slot and the refill, as trap.ecall has it in the RTL.
+        let refill = match core.design {
+            Design::Textbook => core.trap.exception,
+            Design::Ibex => 2,
+            // It has no traps.
+            Design::Picorv32 => 0,
+            Design::Rocket => 4,
+            Design::Vexriscv | Design::Cva6 => 6,
+        };
         assert_eq!(cost(&core, Op::Ebreak), 1 + u64::from(refill), "{name}");
     }
 }
@@ -244,19 +251,9 @@ fn interrupt_latencies(core: &Core, offsets: std::ops::Range<u64>) -> Vec<u64> {
 }
 
 #[test]
-fn an_interrupt_may_be_taken_in_id() {
-    // Five stages: lw 0, addi 2 (load-use), jal 3, and two bubbles: WB at 0, 2, 3 of a period of 6, EX at 4, 0, 1 of
-    // the one before. What is in ID when the interrupt is seen is not executed, and the handler's IF comes when an
-    // instruction that was in EX then has left MEM.
+fn an_interrupts_line_may_be_seen_later() {
     let mut core = Core::preset("ripes-5stage").unwrap();
-    core.trap.interrupt_in_decode = true;
-    core.trap.interrupt = 4;
-    let seen = interrupt_latencies(&core, 0..12);
-    assert_eq!(seen[..6], seen[6..]);
-    // Behind WB instead, it waits for what is on its way to WB.
-    core.trap.interrupt_in_decode = false;
     let behind = interrupt_latencies(&core, 0..6);
-    assert!(seen[..6].iter().sum::<u64>() >= behind.iter().sum::<u64>(), "{seen:?} {behind:?}");
     // The line is seen later.
     core.trap.interrupt_delay = 3;
     let later = interrupt_latencies(&core, 0..6);
@@ -265,21 +262,43 @@ fn an_interrupt_may_be_taken_in_id() {
 }
 
 #[test]
-fn an_interrupt_is_taken_while_id_is_empty() {
-    // rtl: Ibex, the interrupts' program branch. Behind the jump of a two-stage core there are two bubbles here: an
-    // interrupt that comes then does not wait for the next instruction, and its handler is as far behind the line as
-    // that of one which comes when the jump leaves.
-    let toml = "[pipeline]
-        kind = 'two-stage'
-        load-use = 0
-        [branch]
-        jump = 2
-        [trap]
-        interrupt = 3
-        interrupt-in-decode = true";
-    let core = Core::from_toml(toml).unwrap();
-    let mut seen = interrupt_latencies(&core, 0..5);
-    seen.sort_unstable();
-    // Three instructions and two bubbles: with an instruction in ID its own cycle comes before the three bubbles.
-    assert_eq!(seen, [3, 3, 4, 4, 4]);
+fn keys_that_a_design_does_not_read_are_refused() {
+    for (base, keys, key, others) in [
+        (
+            "ibex",
+            "branch.mispredict = 7",
+            "branch.mispredict",
+            "the nearest that it reads is 'branch.predictor'",
+        ),
+        (
+            "ibex",
+            "operation.multiply = { cycles = 9, pipelined = true }",
+            "operation.multiply.pipelined",
+            "the nearest that it reads is 'operation.multiply.cycles'",
+        ),
+        (
+            "picorv32",
+            "operation.load = { cycles = 9, use = 3 }",
+            "operation.load.use",
+            "operation.load.cycles'",
+        ),
+        ("vexriscv", "trap.return = 19", "trap.return", "it reads no key of 'trap'"),
+        ("rocket", "operation.divide.cycles = 9", "operation.divide.cycles", "'operation.double.cycles'"),
+        ("rocket", "branch = { predictor = 'bimodal', counters = 16 }", "branch.predictor", "'branch.btb'"),
+        ("rocket", "memory.store-slots = 2", "memory.store-slots", "'memory.stores-wait'"),
+        ("cva6", "memory.stores-wait = true", "memory.stores-wait", "'memory.fetch-walk'"),
+        ("ripes-5stage", "operation.iterative = 8", "operation.iterative", "its code fixes that"),
+        ("ripes-5stage", "stores.words = 8", "stores.words", "it reads no key of 'stores'"),
+    ] {
+        let seen = sentence(&format!("name = 'changed'\nbase = '{base}'\n{keys}"));
+        assert!(
+            seen.contains(&format!("has no key '{key}'")) && seen.contains(others),
+            "{base}, {keys}: {seen}"
+        );
+    }
+    // The same of a file without a base.
+    assert!(
+        sentence("design = 'rocket'\n[pipeline]\nload-use = 2")
+            .contains("'rocket' has no key 'pipeline.load-use'")
+    );
 }

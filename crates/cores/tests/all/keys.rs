@@ -8,7 +8,6 @@ use tollgate_riscv::{Config, Machine, Op};
 
 const CODE: u64 = 0x8000_0000;
 const DATA: u64 = CODE + 0x800;
-const FFLAGS: i64 = 1;
 const MSTATUS: i64 = 0x300;
 
 /// The cycles of a program behind the switch that turns floating point on (mstatus.FS).
@@ -97,24 +96,6 @@ fn a_pipelined_operation_delays_only_what_uses_it() {
 }
 
 #[test]
-fn the_flags_are_read_when_the_results_are_there() {
-    let key = |wait: bool| {
-        move |core: &mut Core| {
-            core.operation.float = Operation { cycles: 5, pipelined: true, ..Operation::default() };
-            core.system.float_flags_wait = wait;
-        }
-    };
-    let read = |csr: i64| {
-        move |a: &mut Asm| {
-            a.op(Op::FaddD, 6, 0, 0, 0).op(Op::Csrrs, 7, 0, 0, csr);
-        }
-    };
-    assert_eq!(more(key(true), &read(FFLAGS)), 4);
-    assert_eq!(more(key(false), &read(FFLAGS)), 0);
-    assert_eq!(more(key(true), &read(MSTATUS)), 0, "another register does not wait");
-}
-
-#[test]
 fn what_empties_something_has_bubbles_behind_it() {
     type Key = fn(&mut Core, u32);
     let keys: [(Op, Key); 2] =
@@ -127,29 +108,5 @@ fn what_empties_something_has_bubbles_behind_it() {
             let [few, many] = [8, 13].map(|n| more(|core| key(core, n), &program));
             assert_eq!(many - few, if other == op { 5 } else { 0 }, "{op:?} {other:?}");
         }
-    }
-}
-
-#[test]
-fn loads_have_bubbles_of_their_own() {
-    // load-use is one in this core: what is added is the key less one.
-    let float = |core: &mut Core| core.pipeline.float_load_use = Some(4);
-    let narrow = |core: &mut Core| core.pipeline.narrow_load_use = Some(3);
-    let loads = [(Op::Lb, 2), (Op::Lbu, 2), (Op::Lh, 2), (Op::Lhu, 2), (Op::Lw, 0), (Op::Ld, 0)];
-    for (op, expected) in loads {
-        let used = |a: &mut Asm| {
-            a.op(op, 6, 3, 0, 0).op(Op::Addi, 7, 6, 0, 0);
-        };
-        assert_eq!((more(narrow, &used), more(float, &used)), (expected, 0), "{op:?}");
-    }
-    for op in [Op::Flw, Op::Fld] {
-        let used = |a: &mut Asm| {
-            a.op(op, 6, 3, 0, 0).op(Op::FmulD, 7, 6, 6, 0);
-        };
-        assert_eq!((more(float, &used), more(narrow, &used)), (3, 0), "{op:?}");
-        let unused = |a: &mut Asm| {
-            a.op(op, 6, 3, 0, 0).op(Op::FmulD, 7, 8, 8, 0);
-        };
-        assert_eq!(more(float, &unused), 0, "{op:?}");
     }
 }

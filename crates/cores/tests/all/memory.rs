@@ -3,7 +3,7 @@
 
 use crate::common::Asm;
 use crate::common::diagram::{asm, ripes, with};
-use tollgate_cores::{Cause, Core, Ledger, Predictor, Timed};
+use tollgate_cores::{Cause, Core, Ledger, Timed};
 use tollgate_riscv::cache::Policy;
 use tollgate_riscv::{Config, Machine, Op};
 
@@ -321,37 +321,33 @@ fn a_second_level_answers_before_memory() {
 
 /// rtl: device.load and device.store_then_work of Rocket and of CVA6.
 #[test]
-fn a_device_is_waited_for_unless_it_is_posted() {
+fn a_device_is_waited_for() {
     let core = with(ripes(), |c| c.memory.latency = 20);
     let on_bus: Key = |c| (c.memory.device, c.memory.device_on_bus) = (3, true);
-    let posted: Key = |c| (c.memory.device, c.memory.device_posted) = (7, true);
     let waited: Key = |c| c.memory.device = 7;
-    let rows = |posted_cycles| {
-        [("device", waited, 7), ("device-on-bus", on_bus, 23), ("device-posted", posted, posted_cycles)]
-    };
-    // Seven bubbles instead of the one of every load.
+    let rows = [("device", waited, 7), ("device-on-bus", on_bus, 23)];
     more(
         &core,
         &bare(2, |a| {
             load(a, 4).op(X, 6, 20, 0, 1);
         }),
-        &rows(6),
+        &rows,
     );
     more(
         &core,
         &bare(2, |a| {
             load(a, 4).op(X, 6, 7, 0, 1);
         }),
-        &rows(0),
+        &rows,
     );
     more(
         &core,
         &bare(2, |a| {
             a.op(Op::Sd, 0, 4, 0, 0).op(X, 6, 7, 0, 1);
         }),
-        &rows(0),
+        &rows,
     );
-    let memory = [("device", waited, 0), ("device-on-bus", on_bus, 0), ("device-posted", posted, 0)];
+    let memory = [("device", waited, 0), ("device-on-bus", on_bus, 0)];
     more(
         &core,
         &bare(2, |a| {
@@ -361,7 +357,6 @@ fn a_device_is_waited_for_unless_it_is_posted() {
     );
 }
 
-/// rtl: branch.in_8_lines of Rocket, whose target buffer compares all entries.
 #[test]
 fn a_target_buffer_knows_a_jump_from_its_second_time_on() {
     // Two jumps that lead to each other, 64 bytes apart, three times each; each one costs two bubbles where its target is
@@ -381,25 +376,8 @@ fn a_target_buffer_knows_a_jump_from_its_second_time_on() {
             ("btb", |c| c.branch.btb = 64, 2 * 2),
             // By address, 64 bytes apart is the same of 32 entries for halves of words.
             ("too small", |c| c.branch.btb = 32, 6 * 2),
-            ("btb-associative", |c| (c.branch.btb, c.branch.btb_associative) = (32, true), 2 * 2),
-            ("one entry", |c| (c.branch.btb, c.branch.btb_associative) = (1, true), 6 * 2),
         ],
     );
-}
-
-/// rtl: Rocket, jump.indirect_loaded_target: what the front end corrects by itself is hidden by an earlier stall.
-#[test]
-fn a_jump_is_corrected_while_an_earlier_instruction_waits() {
-    let core = with(ripes(), |c| {
-        c.operation.divide.cycles = 10;
-        c.branch.predictor = Predictor::NotTaken;
-    });
-    let run = bare(3, |a| {
-        a.op(Op::Div, 5, 3, 3, 0).op(Op::Jal, 0, 0, 0, 8).op(X, 6, 0, 0, 1).op(X, 7, 0, 0, 1);
-    });
-    let keys: [(&str, Key, u64); 2] =
-        [("stalls with decode", |_| (), 2), ("fetch-queue", |c| c.branch.fetch_queue = 4, 0)];
-    charged(&core, Cause::Branch, &run, &keys);
 }
 
 /// rtl: csr.write_* of Rocket, VexRiscv and CVA6: a kind of register flushes as its key says, and no other kind does.

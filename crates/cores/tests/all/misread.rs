@@ -1,7 +1,7 @@
-//! The fast path against the plain scoreboard where wrong paths misread words.
+//! The run path against the plain scoreboard where wrong paths misread words.
 
 use crate::common::{self, Asm, Rng};
-use tollgate_cores::{ByPrivilege, Core, Fast, Timed};
+use tollgate_cores::{ByPrivilege, Core, Timed};
 use tollgate_riscv::{Code, Config, Isa, Machine, MachineKind, Op, Stop};
 
 const BASE: u64 = 0x8000_0000;
@@ -101,13 +101,13 @@ fn wrong_paths_over_words_that_are_misread_are_timed_alike() {
         };
         let code = Code::new(isa, vec![(BASE, image.clone())]);
         for core in &cores {
-            let mut plain = Timed::new(core, ByPrivilege, ()).unwrap().with_code(&code);
-            assert_eq!(machine().run_reference(BUDGET, &mut plain), Stop::Exit { code: 0 });
-            let mut fast = Fast::new(core).unwrap().with_code(&code);
-            assert_eq!(machine().run(BUDGET, &mut fast), Stop::Exit { code: 0 });
+            let mut stepped = Timed::new(core, ByPrivilege, ()).unwrap().with_code(&code);
+            assert_eq!(machine().run_reference(BUDGET, &mut stepped), Stop::Exit { code: 0 });
+            let mut run = Timed::new(core, ByPrivilege, ()).unwrap().with_code(&code);
+            assert_eq!(machine().run(BUDGET, &mut run), Stop::Exit { code: 0 });
             let what = format!("seed {seed}, {}", core.name);
-            assert_eq!((plain.cycles(), plain.counts()), (fast.cycles(), fast.counts()), "{what}");
-            assert_eq!(plain.ledger(), fast.ledger(), "ledger, {what}");
+            assert_eq!((stepped.cycles(), stepped.counts()), (run.cycles(), run.counts()), "{what}");
+            assert_eq!(stepped.ledger(), run.ledger(), "ledger, {what}");
         }
     }
 }

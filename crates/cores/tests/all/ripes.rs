@@ -6,7 +6,7 @@
 //! jalr; without forwarding an operand of the instruction right behind its producer costs two, one further one.
 
 use crate::common::Asm;
-use tollgate_cores::{Core, Fast, Timed};
+use tollgate_cores::{ByPrivilege, Core, Timed};
 use tollgate_riscv::{Config, Machine, Op};
 
 const CODE: u64 = 0x8000_0000;
@@ -30,10 +30,10 @@ fn run(preset: &str, isa: &str, code: &Asm) -> (u64, u64) {
     }
     assert_eq!(timed.ledger().total(), timed.cycles());
     let mut again = machine();
-    let mut fast: Fast = Fast::new(&core).unwrap();
-    again.run(m.instret(), &mut fast);
-    assert_eq!(fast.cycles(), timed.cycles());
-    assert_eq!(fast.ledger().total(), timed.cycles());
+    let mut blocks = Timed::new(&core, ByPrivilege, ()).unwrap();
+    again.run(m.instret(), &mut blocks);
+    assert_eq!(blocks.cycles(), timed.cycles());
+    assert_eq!(blocks.ledger().total(), timed.cycles());
     (m.instret(), timed.cycles())
 }
 

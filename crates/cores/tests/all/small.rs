@@ -2,7 +2,7 @@
 //! pipe: the diagrams are drawn by hand from what the RTL of Ibex, PicoRV32 and VexRiscv does.
 
 use crate::common::Asm;
-use crate::common::diagram::{Case, asm, hold, ripes, with};
+use crate::common::diagram::{Case, asm, hold, ripes, vexriscv, with};
 use tollgate_cores::{Cause, Core, Operation};
 use tollgate_riscv::Op;
 
@@ -19,13 +19,6 @@ fn cases() -> Vec<Case> {
     let mut all = Vec::new();
     let mut case = |name, core, steps, charges: &[(Cause, u64)], diagram, f: &dyn Fn(&mut Asm)| {
         all.push(Case { name, core, program: asm(f), steps, diagram, charges: charges.to_vec() });
-    };
-    let cached = || {
-        let toml = "[memory]\nlatency = 3\n[l1i]\ngeometry = '64:1:4096'\n[l1d]\ngeometry = '64:1:64'";
-        with(Core::from_toml(toml).unwrap(), |c| {
-            c.branch.mispredict = 2;
-            c.branch.jump = 2;
-        })
     };
     let x = Op::Addi;
 
@@ -241,9 +234,9 @@ x.  IF WB WB
             a.op(Op::Div, 5, 3, 0, 0).op(x, 7, 0, 0, 1);
         },
     );
-    // rtl: VexRiscv, store.load_same: five cycles more, directly behind the store and one behind that; and
+    // rtl: VexRiscv, store.load_same: it is fetched again, five cycles more, directly behind the store and one behind that; and
     // store.byte_load_next_byte: none.
-    let redoing = || with(ripes(), |c| c.pipeline.redo = 5);
+    let redoing = vexriscv;
     case(
         "load of what a store is writing",
         redoing(),
@@ -251,7 +244,7 @@ x.  IF WB WB
         &[(Cause::LoadUse, 5)],
         "
  IF ID EX ME WB
- .  IF ID EX ME ME ME ME ME ME WB",
+ .  IF ID ID ID ID ID ID EX ME WB",
         &|a| {
             a.op(Op::Sw, 0, 3, 0, 4).op(Op::Lb, 5, 3, 0, 5);
         },
@@ -264,7 +257,7 @@ x.  IF WB WB
         "
  IF ID EX ME WB
  .  IF ID EX ME WB
- .  .  IF ID EX ME ME ME ME ME ME WB",
+ .  .  IF ID ID ID ID ID ID EX ME WB",
         &|a| {
             a.op(Op::Sb, 0, 3, 0, 4).op(x, 6, 0, 0, 1).op(Op::Lw, 5, 3, 0, 4);
         },
@@ -286,7 +279,7 @@ x.  IF WB WB
         },
     );
     // rtl: VexRiscv, store.words: each store takes the bus latency + 1 cycles, and one waits behind the pipe.
-    let port = || with(ripes(), |c| (c.memory.latency, c.memory.store_slots) = (2, 2));
+    let port = || with(vexriscv(), |c| (c.memory.latency, c.memory.store_slots) = (2, 2));
     case(
         "stores that wait for the bus",
         port(),
@@ -296,7 +289,7 @@ x.  IF WB WB
  IF ID EX ME WB
  .  IF ID EX ME WB
  .  .  IF ID EX ME ME ME WB
- .  .  .  IF ID EX EX EX ME WB",
+ .  .  .  IF ID EX ME ME ME WB",
         &|a| {
             a.op(Op::Sw, 0, 3, 0, 0).op(Op::Sw, 0, 3, 0, 4).op(Op::Sw, 0, 3, 0, 8).op(x, 6, 0, 0, 1);
         },
@@ -312,26 +305,6 @@ x.  IF WB WB
  .  .  IF ID EX ME ME ME ME WB",
         &|a| {
             a.op(Op::Sw, 0, 3, 0, 0).op(Op::Fence, 0, 0, 0, 0).op(Op::Lw, 5, 3, 0, 8);
-        },
-    );
-    // rtl: VexRiscv, div.by_one, its first pass: the miss begins behind the division.
-    case(
-        "instruction miss behind one that waits in ID",
-        with(cached(), |c| {
-            c.l1d = None;
-            c.l1i.as_mut().unwrap().geometry = "64:1:8".to_string();
-            c.pipeline.load_use = 2;
-            c.pipeline.late_miss = true;
-        }),
-        3,
-        &[(Cause::IMiss, 6), (Cause::LoadUse, 2)],
-        "
- IF IF IF IF ID EX ME WB
- .  .  .  .  IF ID ID ID EX ME WB
- .  .  .  .  .  IF IF IF IF IF IF ID EX ME WB",
-        &|a| {
-            lw(a);
-            a.op(x, 6, 5, 0, 1).op(x, 7, 0, 0, 1);
         },
     );
     // The states of PicoRV32, each a cycle: fetch, ld_rs1, and exec, ldmem or stmem; a branch that is taken fetches

@@ -1,7 +1,7 @@
 //! What words cost that traps and returns stack in hardware.
 
 use crate::common::Asm;
-use tollgate_cores::{ByPrivilege, Cause, Core, TimedCore};
+use tollgate_cores::{ByPrivilege, Cause, Core, Timed};
 use tollgate_riscv::{Config, Machine, Op};
 
 const BASE: u64 = 0x8000_0000;
@@ -47,12 +47,12 @@ fn stacking_takes_a_cycle_for_each_word_and_its_misses() {
     let spent = |core: &Core, stacks: u64| {
         let mut m = machine("rv64gc_xtollstack", &code, &handler);
         m.set_x(30, BASE + 0x1000 + stacks);
-        let mut timed = TimedCore::new(core, (), ()).unwrap();
+        let mut timed = Timed::new(core, (), ()).unwrap();
         m.run_reference(40, &mut timed);
         assert_eq!(timed.ledger().total(), timed.cycles());
         let mut m = machine("rv64gc_xtollstack", &code, &handler);
         m.set_x(30, BASE + 0x1000 + stacks);
-        let mut fast = TimedCore::new(core, ByPrivilege, ()).unwrap();
+        let mut fast = Timed::new(core, ByPrivilege, ()).unwrap();
         m.run(40, &mut fast);
         assert_eq!((fast.cycles(), fast.counts()), (timed.cycles(), timed.counts()));
         let of = |cause| timed.ledger().of_cause(cause) as i64;

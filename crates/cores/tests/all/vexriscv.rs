@@ -2,7 +2,7 @@
 //! from what the RTL of VexRiscv does.
 
 use crate::common::Asm;
-use crate::common::diagram::{CODE, Case, asm, hold, ripes, run, with};
+use crate::common::diagram::{CODE, Case, asm, hold, run, vexriscv, with};
 use tollgate_cores::{Cause, Core, Operation, Stage};
 use tollgate_riscv::Op;
 
@@ -12,7 +12,7 @@ fn cases() -> Vec<Case> {
         all.push(Case { name, core, program: asm(f), steps, diagram, charges: charges.to_vec() });
     };
     let divides = || {
-        with(ripes(), |c| {
+        with(vexriscv(), |c| {
             c.operation.divide = Operation { cycles: 3, late: true, ..Operation::default() };
         })
     };
@@ -21,7 +21,7 @@ fn cases() -> Vec<Case> {
     // rtl: VexRiscv, the random program seed-06.
     case(
         "a misprediction behind a division in MEM",
-        with(divides(), |c| (c.branch.found_in_memory, c.branch.mispredict) = (true, 3)),
+        divides(),
         3,
         &[(Cause::LongOperation, 2), (Cause::Branch, 3)],
         "
@@ -52,26 +52,10 @@ x.  .  .  .  .  .  IF
             a.op(Op::Div, 5, 3, 3, 0).op(Op::Mul, 6, 3, 3, 0).op(x, 7, 6, 0, 1);
         },
     );
-    // rtl: VexRiscv, the same program: the store waits in WB, and the bubble behind the branch stays.
-    case(
-        "a bubble behind a store that waits",
-        with(ripes(), |c| (c.pipeline.rigid, c.pipeline.memory_wait) = (true, 2)),
-        3,
-        &[(Cause::Structural, 2), (Cause::Branch, 2)],
-        "
- IF ID EX ME ME ME WB
- .  IF ID EX ME ME ME WB
-x.  .  IF ID
-x.  .  .  IF
- .  .  .  .  IF IF IF ID EX ME WB",
-        &|a| {
-            a.op(Op::Sw, 0, 3, 0, 0).op(Op::Beq, 0, 0, 0, 16);
-        },
-    );
     // rtl: VexRiscv, the random program seed-02.
     case(
         "a register that a load and then an addition write",
-        with(ripes(), |c| (c.pipeline.every_writer, c.pipeline.load_use) = (true, 2)),
+        vexriscv(),
         3,
         &[(Cause::LoadUse, 1)],
         "
@@ -84,9 +68,8 @@ x.  .  .  IF
     );
     // rtl: VexRiscv, cache.load_lines: in EX again five cycles after WB, and there until the line has come.
     let misses = || {
-        let toml = "[memory]\nlatency = 3\nmiss = 6\nstore-slots = 2\n[pipeline]\nrigid = true\nredo = 5
-            [l1d]\ngeometry = '64:1:64'\nno-write-allocate = true\nwrite-through = true";
-        Core::from_toml(toml).unwrap()
+        let toml = "base = 'vexriscv'\nmemory = { latency = 3, miss = 6 }\nl1d.geometry = '64:1:64'";
+        with(Core::from_toml(toml).unwrap(), |c| (c.l1i, c.itlb, c.dtlb) = (None, None, None))
     };
     case(
         "a load that misses goes through the pipe again",
@@ -98,22 +81,6 @@ x.  .  .  IF
  .  IF IF IF IF IF IF IF IF ID ID ID EX ME WB",
         &|a| {
             a.op(Op::Lw, 5, 3, 0, 0).op(x, 6, 0, 0, 1);
-        },
-    );
-    // rtl: VexRiscv, fence.code: what is behind fence.i is fetched before, and what is behind that waits.
-    case(
-        "fence.i that begins in ID",
-        with(ripes(), |c| (c.system.fence_i, c.system.fence_i_early) = (3, true)),
-        3,
-        &[(Cause::Csr, 2)],
-        "
- IF ID EX ME WB
- .  IF ID EX ME WB
-x.  .  IF ID
-x.  .  .  IF
- .  .  .  .  IF ID EX ME WB",
-        &|a| {
-            a.op(Op::FenceI, 0, 0, 0, 0).op(x, 6, 0, 0, 1);
         },
     );
     all
@@ -143,14 +110,7 @@ fn redirection(core: Core, register: u8) -> u64 {
 
 #[test]
 fn a_stall_on_a_wrong_path_holds_the_redirection_up() {
-    let core = |wrong_path| {
-        with(ripes(), |c| {
-            (c.branch.wrong_path, c.branch.found_in_memory, c.branch.mispredict) = (wrong_path, true, 3);
-            c.pipeline.load_use = 2;
-        })
-    };
     // rtl: VexRiscv, trap.nested and the program hash: a cycle later, when what is in ID waits.
-    assert_eq!(redirection(core(true), 5), 2);
-    assert_eq!(redirection(core(true), 8), 1);
-    assert_eq!(redirection(core(false), 5), 1);
+    assert_eq!(redirection(vexriscv(), 5), 2);
+    assert_eq!(redirection(vexriscv(), 8), 1);
 }

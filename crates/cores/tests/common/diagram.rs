@@ -73,6 +73,11 @@ pub(crate) fn ripes() -> Core {
     Core::preset("ripes-5stage").unwrap()
 }
 
+/// VexRiscv without caches and translation buffers.
+pub(crate) fn vexriscv() -> Core {
+    with(Core::preset("vexriscv").unwrap(), |c| (c.l1i, c.l1d, c.itlb, c.dtlb) = (None, None, None, None))
+}
+
 pub(crate) fn with(core: Core, f: impl FnOnce(&mut Core)) -> Core {
     let mut core = core;
     f(&mut core);

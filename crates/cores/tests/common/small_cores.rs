@@ -81,12 +81,11 @@ pub(crate) fn crowded(replacement: &str) -> Core {
     Core::from_toml(&core).unwrap()
 }
 
-/// A core with a scoreboard that is often full, whose stores often wait, and whose predictions are often wrong.
+/// CVA6 with a scoreboard that is often full, whose stores often wait, and whose predictions are often wrong.
 pub(crate) fn narrow(replacement: &str) -> Core {
     let core = format!(
         "name = 'narrow'
-        [pipeline]
-        kind = 'scoreboard'
+        base = 'cva6'
         [front]
         queue = 3
         [scoreboard]
@@ -101,17 +100,13 @@ pub(crate) fn narrow(replacement: &str) -> Core {
         writes = 1
         answer = 2
         [operation]
-        multiply = {{ cycles = 3, pipelined = true }}
+        multiply = {{ cycles = 3 }}
         divide = {{ cycles = 3, digits = true }}
-        float = {{ cycles = 4, pipelined = true }}
+        float = {{ cycles = 4 }}
         [branch]
-        predictor = 'bimodal'
         counters = 4
         btb = 2
         return-stack = 2
-        [system]
-        csr-flush-of = {{ status = 6, translation = 6, float = 6 }}
-        fence-i = 30
         [l1i]
         geometry = '4:2:16'
         replacement = '{replacement}'
@@ -139,15 +134,13 @@ pub(crate) fn narrow(replacement: &str) -> Core {
 
 /// Rocket with little of everything, so that its fetch often runs on to lines that are missing, and its stores meet the
 /// lines that they displace.
-pub(crate) fn forgetful(queue: u32) -> Core {
-    let core = format!(
-        "name = 'forgetful'
+pub(crate) fn forgetful() -> Core {
+    let core = "name = 'forgetful'
         base = 'rocket'
         [branch]
         counters = 16
         btb = 3
         return-stack = 2
-        fetch-queue = {queue}
         [l1i]
         geometry = '4:2:16'
         replacement = 'lfsr16'
@@ -162,9 +155,8 @@ pub(crate) fn forgetful(queue: u32) -> Core {
         latency = 12
         fetch-fill = 2
         line-words = 2
-        write-back-compare = 8"
-    );
-    Core::from_toml(&core).unwrap()
+        write-back-compare = 8";
+    Core::from_toml(core).unwrap()
 }
 
 /// VexRiscv with caches so small that wrong paths often come to lines that are missing, or displace what is needed.

@@ -1,6 +1,6 @@
 //! The cost of the misses: the same instructions once more, on a pipeline that waits for its lines.
 
-use tollgate_cores::{ByPrivilege, CacheShape, Cause, Core, CoreError, Memory, TimedCore};
+use tollgate_cores::{ByPrivilege, CacheShape, Cause, Core, CoreError, Memory, Timed};
 use tollgate_riscv::cache::{Geometry, Policy};
 use tollgate_riscv::{Machine, Stop};
 
@@ -37,7 +37,7 @@ pub(super) fn time(
         hit: 0,
     });
     core.memory = Memory { latency: plan.miss_latency, ..Memory::default() };
-    let mut timed = TimedCore::new(&core, ByPrivilege, ())?;
+    let mut timed = Timed::new(&core, ByPrivilege, ())?;
     // How it stops does not matter, only that everything that ran before ran again.
     if plan.proxy_kernel.is_some() {
         let mut user = UserMode::new(&mut timed);

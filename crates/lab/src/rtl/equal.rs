@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use tollgate_cores::{ByPrivilege, Core, TimedCore};
+use tollgate_cores::{ByPrivilege, Core, Timed};
 
 use super::program::{Part, Program};
 use super::subject::{SUBJECTS, Subject};
@@ -15,7 +15,7 @@ fn compare(subject: &Subject, program: &Program) {
     core.memory.latency = program.latency as u32;
     let code = subject.code(program);
     let [mut alone, mut batched] =
-        [0; 2].map(|_| TimedCore::new(&core, ByPrivilege, ()).unwrap().with_code(&code));
+        [0; 2].map(|_| Timed::new(&core, ByPrivilege, ()).unwrap().with_code(&code));
     let mut machines = [0, 1].map(|_| subject.machine(program).unwrap());
     for steps in STEPS {
         machines[0].run_reference(steps, &mut alone);

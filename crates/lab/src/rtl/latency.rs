@@ -1,6 +1,6 @@
 //! How long an interrupt takes to its handler, at each cycle of a loop.
 
-use tollgate_cores::{Core, TimedCore};
+use tollgate_cores::{Core, Timed};
 use tollgate_riscv::Step;
 
 use super::error::RtlError;
@@ -29,7 +29,7 @@ pub(super) fn interrupted(
         // The machine here has no controller: the line goes to the core.
         machine.write_memory(raise.controller, &[0; 4])?;
     }
-    let mut timed = TimedCore::new(core, (), ())?.with_code(&subject.code(program));
+    let mut timed = Timed::new(core, (), ())?.with_code(&subject.code(program));
     let mut latencies = Vec::new();
     let mut seen = 0;
     for event in events(raise, golden) {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tollgate_cores::{Core, TimedCore};
+use tollgate_cores::{Core, Timed};
 use tollgate_riscv::{Op, Step};
 
 use super::error::RtlError;
@@ -121,7 +121,7 @@ pub(super) fn replay(
 /// Runs a program to its end.
 fn run(subject: &Subject, core: &Core, program: &Program, rtl: &[(u64, u64)]) -> Result<Vec<Pair>, RtlError> {
     let mut machine = subject.machine(program)?;
-    let mut timed = TimedCore::new(core, (), ())?.with_code(&subject.code(program));
+    let mut timed = Timed::new(core, (), ())?.with_code(&subject.code(program));
     let mut pairs: Vec<Pair> = Vec::with_capacity(rtl.len());
     let mut ahead: VecDeque<u64> = rtl.iter().map(|it| it.0).collect();
     // Interrupts are held only where both are at the same instruction.

@@ -1,6 +1,6 @@
 //! The timed cores as the witnesses use them. Nothing else of these tests names a type of the model.
 
-use tollgate_cores::{ByPrivilege, Core, Passage, Phases, Sink, TimedCore, TimingCounts};
+use tollgate_cores::{ByPrivilege, Core, Passage, Phases, Sink, Timed, TimingCounts};
 use tollgate_riscv::{Code, Machine, Retired, Step, Stop, Trap};
 
 use super::figures::{Digest, Figures};
@@ -34,11 +34,11 @@ impl Sink for Passages {
 }
 
 /// A core that is attached to a machine and divides its cycles by phase.
-pub(crate) struct Attached<S: Sink>(TimedCore<ByModeAndPlace, S>);
+pub(crate) struct Attached<S: Sink>(Timed<ByModeAndPlace, S>);
 
 impl<S: Sink> Attached<S> {
     pub(crate) fn new(core: &Core, code: &Code, sink: S) -> Self {
-        Self(TimedCore::new(core, ByModeAndPlace, sink).expect("a core").with_code(code))
+        Self(Timed::new(core, ByModeAndPlace, sink).expect("a core").with_code(code))
     }
 
     pub(crate) fn run(&mut self, machine: &mut Machine, steps: u64) -> Stop {
@@ -67,11 +67,11 @@ impl Attached<Passages> {
 }
 
 /// A core without phases, for long programs.
-pub(crate) struct Quick(TimedCore);
+pub(crate) struct Quick(Timed);
 
 impl Quick {
     pub(crate) fn new(core: &Core, code: &Code) -> Self {
-        Self(TimedCore::new(core, ByPrivilege, ()).expect("a core").with_code(code))
+        Self(Timed::new(core, ByPrivilege, ()).expect("a core").with_code(code))
     }
 
     pub(crate) fn run(&mut self, machine: &mut Machine, steps: u64) -> Stop {
@@ -85,11 +85,11 @@ impl Quick {
 }
 
 /// A core that decides itself before which instruction it takes an interrupt.
-pub(crate) struct Interrupted(TimedCore<(), ()>);
+pub(crate) struct Interrupted(Timed<(), ()>);
 
 impl Interrupted {
     pub(crate) fn new(core: &Core, code: &Code) -> Self {
-        Self(TimedCore::new(core, (), ()).expect("a core").with_code(code))
+        Self(Timed::new(core, (), ()).expect("a core").with_code(code))
     }
 
     pub(crate) fn step(&mut self, machine: &mut Machine) -> Step {

@@ -493,7 +493,6 @@ impl<O: Observer> Inner<'_, O> {
             let several = Several {
                 passes: &self.log.passes[..noted],
                 accesses: &self.log.accesses[..accessed],
-                loud: None,
                 operands: &self.log.operands[..operated],
                 insns: self.meta,
                 epoch: self.epoch,

@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::{BlockInsn, Observer, Pass, Retired, Several};
 use crate::privilege::Privilege;
-use crate::tier::{Accesses, Exit, LARGEST_REGION, Observed, Quiet, Receiver, Registers, Reports};
+use crate::tier::{Exit, LARGEST_REGION, Observed, Receiver, Registers, Reports};
 
 /// The reports of translated code for an observer; `None` if it needs the interpreter.
 fn reports<O: Observer>(obs: &mut O) -> Option<Reports> {
@@ -16,14 +16,7 @@ fn reports<O: Observer>(obs: &mut O) -> Option<Reports> {
         return Some(Reports::Counts(counter.sight()));
     }
     match (O::RETIRE, O::BLOCKS, O::MEMORY) {
-        (false, true, accesses) => {
-            let accesses = match obs.loud() {
-                _ if !accesses => Accesses::None,
-                Some(view) => Accesses::Loud(view),
-                None => Accesses::All,
-            };
-            Some(Reports::Runs { accesses, operands: obs.operands() })
-        }
+        (false, true, accesses) => Some(Reports::Runs { accesses, operands: obs.operands() }),
         (false, false, false) => Some(Reports::Nothing),
         _ => None,
     }
@@ -33,7 +26,6 @@ fn reports<O: Observer>(obs: &mut O) -> Option<Reports> {
 struct BlockReceiver<'a, O> {
     obs: &'a mut O,
     insns: &'a [BlockInsn],
-    is_loud: bool,
     epoch: u64,
     privilege: Privilege,
     /// Instructions retired before the run of translated code, and before what it has logged.
@@ -46,7 +38,6 @@ impl<O: Observer> Receiver for BlockReceiver<'_, O> {
         self.obs.several(&Several {
             passes: &log.passes[..log.noted],
             accesses: &log.accesses[..log.accessed],
-            loud: self.is_loud.then(|| &log.loud[..log.louds]),
             operands: &log.operands[..log.operated],
             insns: self.insns,
             epoch: self.epoch,
@@ -55,10 +46,6 @@ impl<O: Observer> Receiver for BlockReceiver<'_, O> {
             retired: self.retired,
         });
         self.retired = self.before.wrapping_add(count);
-    }
-
-    fn quiet(&mut self) -> Quiet<'_> {
-        if self.is_loud { self.obs.quiet_data() } else { Quiet::default() }
     }
 }
 
@@ -203,24 +190,22 @@ impl Machine {
         let (tier, arena) = (self.engine.tier.as_mut()?, self.engine.arena.as_mut()?);
         let privilege = self.hart.privilege;
         let number = tier.at(pc, id)?;
-        let Arena { meta, loads, stores, passes, accesses, loud, operands, .. } = &mut **arena;
+        let Arena { meta, loads, stores, passes, accesses, operands, .. } = &mut **arena;
         let mut receiver;
         let observed = match tier.reports {
             Reports::Nothing => None,
             Reports::Counts(_) => obs.counter().map(|counter| Observed::Counter { counter, privilege }),
-            Reports::Runs { accesses: seen, .. } => {
+            Reports::Runs { .. } => {
                 let before = self.hart.retired;
                 receiver = BlockReceiver {
                     obs,
                     insns: meta,
-                    is_loud: matches!(seen, Accesses::Loud(_)),
                     epoch: self.engine.drops,
                     privilege,
                     before,
                     retired: before.wrapping_add(count),
                 };
-                let log =
-                    Log { passes, accesses, loud, operands, noted: 0, accessed: 0, louds: 0, operated: 0 };
+                let log = Log { passes, accesses, operands, noted: 0, accessed: 0, operated: 0 };
                 Some(Observed::Runs { log, receiver: &mut receiver })
             }
         };
@@ -273,7 +258,6 @@ impl Machine {
             obs.several(&Several {
                 passes: &[Pass::new(op.place, op.place + 1, to != op.imm, to)],
                 accesses: &[],
-                loud: None,
                 operands: &[],
                 insns: &arena.meta,
                 epoch: self.engine.drops,
@@ -336,11 +320,9 @@ impl Machine {
             log: Log {
                 passes: &mut arena.passes,
                 accesses: &mut arena.accesses,
-                loud: &mut arena.loud,
                 operands: &mut arena.operands,
                 noted: 0,
                 accessed: 0,
-                louds: 0,
                 operated: 0,
             },
             notes_operands: O::BLOCKS && obs.operands(),

@@ -14,7 +14,7 @@ use crate::jump::{JUMP_ENTRIES, Jump, boxed, jump_index};
 use crate::log::LOG;
 use crate::map::RAM_BASE;
 use crate::mmu::PAGE;
-use crate::observer::{BlockInsn, LoudTouch, Pass, Touch};
+use crate::observer::{BlockInsn, Pass, Touch};
 use crate::privilege::Privilege;
 use crate::tier::{TLB_ENTRIES, Tier, Tlb, TlbEntry};
 
@@ -98,7 +98,6 @@ pub(crate) struct Arena {
     /// Events that were not reported to observers of blocks yet.
     pub(crate) passes: Box<[Pass; LOG]>,
     pub(crate) accesses: Box<[Touch; LOG]>,
-    pub(crate) loud: Box<[LoudTouch; LOG]>,
     pub(crate) operands: Box<[[u64; 2]; LOG]>,
 }
 
@@ -116,7 +115,6 @@ impl Arena {
             decoded: Decoded::new(),
             passes: boxed(Pass::NONE),
             accesses: boxed(Touch::NONE),
-            loud: boxed(LoudTouch::NONE),
             operands: boxed([0; 2]),
         }
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::process::Command;
 use tollgate_boundary::{CROSSINGS, FAULT_KINDS, LADDER, PROBES};
-use tollgate_cores::Core;
+use tollgate_cores::{Core, Design};
 use tollgate_measure::Probe;
 use tollgate_record::schema;
 use tollgate_record::vocabulary::{cause, counter, phase, warning};
@@ -146,15 +146,20 @@ fn cores() {
         "String" => "text",
         "Operation" => "operation",
         "Design" => "`textbook`, `ibex`, `picorv32`, `vexriscv`, `rocket`, `cva6`",
-        "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`, `scoreboard`",
-        "Predictor" => "`not-taken`, `backward-taken`, `bimodal`, `history`",
+        "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`",
+        "Predictor" => "`not-taken`, `backward-taken`, `bimodal`",
         "Policy" => "`lru`, `plru`, `fifo`, `random`, `lfsr`, `lfsr16`",
         other => panic!("say what a {other} is"),
     };
-    let mut list = "| key | value | meaning |\n|---|---|---|\n".to_owned();
+    let mut list = "| key | value | of | meaning |\n|---|---|---|---|\n".to_owned();
     let mut row = |key: &str, rust: &str, meaning: &str| {
         let meaning = cell(&meaning.replace("[`", "`").replace("`]", "`"));
-        writeln!(list, "| `{key}` | {} | {meaning} |", value(rust)).unwrap();
+        let read = if rust == "Operation" { format!("{key}.cycles") } else { key.to_owned() };
+        let designs: Vec<&str> =
+            Design::ALL.iter().filter(|design| design.reads(&read)).map(|design| design.name()).collect();
+        let of = if designs.len() == Design::ALL.len() { "all".to_owned() } else { designs.join(", ") };
+        assert!(!of.is_empty(), "no design reads {key}");
+        writeln!(list, "| `{key}` | {} | {of} | {meaning} |", value(rust)).unwrap();
     };
     for (name, rust, meaning) in fields("Core") {
         let of = bare(&rust);
@@ -182,9 +187,10 @@ fn cores() {
             }
         }
     }
-    let keys = "A key that does not exist is refused, and the error names the nearest one. Keys that are absent keep \
-                their default: five stages with forwarding, operations of one cycle, no penalties, no caches, free \
-                translation. Penalties are bubbles: cycles in which nothing retires.";
+    let keys = "Each design has its own keys, which the third column names; what they do not say, its code does. A key that a \
+                design does not read, or that does not exist, is refused, and the error names the nearest one. Keys that \
+                are absent keep their default: five stages with forwarding, operations of one cycle, no penalties, no \
+                caches, free translation. Penalties are bubbles: cycles in which nothing retires.";
     hold("cores.md", &format!("{}\n## Keys\n\n{keys}\n\n{list}", bundled_cores()));
 }
 

@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
-use tollgate_riscv::tier::{Accesses, Kind, LineView, Passed, Region, Reports, View};
+use tollgate_riscv::tier::{Kind, LineView, Passed, Region, Reports, View};
 use tollgate_riscv::{BlockInsn, Class};
 
 use super::Emitter;
@@ -116,10 +116,7 @@ impl Emitter<'_> {
         let is_store = kind == Kind::Store;
         let sight = match self.reports {
             Reports::Counts(sight) => sight,
-            Reports::Runs { accesses: Accesses::All, .. } => return self.note_access(is_store, va, place),
-            Reports::Runs { accesses: Accesses::Loud(view), .. } => {
-                return self.note_loud(view, is_store, place);
-            }
+            Reports::Runs { accesses: true, .. } => return self.note_access(is_store, va, place),
             _ => return,
         };
         let [count, bytes] = match is_store {

@@ -93,7 +93,6 @@ impl Emitter<'_> {
             }
         };
         let differs = self.builder.ins().icmp(IntCC::NotEqual, tag, wanted);
-        let is_loud = self.is_loud_to_runs(first);
         let addend =
             self.builder.ins().load(I64, MemFlagsData::trusted(), entry, offset_of!(TlbEntry, addend) as i32);
         let place = self.builder.ins().iadd(first, addend);
@@ -101,8 +100,7 @@ impl Emitter<'_> {
         let ram_bytes = self.field(offset_of!(State, ram_bytes));
         let most = self.builder.ins().iadd_imm_s(ram_bytes, from - to);
         let is_outside = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, place, most);
-        let conditions: Vec<_> = [differs, is_outside].into_iter().chain(is_loud).collect();
-        self.leave_before(&conditions, *pc);
+        self.leave_before(&[differs, is_outside], *pc);
         let ram = self.field(offset_of!(State, ram));
         let host = self.builder.ins().iadd(ram, place);
         let alignment = (!self.misaligned).then_some((insn.imm, bytes));

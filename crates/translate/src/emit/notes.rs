@@ -7,8 +7,8 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
-use tollgate_riscv::tier::{Accesses, Reports, Run, View};
-use tollgate_riscv::{Insn, LoudTouch, Op, Pass, Touch};
+use tollgate_riscv::tier::{Reports, Run};
+use tollgate_riscv::{Insn, Op, Pass, Touch};
 
 use super::{Emitter, F};
 use crate::notes::{ENTRY, Entries, Left, Notes};
@@ -38,37 +38,6 @@ impl Emitter<'_> {
         let entries = self.notes.accesses;
         self.notes.accesses =
             self.entry(offset_of!(State, cursors.accesses), entries, Touch::LAYOUT, [va, at]);
-    }
-
-    /// Whether an access is not quiet because of its page, if that is to be seen by an observer of runs.
-    pub(super) fn is_loud_to_runs(&mut self, va: Value) -> Option<Value> {
-        let Reports::Runs { accesses: Accesses::Loud(View { pages: true, .. }), .. } = self.reports else {
-            return None;
-        };
-        Some(self.is_loud_page(offset_of!(State, data), va))
-    }
-
-    /// An access of the current instruction, in the quiet page: noted if its line is not quiet, which it is from then on.
-    /// `place` is its
-    /// index of RAM.
-    pub(super) fn note_loud(&mut self, view: View, is_store: bool, place: Value) {
-        let access = self.notes.accessed;
-        self.notes.accessed += 1;
-        let Some(lines) = view.lines else { return };
-        let line = self.line(lines, place, is_store);
-        self.rarely(&[line.is_loud], |emitter| {
-            emitter.make_quiet(&line, is_store);
-            let [first, pass] = [offset_of!(Cursors, first), offset_of!(Cursors, passes)]
-                .map(|cursor| emitter.field(offset_of!(State, cursors) + cursor));
-            // (So many bytes of the log as there were runs before: 16 each, and 65536 in a place.)
-            let bytes = emitter.builder.ins().isub(pass, first);
-            let run = emitter.builder.ins().ishl_imm_s(bytes, i64::from(16 - ENTRY.trailing_zeros()));
-            let run_and_access = emitter.plus(run, access.into());
-            let at = emitter.address(is_store, place);
-            let cursor = offset_of!(State, cursors) + offset_of!(Cursors, loud);
-            let entries = emitter.entry(cursor, Entries::default(), LoudTouch::LAYOUT, [run_and_access, at]);
-            emitter.advance(cursor, entries);
-        });
     }
 
     /// The operands of an instruction that has not written its result.

@@ -8,7 +8,7 @@ use crate::common::{
 };
 use crate::common::{Asm, Rng};
 use crate::translated::{self, translate};
-use tollgate_cores::{ByPrivilege, CacheCounter, Core, TimedCore};
+use tollgate_cores::{ByPrivilege, CacheCounter, Core, Timed};
 use tollgate_riscv::cache::{Cache, Policy, WritePolicy};
 use tollgate_riscv::tier::{Counter, Kind, Passed, Quiet, Reported, Sight, View};
 use tollgate_riscv::{Access, Config, Elf, Isa, Machine, Observer, Op, Privilege, Retired, Stop};
@@ -65,7 +65,7 @@ fn misses_are_those_of_the_plain_model_after_any_number_of_instructions() {
             let what = format!("seed {seed}, {mode:?}, {core:?}");
             let mut rng = Rng(seed);
             let image = random::program(&mut rng, isa, mode, 300);
-            let mut plain = TimedCore::new(core, ByPrivilege, ()).unwrap();
+            let mut plain = Timed::new(core, ByPrivilege, ()).unwrap();
             let mut counting = CacheCounter::new(core).unwrap();
             let (mut reference, mut fast) = (machine(&image), machine(&image));
             let translated = translate(&mut fast, 1 + rng.below(60));

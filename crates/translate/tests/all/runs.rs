@@ -8,7 +8,7 @@ use crate::common::{
 };
 use crate::common::{Asm, Rng};
 use crate::translated::{self, translate};
-use tollgate_cores::{ByPrivilege, Core, TimedCore};
+use tollgate_cores::{ByPrivilege, Core, Timed};
 use tollgate_riscv::{Access, Class, Machine, Observer, Op, Retired, Several, Stop, Trap, Walk};
 
 fn machine(image: &[u8]) -> Machine {
@@ -122,7 +122,7 @@ fn cycles_and_ledger_are_those_of_interpreted_code() {
             let image = random::program(&mut rng, "rv64gc".parse().unwrap(), mode, 300);
             let (mut plain, mut fast) = (machine(&image), machine(&image));
             let translated = translate(&mut fast, 1 + rng.below(60));
-            let [mut expected, mut timed] = [0; 2].map(|_| TimedCore::new(core, ByPrivilege, ()).unwrap());
+            let [mut expected, mut timed] = [0; 2].map(|_| Timed::new(core, ByPrivilege, ()).unwrap());
             loop {
                 let budget = 1 + rng.below(5_000);
                 let stop = plain.run(budget, &mut expected);

@@ -1,10 +1,8 @@
 //! The data port of a core whose stores go to memory behind the pipe, and whose loads may come too early for them.
 
-use super::core::Core;
-
 /// The port, and the stores on their way through it.
 #[derive(Clone, Debug)]
-pub(super) struct Port {
+pub(super) struct StorePort {
     /// Stores that may be on their way.
     slots: usize,
     /// Cycles of each on the port.
@@ -25,17 +23,11 @@ pub(super) struct State {
     fenced: bool,
 }
 
-impl Port {
-    /// The port of a core, if it has one.
-    pub(super) fn new(core: &Core) -> Option<Self> {
-        let (slots, redo) = (core.memory.store_slots as usize, core.pipeline.redo.into());
-        (slots > 0 || redo > 0).then(|| Port::of(slots, core.memory.latency, redo))
-    }
-
+impl StorePort {
     /// A port through which a number of stores may be on their way, each as long as memory's `latency`.
     pub(super) fn of(slots: usize, latency: u32, redo: i64) -> Self {
         let state = State { written: [i64::MIN / 2; 2], ..State::default() };
-        Port { slots, cycles: i64::from(latency) + 1, redo, state }
+        StorePort { slots, cycles: i64::from(latency) + 1, redo, state }
     }
 
     /// Bubbles of a load whose last cycle in EX was `execute`. `overlap` has a bit for each of the latest stores, the
@@ -81,36 +73,14 @@ impl Port {
     pub(super) fn fence(&mut self) {
         self.state.fenced = self.slots > 0;
     }
-
-    /// The state relative to the last write-back.
-    pub(super) fn key(&self, write: i64) -> State {
-        let done: Vec<i64> =
-            self.state.done.iter().map(|done| done - write).filter(|&done| done > 0).collect();
-        State {
-            fenced: self.state.fenced && !done.is_empty(),
-            done,
-            // No load is in EX so long before the last write-back.
-            written: self.state.written.map(|at| (at - write).max(-8)),
-        }
-    }
-
-    /// The state of a key.
-    pub(super) fn restore(&mut self, key: &State, write: i64) {
-        self.state = State {
-            done: key.done.iter().map(|done| done + write).collect(),
-            written: key.written.map(|at| at + write),
-            fenced: key.fenced,
-        };
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn port() -> Port {
-        let core = Core::from_toml("[pipeline]\nredo = 5\n[memory]\nlatency = 4\nstore-slots = 2").unwrap();
-        Port::new(&core).unwrap()
+    fn port() -> StorePort {
+        StorePort::of(2, 4, 5)
     }
 
     #[test]

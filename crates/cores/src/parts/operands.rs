@@ -1,12 +1,12 @@
 //! Operations that take longer with some operands than with others.
 
-use super::Core;
-use super::keys::Operation;
+use crate::core::Core;
+use crate::keys::Operation;
 use tollgate_riscv::{Insn, Op};
 
 /// How the cycles of an operation depend on its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dependence {
+pub(crate) enum Dependence {
     /// So many cycles more for a divisor of zero.
     Divisor { zero: i32, word: bool },
     /// A divider that finds one digit of the quotient a cycle.
@@ -24,7 +24,7 @@ pub(super) enum Dependence {
 
 impl Dependence {
     /// Of an instruction in a core, if there is one.
-    pub(super) fn of(insn: &Insn, core: &Core) -> Option<Self> {
+    pub(crate) fn of(insn: &Insn, core: &Core) -> Option<Self> {
         use Op::*;
         let o = &core.operation;
         if o.iterative > 0 && is_product_or_quotient(insn.op) {
@@ -46,7 +46,7 @@ impl Dependence {
     }
 
     /// Whether there is one in this core.
-    pub(super) fn any(core: &Core) -> bool {
+    pub(crate) fn any(core: &Core) -> bool {
         core.operation.iterative > 0
             || core.operation.divide.by_zero > 0
             || core.operation.divide.digits
@@ -56,7 +56,7 @@ impl Dependence {
 
     /// The cycles in EX that these operands add to the operation's, or remove.
     #[inline]
-    pub(super) fn more(self, [a, b]: [u64; 2]) -> i32 {
+    pub(crate) fn more(self, [a, b]: [u64; 2]) -> i32 {
         match self {
             Dependence::Product { bits, high, word } => product(bits, high, word, a) as i32,
             Dependence::Quotient { signed, remainder, word } => {
@@ -81,7 +81,7 @@ impl Dependence {
 }
 
 /// Whether the iterative unit does it.
-pub(super) fn is_product_or_quotient(op: Op) -> bool {
+pub(crate) fn is_product_or_quotient(op: Op) -> bool {
     use Op::*;
     op.by_operands()
         && !matches!(op, Sll | Srl | Sra | Sllw | Srlw | Sraw | Sll32 | Srl32 | Sra32)
@@ -212,7 +212,7 @@ fn serial(shift: Operation, mask: u32) -> Option<Dependence> {
 }
 
 /// The cycles of a serial shifter, which moves `step` places at once, and one at a time when fewer are left.
-pub(super) fn shifted(step: u32, places: u32) -> u32 {
+pub(crate) fn shifted(step: u32, places: u32) -> u32 {
     match step {
         0 => 0,
         step => places / step + places % step,
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_float_divider_finds_one_digit_a_cycle_and_none_of_what_is_no_number() {
-        let toml = "[operation]\nfloat-divide = { cycles = 57, digits = true }";
+        let toml = "base = 'rocket'";
         let [divide, root] = [Op::FdivD, Op::FsqrtD].map(|op| dependence(op, toml));
         let double = |dependence: Dependence, a: f64, b: f64| dependence.more([a.to_bits(), b.to_bits()]);
         // 1.5 has a larger significand than 1, and one as large as 3; 1 and 1.25 have smaller ones than 1.5.

@@ -5,7 +5,8 @@
 //! of the other, in the order in which the port had the requests. A hub (the RTL's TLBroadcast) asks the data cache for a line
 //! that the front end missed, before memory: an access at that time is replayed.
 
-use super::keys::Memory as Keys;
+use super::pipe::REPLAY;
+use crate::keys::Memory as Keys;
 
 /// Cycles by which an access is back in EX later than one that is replayed for another reason: its instruction waits in ID until
 /// the cache is free again.
@@ -39,12 +40,12 @@ pub(super) struct LinePort {
 }
 
 impl LinePort {
-    pub(super) fn new(keys: &Keys, replay: u32) -> Option<Self> {
-        (keys.line_words > 0 && replay > 0).then_some(LinePort {
+    pub(super) fn new(keys: &Keys) -> Option<Self> {
+        (keys.line_words > 0).then_some(LinePort {
             words: keys.line_words.into(),
             request: keys.request.into(),
             fetch_request: keys.fetch_request.into(),
-            again: i64::from(replay) + BUSY,
+            again: REPLAY + BUSY,
         })
     }
 
@@ -76,7 +77,7 @@ mod tests {
 
     fn port() -> LinePort {
         let core = Core::preset("rocket").unwrap();
-        LinePort::new(&core.memory, core.pipeline.replay).unwrap()
+        LinePort::new(&core.memory).unwrap()
     }
 
     #[test]
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn caches_may_have_a_port_each() {
-        let core = Core::preset("cva6").unwrap();
-        assert_eq!(LinePort::new(&core.memory, core.pipeline.replay), None);
+        let core = Core::from_toml("name = 'two'\nbase = 'rocket'\nmemory.line-words = 0").unwrap();
+        assert_eq!(LinePort::new(&core.memory), None);
     }
 }

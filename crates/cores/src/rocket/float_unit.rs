@@ -50,21 +50,6 @@ impl FloatUnit {
     pub(super) fn is_busy(&self, execute: i64) -> bool {
         self.divider.max(self.written) > execute
     }
-
-    /// The same with all cycles moved, if something that enters EX behind `execute` may wait.
-    pub(super) fn moved(&self, by: i64, execute: i64) -> Option<Self> {
-        let busy = self.divider.max(self.written) > execute + 1;
-        let moved = |at: i64| if at > execute + 1 { at + by } else { i64::MIN / 2 };
-        busy.then(|| FloatUnit { divider: moved(self.divider), written: moved(self.written) })
-    }
-
-    /// What was [`moved`](Self::moved), moved back.
-    pub(super) fn restored(state: Option<Self>, by: i64) -> Self {
-        state.map_or(Self::IDLE, |state| {
-            let moved = |at: i64| if at > i64::MIN / 2 { at + by } else { at };
-            FloatUnit { divider: moved(state.divider), written: moved(state.written) }
-        })
-    }
 }
 
 #[cfg(test)]
@@ -89,7 +74,5 @@ mod tests {
         let mut zero = FloatUnit::IDLE;
         zero.pass(Divides(57), 20, 5, -53);
         assert_eq!(zero.pass(Passes, 21, 5, 0), 21);
-        let state = unit.moved(-30, 21);
-        assert_eq!(FloatUnit::restored(state, 30).pass(Passes, 21, 5, 0), 76);
     }
 }

@@ -1,10 +1,9 @@
-//! Prediction from the outcomes of the latest branches, and a target buffer that compares all its entries.
+//! Prediction from the outcomes of the latest branches (rtl: branch.inner_loop, branch.correlated), and a target buffer that
+//! compares all its entries (rtl: branch.in_8_lines).
 
 /// Bits of the history, and of its hash.
 const LENGTH: u32 = 8;
 const HASHED: u32 = 3;
-/// Branches in a row that are predicted wrong and do not count.
-const MOST_CORRECTED: usize = 4;
 
 /// Outcomes of one bit, found by a branch's address and a hash of the outcomes of the branches before, as in Rocket's BHT.
 #[derive(Clone, Debug)]
@@ -55,30 +54,6 @@ impl History {
             self.next = next;
         }
         true
-    }
-
-    /// Whether one of these branches in a row, none of which is taken, would be predicted taken by [`branch`](Self::branch): their
-    /// addresses, entries, what is behind them, and whether they count. Behind so many that do not count any branch does.
-    pub(super) fn takes_one(
-        &self,
-        branches: impl Iterator<Item = (u64, u32, u64, bool)>,
-        mut unseen: bool,
-    ) -> bool {
-        let (mut latest, mut before, mut end) = (self.latest, self.before, self.next);
-        // Entries that say by then that their branches are not taken.
-        let (mut corrected, mut free) = ([0; MOST_CORRECTED], 0);
-        for (pc, entry, next, counts) in branches {
-            let seen = if end == pc { before } else { latest };
-            let at = (entry ^ u32::from(self.hashes[usize::from(seen)])) as usize;
-            if self.taken.get(at) != Some(&false) && !corrected[..free].contains(&at) {
-                let Some(entry) = corrected.get_mut(free).filter(|_| !counts) else { return true };
-                (*entry, free) = (at, free + 1);
-                (before, latest, end, unseen) = (latest, seen >> 1, 1, false);
-            } else if !unseen {
-                (before, latest, end) = (latest, latest >> 1, next);
-            }
-        }
-        false
     }
 
     #[cold]
@@ -132,8 +107,6 @@ pub(super) struct Targets {
     /// How many of the targets are of words with each number's lowest bits.
     words: Words,
     clock: u64,
-    /// How often the addresses changed.
-    pub(super) changes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -179,7 +152,6 @@ impl Targets {
             hints: [0; HINTS],
             words: Words([0; Words::NUMBERS]),
             clock: 0,
-            changes: 0,
         }
     }
 
@@ -212,7 +184,6 @@ impl Targets {
         let oldest = || self.entries.iter().enumerate().min_by_key(|(_, entry)| entry.used).map(|(at, _)| at);
         if let Some(at) = at.or_else(oldest) {
             let before = self.entries[at].pc;
-            self.changes += u64::from(before != pc);
             if before != NOWHERE {
                 *self.words.of(before) -= 1;
             }
@@ -237,7 +208,6 @@ impl Targets {
     pub(super) fn flush(&mut self) {
         self.entries.fill(Target { pc: NOWHERE, target: 0, used: 0 });
         self.words.0.fill(0);
-        self.changes += 1;
     }
 
     /// The target of a jump, if it is known.
@@ -249,7 +219,7 @@ impl Targets {
 
 #[cfg(test)]
 mod tests {
-    use super::{History, MOST_CORRECTED, Targets};
+    use super::{History, Targets};
 
     #[test]
     fn a_loop_of_four_is_learned_by_its_history() {
@@ -265,41 +235,6 @@ mod tests {
         };
         let wrong: Vec<usize> = (0..8).map(|_| pass()).collect();
         assert!(wrong[7] < wrong[0], "{wrong:?}");
-    }
-
-    #[test]
-    fn branches_in_a_row_are_looked_at_before_as_they_are_predicted_then() {
-        // Few outcomes, so that the branches share them.
-        let mut history = History::new(8);
-        let mut seed = 1u64;
-        let mut random = |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % below
-        };
-        let mut found = [0, 0];
-        for _ in 0..20_000 {
-            let unseen = random(4) == 0;
-            let row: Vec<_> = (0..random(12))
-                .map(|_| {
-                    let pc = 4 * random(8);
-                    (pc, History::entry(8, pc + 4), pc + 4, random(8) == 0)
-                })
-                .collect();
-            let takes = history.takes_one(row.iter().copied(), unseen);
-            let (mut wrong, mut others, mut lost) = (false, 0, unseen);
-            for (pc, entry, next, counts) in row {
-                if !history.branch(pc, entry, next, false, lost) {
-                    wrong |= counts || others == MOST_CORRECTED;
-                    others += usize::from(!counts);
-                    lost = false;
-                }
-            }
-            assert_eq!(takes, wrong);
-            found[usize::from(takes)] += 1;
-            let pc = 4 * random(12);
-            history.branch(pc, History::entry(8, pc + 4), 0, random(4) > 0, false);
-        }
-        assert!(found.iter().all(|&found| found > 200), "{found:?}");
     }
 
     #[test]

@@ -2,21 +2,23 @@
 
 mod latest_lines;
 mod quiet;
+mod tlb;
 mod window;
 
 use self::window::Window;
 
-use super::access::{Data, Overlaps, Place};
-use super::core::{Core, CoreError};
-use super::keys::{CacheShape, Memory as Latencies};
-use super::latest::LatestStores;
-use super::lines::{Lines, NO_LINE};
-use super::tlb::{Latest, Tlb};
+use self::tlb::{Latest, Tlb};
+use crate::access::Data;
+use crate::core::{Core, CoreError};
+use crate::keys::{CacheShape, Memory as Latencies, TlbShape};
 use tollgate_riscv::Map;
 use tollgate_riscv::Privilege;
+use tollgate_riscv::Walk;
 use tollgate_riscv::cache::{Cache, Found};
 use tollgate_riscv::is_device;
-use tollgate_riscv::{Touch, Walk};
+
+/// No line has this number.
+const NO_LINE: u64 = u64::MAX;
 
 /// Counts of the memory side. An access that crosses two lines counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,48 +46,17 @@ pub struct MemoryCounts {
 
 /// How long one access waits, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Waits {
-    pub(super) walk: u32,
-    pub(super) miss: u32,
-    /// Cycles that the operands of an operation add, or remove.
-    pub(super) execute: i32,
+pub(crate) struct Waits {
+    pub(crate) walk: u32,
+    pub(crate) miss: u32,
     /// Whether it is the first store to a line of the first data cache that was clean, where that takes the tags.
-    pub(super) soils: bool,
-    /// Whether the front end misses the next line, if it comes there before the access is in WB.
-    pub(super) beside: bool,
-}
-
-impl Waits {
-    /// These of an instruction with that number as one number, which is not 0; `None` when they do not fit.
-    pub(super) fn code(self, at: u8) -> Option<u64> {
-        let Waits { walk, miss, execute, soils, beside } = self;
-        let execute = i16::try_from(execute).ok()?.cast_unsigned();
-        let fits = walk < 1 << 16 && miss < 1 << 20;
-        let bits = u64::from(soils) << 63 | u64::from(beside) << 62;
-        let codes = bits | u64::from(walk) << 36 | u64::from(miss) << 16 | u64::from(execute);
-        fits.then_some((u64::from(at) + 1) << 52 | codes)
-    }
-}
-
-/// When the lines of a block are where they were when touching them changed nothing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Settled {
-    line_changes: u64,
-    page: Latest,
-}
-
-impl Settled {
-    /// Whether they are that were [settled](Lines::settled) then, in the page of an address.
-    #[inline(always)]
-    pub(super) fn has(&self, settled: u64, page: u64) -> bool {
-        settled == self.line_changes && self.page.has(page)
-    }
+    pub(crate) soils: bool,
 }
 
 /// The memory side of a core.
 #[derive(Clone, Debug)]
-pub(super) struct Memory {
-    pub(super) l1i: Option<Cache>,
+pub(crate) struct Memory {
+    pub(crate) l1i: Option<Cache>,
     l1d: Option<Cache>,
     l2: Option<Cache>,
     l2_hit: u32,
@@ -104,8 +75,6 @@ pub(super) struct Memory {
     latest_data: Latest,
     /// The walk for each 4096-byte page, as the machine reported it.
     ways: Map<(u64, u64), Walk>,
-    /// The instruction cache's [`Cache::changes`].
-    line_changes: u64,
     /// Whether aligned accesses of up to 8 bytes to RAM are in one line of a first data cache that writes back.
     quick: bool,
     /// A line of the first data cache, less one; without a cache, that of a page.
@@ -114,25 +83,20 @@ pub(super) struct Memory {
     last_line: u64,
     window: Window,
     /// How often what is in the instruction cache changed.
-    pub(super) fills: u64,
+    pub(crate) fills: u64,
     counts: MemoryCounts,
-    /// None in a core that does not replay.
-    pub(super) latest_stores: Option<LatestStores>,
-    /// How many accesses of blocks were not to the page that was translated last.
-    page_changes: u32,
 }
 
 impl Memory {
-    pub(super) fn new(core: &Core) -> Result<Self, CoreError> {
+    pub(crate) fn new(core: &Core) -> Result<Self, CoreError> {
         let cache = |shape: &Option<CacheShape>, key| shape.as_ref().map(|s| s.cache(key)).transpose();
-        let tlb = |shape: Option<super::keys::TlbShape>| {
+        let tlb = |shape: Option<TlbShape>| {
             shape.map(|s| Tlb { entries: Vec::new(), capacity: s.entries as usize })
         };
         let l1d = cache(&core.l1d, "l1d")?;
         Ok(Memory {
             data_mask: l1d.as_ref().map_or(4096, |c| u64::from(c.geometry().line())) - 1,
             quick: l1d.as_ref().is_some_and(|c| c.geometry().line() >= 8 && c.write_policy().back),
-            line_changes: 0,
             l1i: cache(&core.l1i, "l1i")?,
             l1d,
             l2: cache(&core.l2, "l2")?,
@@ -152,12 +116,10 @@ impl Memory {
             window: Window::NONE,
             fills: 0,
             counts: MemoryCounts::default(),
-            page_changes: 0,
-            latest_stores: (core.pipeline.replay > 0 || core.pipeline.redo > 0).then(LatestStores::default),
         })
     }
 
-    pub(super) fn counts(&self) -> MemoryCounts {
+    pub(crate) fn counts(&self) -> MemoryCounts {
         let of =
             |c: &Option<Cache>| c.as_ref().map_or((0, 0), |c| (c.counts().accesses(), c.counts().misses()));
         let ((_, l1i_misses), (l1d_accesses, l1d_misses), (l2_accesses, l2_misses)) =
@@ -166,11 +128,11 @@ impl Memory {
     }
 
     /// The machine reported the walk for a page.
-    pub(super) fn learn(&mut self, walk: &Walk) {
+    pub(crate) fn learn(&mut self, walk: &Walk) {
         self.ways.insert((self.satp, walk.va >> 12), *walk);
     }
 
-    pub(super) fn set_satp(&mut self, satp: u64) {
+    pub(crate) fn set_satp(&mut self, satp: u64) {
         self.satp = satp;
         self.translates |= satp >> 31 != 0;
         self.space = if self.spaces { satp } else { 0 };
@@ -185,10 +147,9 @@ impl Memory {
     }
 
     /// Empties the instruction cache.
-    pub(super) fn flush_instructions(&mut self) {
+    pub(crate) fn flush_instructions(&mut self) {
         if let Some(cache) = &mut self.l1i {
             cache.clear();
-            self.line_changes = cache.changes();
         }
         self.last_line = NO_LINE;
         self.window = Window::NONE;
@@ -196,7 +157,7 @@ impl Memory {
     }
 
     /// Empties the translation buffers.
-    pub(super) fn flush_translations(&mut self) {
+    pub(crate) fn flush_translations(&mut self) {
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
             tlb.entries.clear();
         }
@@ -209,7 +170,7 @@ impl Memory {
     }
 
     /// Empties the translation buffers, and remembers where the page tables are.
-    pub(super) fn forget_translations(&mut self) {
+    pub(crate) fn forget_translations(&mut self) {
         for tlb in [&mut self.itlb, &mut self.dtlb].into_iter().flatten() {
             tlb.entries.clear();
         }
@@ -217,7 +178,7 @@ impl Memory {
     }
 
     /// Empties everything: cold caches.
-    pub(super) fn flush_all(&mut self) {
+    pub(crate) fn flush_all(&mut self) {
         self.flush_instructions();
         for cache in [&mut self.l1d, &mut self.l2, &mut self.tables].into_iter().flatten() {
             cache.clear();
@@ -237,7 +198,7 @@ impl Memory {
     }
 
     /// The physical address of an instruction that was not executed, if its page is known.
-    pub(super) fn physical(&self, va: u64, privilege: Privilege) -> Option<u64> {
+    pub(crate) fn physical(&self, va: u64, privilege: Privilege) -> Option<u64> {
         if !self.translating(privilege) {
             return Some(va);
         }
@@ -245,13 +206,13 @@ impl Memory {
     }
 
     /// The same where fetches are translated, if the translation is in its buffer.
-    pub(super) fn translated_fetch(&self, va: u64, privilege: Privilege) -> Option<u64> {
+    pub(crate) fn translated_fetch(&self, va: u64, privilege: Privilege) -> Option<u64> {
         let there = |tlb: &Tlb| tlb.find(self.space, va).is_some();
         self.physical(va, privilege).filter(|_| self.itlb.as_ref().is_none_or(there))
     }
 
     /// An instruction is fetched, all its lines and pages.
-    pub(super) fn fetch(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> Waits {
+    pub(crate) fn fetch(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> Waits {
         let mut waits = Waits::default();
         let last = u64::from(len) - 1;
         self.fetch_part(pc, pa, privilege, &mut waits);
@@ -278,7 +239,6 @@ impl Memory {
         self.last_line = line;
         self.window = Window::NONE;
         let hit = cache.access_line(line, false).hit;
-        self.line_changes = cache.changes();
         if !hit {
             self.fills += 1;
             waits.miss += self.next_level(pa, false) + self.latencies.fetch_miss;
@@ -286,51 +246,51 @@ impl Memory {
     }
 
     /// Whether the instruction cache has the line of an address.
-    pub(super) fn has_instructions(&self, pa: u64) -> bool {
+    pub(crate) fn has_instructions(&self, pa: u64) -> bool {
         self.l1i.as_ref().is_none_or(|cache| cache.contains(pa))
     }
 
     /// The number of an instruction's line.
     #[inline(always)]
-    pub(super) fn instruction_line(&self, pa: u64) -> u64 {
+    pub(crate) fn instruction_line(&self, pa: u64) -> u64 {
         self.l1i.as_ref().map_or(pa >> 12, |cache| pa >> cache.geometry().line_shift())
     }
 
     /// Whether an instruction has a line's first byte.
     #[inline(always)]
-    pub(super) fn enters_line(&self, pa: u64, len: u8) -> bool {
+    pub(crate) fn enters_line(&self, pa: u64, len: u8) -> bool {
         let bytes = self.instruction_line_bytes();
         pa & (bytes - 1) == 0 || (pa & (bytes - 1)) + u64::from(len) > bytes
     }
 
     /// The bytes of a line of the instruction cache; without one, of a page.
     #[inline(always)]
-    pub(super) fn instruction_line_bytes(&self) -> u64 {
+    pub(crate) fn instruction_line_bytes(&self) -> u64 {
         self.l1i.as_ref().map_or(4096, |cache| u64::from(cache.geometry().line()))
     }
 
     /// What an access waits that misses all caches.
-    pub(super) fn latency(&self) -> u32 {
+    pub(crate) fn latency(&self) -> u32 {
         self.latencies.latency
     }
 
     /// What a fetch waits that misses them.
-    pub(super) fn fetch_miss(&self) -> u32 {
+    pub(crate) fn fetch_miss(&self) -> u32 {
         self.latencies.latency + self.latencies.fetch_miss
     }
 
     /// What a write waits.
-    pub(super) fn write_latency(&self) -> u32 {
+    pub(crate) fn write_latency(&self) -> u32 {
         self.latencies.write_latency.unwrap_or(self.latencies.latency)
     }
 
     /// The bytes of a line of the first data cache.
-    pub(super) fn data_line_bytes(&self) -> u64 {
+    pub(crate) fn data_line_bytes(&self) -> u64 {
         self.data_mask + 1
     }
 
     /// Empties the set of the first data cache that an address is in.
-    pub(super) fn forget_set(&mut self, pa: u64) {
+    pub(crate) fn forget_set(&mut self, pa: u64) {
         if let Some(cache) = &mut self.l1d {
             let (shift, sets) = (cache.geometry().line_shift(), u64::from(cache.geometry().sets()));
             let set = (pa >> shift) % sets;
@@ -340,136 +300,21 @@ impl Memory {
 
     /// Whether fetches in this mode are looked up in a translation buffer.
     #[inline(always)]
-    pub(super) fn fetch_walks(&self, privilege: Privilege) -> bool {
+    pub(crate) fn fetch_walks(&self, privilege: Privilege) -> bool {
         self.itlb.is_some() && self.translating(privilege)
-    }
-
-    /// Touches the lines of a block, if all are there and those ahead; false, and nothing has changed, if not.
-    #[inline(always)]
-    pub(super) fn fetch_block(&mut self, lines: &mut Lines, walks: bool) -> bool {
-        if self.fetch_is_settled(lines, walks) {
-            self.touch_settled(lines);
-            return true;
-        }
-        self.touch_block(lines, walks)
-    }
-
-    #[inline(never)]
-    fn touch_block(&mut self, lines: &mut Lines, walks: bool) -> bool {
-        if lines.verified != self.fills
-            && let Some(cache) = &self.l1i
-        {
-            let shift = cache.geometry().line_shift();
-            let there = |lines: &[u64]| lines.iter().all(|line| cache.contains(line << shift));
-            if !there(&lines.all) || !there(&lines.ahead) {
-                return false;
-            }
-            lines.verified = self.fills;
-        }
-        if walks && let Some(tlb) = &mut self.itlb {
-            if !tlb.touch(self.space, lines.page) {
-                return false;
-            }
-            self.latest_fetch = Latest::of(&self.itlb, self.space);
-        }
-        let mut settled = 0;
-        if let Some(cache) = &mut self.l1i {
-            let before = cache.changes();
-            for &line in &lines.all {
-                if line != self.last_line {
-                    cache.access_line(line, false);
-                    self.last_line = line;
-                }
-            }
-            // When something has changed they may displace each other.
-            self.line_changes = cache.changes();
-            settled = if self.line_changes == before { before } else { Lines::UNSETTLED };
-        }
-        lines.settled = settled;
-        self.last_line = lines.last;
-        true
     }
 
     /// Whether accesses of blocks may be looked up in a translation buffer: in M-mode, those that MPRV translates.
     #[inline(always)]
-    pub(super) fn data_walks(&self) -> bool {
+    pub(crate) fn data_walks(&self) -> bool {
         self.dtlb.is_some() && self.satp >> 31 != 0
-    }
-
-    /// Whether aligned accesses to RAM are in one line of a first data cache that writes back.
-    #[inline(always)]
-    pub(super) fn quick(&self) -> bool {
-        self.quick
-    }
-
-    /// Whether the lines of a block are where they were when touching them changed nothing.
-    #[inline(always)]
-    pub(super) fn fetch_is_settled(&self, lines: &Lines, walks: bool) -> bool {
-        self.settled(walks).has(lines.settled, lines.page)
-    }
-
-    /// When lines are settled, as long as nothing is fetched that is not.
-    #[inline(always)]
-    pub(super) fn settled(&self, walks: bool) -> Settled {
-        let page = if walks { self.latest_fetch } else { Latest::ALL };
-        Settled { line_changes: self.line_changes, page }
-    }
-
-    /// Touches the lines of a block that is settled.
-    #[inline(always)]
-    pub(super) fn touch_settled(&mut self, lines: &Lines) {
-        self.last_line = lines.last;
-    }
-
-    /// Goes on with the accesses of a block to one that may have to wait. An access to RAM, aligned as blocks do it, does not
-    /// if it is found where the last one was, in the translation buffer and in its set, and is not the first store to the line:
-    /// then nothing changes, and the caller counts it. Adds with which stores they overlap, unless `PLAIN` says that the core does not
-    /// [compare](Self::compares) addresses.
-    #[inline(always)]
-    pub(super) fn next_to_wait<'a, 'b, const PLAIN: bool>(
-        &mut self,
-        accesses: &mut impl Iterator<Item = (&'a Place, &'b Touch)>,
-        walks: bool,
-        overlaps: &mut Overlaps,
-    ) -> Option<(&'a Place, &'b Touch)> {
-        let cache = self.l1d.as_ref().filter(|_| self.quick);
-        let page = if walks { self.latest_data } else { Latest::ALL };
-        let Some(cache) = cache else {
-            let (place, touch) = accesses.next()?;
-            self.compare(place, touch.va, overlaps);
-            return Some((place, touch));
-        };
-        for (place, touch) in accesses {
-            if !PLAIN && let Some(latest) = &mut self.latest_stores {
-                overlaps.add(place, latest.overlap(touch.va, place.size, place.store));
-            }
-            if !page.has(touch.va) || !cache.is_latest(touch.pa(), place.store) {
-                return Some((place, touch));
-            }
-        }
-        None
-    }
-
-    /// How many accesses of blocks [`next_to_wait`](Self::next_to_wait) finds in a core that does not compare addresses.
-    #[inline(always)]
-    pub(super) fn quiet_data_of_blocks(&self, touches: &[Touch], walks: bool) -> usize {
-        let page = if walks { self.latest_data } else { Latest::ALL };
-        let Some(cache) = self.l1d.as_ref().filter(|_| self.quick) else { return 0 };
-        let is_quiet = |touch: &Touch| page.has(touch.va) && cache.is_latest(touch.pa(), touch.store());
-        touches.iter().position(|touch| !is_quiet(touch)).unwrap_or(touches.len())
-    }
-
-    /// Adds with which of the latest stores an access of a block overlaps.
-    pub(super) fn compare(&mut self, place: &Place, va: u64, overlaps: &mut Overlaps) {
-        overlaps.add(place, self.overlap(va, place.size, place.store));
     }
 
     /// What an access waits that [`next_to_wait`](Self::next_to_wait) did not find.
     #[inline(never)]
-    pub(super) fn wait_in_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
+    pub(crate) fn wait_in_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let mut waits = Waits::default();
         if !self.quick || self.data_walks() && !self.latest_data.has(access.va) {
-            self.page_changes = self.page_changes.saturating_add(1);
             waits = self.data(access, privilege);
             // The caller counts it.
             if let Some(cache) = &mut self.l1d {
@@ -482,13 +327,8 @@ impl Memory {
         waits
     }
 
-    /// Whether there is a data cache.
-    pub(super) fn caches_data(&self) -> bool {
-        self.l1d.is_some()
-    }
-
     /// Counts what [`next_to_wait`](Self::next_to_wait) found.
-    pub(super) fn count_hits(&mut self, loads: u64, stores: u64) {
+    pub(crate) fn count_hits(&mut self, loads: u64, stores: u64) {
         if let Some(cache) = &mut self.l1d {
             cache.count_hits(loads, stores);
         }
@@ -496,7 +336,7 @@ impl Memory {
 
     /// Data is accessed; stores that no line takes wait only where there is no store buffer.
     #[inline(never)]
-    pub(super) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
+    pub(crate) fn data(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let &Data { va, pa, size, store } = access;
         let mut waits = Waits::default();
         if self.translated(access, privilege) && self.dtlb.is_some() && !self.latest_data.has(va) {
@@ -532,21 +372,6 @@ impl Memory {
             waits.miss += miss;
         }
         waits.soils |= matches!(found, Found::Soiled) && self.latencies.tag_update;
-    }
-
-    /// Whether the core compares the addresses of loads with those of stores.
-    pub(super) fn compares(&self) -> bool {
-        self.latest_stores.is_some()
-    }
-
-    /// With which of the latest stores a load overlaps, as far as the core compares addresses. A store is noted.
-    pub(super) fn overlap(&mut self, va: u64, size: u8, store: bool) -> u8 {
-        self.latest_stores.as_mut().map_or(0, |latest| latest.overlap(va, size, store))
-    }
-
-    /// With which of the latest stores a load would overlap.
-    pub(super) fn overlaps(&self, va: u64, size: u8) -> u8 {
-        self.latest_stores.map_or(0, |mut latest| latest.overlap(va, size, false))
     }
 
     /// What an access to a line of the first data cache waits. A changed line takes `write_back` cycles to leave.
@@ -601,7 +426,7 @@ impl Memory {
     }
 
     /// Cycles of a walk that finds no translation, by one load: the machine does not report more.
-    pub(super) fn fault_walk(&self, va: u64) -> u32 {
+    pub(crate) fn fault_walk(&self, va: u64) -> u32 {
         let known = self.dtlb.as_ref().is_none_or(|tlb| tlb.find(self.space, va).is_some());
         let walks = self.latencies.fault_walks && !known && self.satp >> 31 != 0;
         if walks { self.latencies.walk + self.latencies.walk_level.unwrap_or(1) } else { 0 }

@@ -1,49 +1,16 @@
 //! What translated code has to see of the memory side, and what it reports of it.
 
-use super::{Latest, Memory, Waits};
-use crate::access::{Data, Place};
-use crate::tlb::Tlb;
-use tollgate_riscv::LoudTouch;
+use super::Memory;
+use super::tlb::{Latest, Tlb};
+use crate::access::Data;
 use tollgate_riscv::Privilege;
 use tollgate_riscv::cache::{Cache, Found};
 use tollgate_riscv::tier::{Kind, Quiet, Reported, Sight, View};
 
-/// More than a program makes whose memory is in large pages.
-const MOST_PAGE_CHANGES: u32 = 1 << 16;
-
 impl Memory {
-    /// An access that is not quiet, in the quiet page. (Nothing else depends on its virtual address here.)
-    pub(crate) fn loud_data(&self, touch: &LoudTouch, place: &Place) -> Data {
-        let Latest { page, mask } = self.quiet_page();
-        let &Place { size, store, .. } = place;
-        Data { va: page | touch.pa() & !mask, pa: touch.pa(), size, store }
-    }
-
     /// The page that was translated last, if data may be translated.
     fn quiet_page(&self) -> Latest {
         if self.data_walks() { self.latest_data } else { Latest::ALL }
-    }
-
-    /// What an access waits, if it does, that is not quiet, in the quiet page; the caller counts it. Only for caches that write back
-    /// and allocate.
-    #[inline(always)]
-    pub(crate) fn wait_for_loud(&mut self, touch: &LoudTouch) -> Option<Waits> {
-        let (pa, store) = (touch.pa(), touch.store());
-        let found = self.l1d.as_mut()?.look_again(pa, store);
-        if let Found::Hit = found {
-            return None;
-        }
-        let mut waits = Waits::default();
-        self.wait_for(found, pa, store, &mut waits);
-        (waits != Waits::default()).then_some(waits)
-    }
-
-    /// What an observer of runs has to see of loads and stores if it does without those that are quiet; `None` if it does not, which
-    /// is better where their pages change often.
-    pub(crate) fn loud(&self) -> Option<View> {
-        let view = self.sight()?.data;
-        let fills = self.quick && view.lines.is_some_and(|lines| lines.fills);
-        (fills && self.page_changes < MOST_PAGE_CHANGES).then_some(view)
     }
 
     /// What a count of all this has to see of fetches and data; `None` if quiet accesses are not all that there is to skip.

@@ -1,16 +1,13 @@
 //! Which of the latest stores a load overlaps with.
 
-use super::access::{Overlaps, Place};
-use tollgate_riscv::Touch;
-
 /// The latest stores, the last one in the lower half: each one's address, and its size in the highest bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LatestStores(u64);
+pub(crate) struct LatestStores(u64);
 
 impl LatestStores {
     /// With which of them a load overlaps, within a page. The lowest bit is for the latest. A store is noted.
     #[inline(always)]
-    pub(super) fn overlap(&mut self, va: u64, size: u8, store: bool) -> u8 {
+    pub(crate) fn overlap(&mut self, va: u64, size: u8, store: bool) -> u8 {
         let [latest, before] = [self.0 as u32, (self.0 >> 32) as u32];
         if store {
             self.0 = self.0 << 32 | u64::from(va as u32 & 0xfff | u32::from(size) << 24);
@@ -28,16 +25,5 @@ impl LatestStores {
             u8::from((store ^ va as u32) & 0xff8 == 0 && shared != 0)
         };
         overlaps(stores[0]) | overlaps(stores[1]) << 1
-    }
-
-    /// With which stores the loads of a block would overlap, in a core that compares their addresses.
-    pub(super) fn of_block(latest: Option<Self>, places: &[Place], touches: &[Touch]) -> Overlaps {
-        let mut overlaps = Overlaps::NONE;
-        if let Some(mut latest) = latest {
-            for (place, touch) in places.iter().zip(touches) {
-                overlaps.add(place, latest.overlap(touch.va, place.size, place.store));
-            }
-        }
-        overlaps
     }
 }

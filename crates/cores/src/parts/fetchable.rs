@@ -1,12 +1,10 @@
-//! What a core fetches without executing it: behind traps and returns, and on wrong paths, where it stalls, misses and
+//! Code that a core may fetch without executing it: behind traps and returns, and on wrong paths, where it stalls, misses and
 //! predicts as other instructions do.
 
 use std::sync::Arc;
 
-use super::step::Step;
 use tollgate_riscv::Code;
 use tollgate_riscv::Map;
-use tollgate_riscv::Privilege;
 use tollgate_riscv::{Class, Insn, Op};
 
 /// The instructions that a page has room for.
@@ -14,18 +12,16 @@ const HALVES: usize = 2048;
 /// No page has this number.
 const NONE: u64 = u64::MAX;
 
-/// The instructions that a fetch may come to, by physical address: the code that was loaded, and in its place what was
+/// The instructions that a fetch may reach, by physical address: the code that was loaded, and in its place what was
 /// executed.
 #[derive(Clone, Debug)]
-pub(super) struct Beyond {
+pub(crate) struct FetchableCode {
     code: Option<Code>,
     /// The pages that were looked at; copies of a core share them.
     pages: Vec<Arc<Page>>,
     numbers: Map<u64, usize>,
     /// The last page, and where it is.
     latest: (u64, usize),
-    /// Whether an instruction took the place of another one.
-    replaced: bool,
 }
 
 /// A page of instructions.
@@ -74,20 +70,15 @@ impl Page {
     }
 }
 
-impl Beyond {
+impl FetchableCode {
     /// Without any code.
-    pub(super) fn new() -> Self {
-        Beyond { code: None, pages: Vec::new(), numbers: Map::default(), latest: (NONE, 0), replaced: false }
+    pub(crate) fn new() -> Self {
+        FetchableCode { code: None, pages: Vec::new(), numbers: Map::default(), latest: (NONE, 0) }
     }
 
     /// This code was loaded, and nothing of it is executed yet.
-    pub(super) fn load(&mut self, code: &Code) {
+    pub(crate) fn load(&mut self, code: &Code) {
         *self = Self { code: Some(code.clone()), ..Self::new() };
-    }
-
-    /// Whether code was loaded.
-    pub(super) fn is_loaded(&self) -> bool {
-        self.code.is_some()
     }
 
     /// Where the page of an address is.
@@ -109,39 +100,29 @@ impl Beyond {
         })
     }
 
-    /// An instruction is executed. Yields whether it takes the place of another one.
-    pub(super) fn note(&mut self, pa: u64, insn: &Insn) -> bool {
+    /// An instruction is executed, which may not be what was loaded.
+    pub(crate) fn note(&mut self, pa: u64, insn: &Insn) {
         let page = self.page(pa);
-        let before = &self.pages[page].insns[place(pa).0];
-        if before.as_ref() == Some(insn) {
-            return false;
+        if self.pages[page].insns[place(pa).0].as_ref() != Some(insn) {
+            Arc::make_mut(&mut self.pages[page]).set(pa, insn);
         }
-        let replaced = before.is_some();
-        Arc::make_mut(&mut self.pages[page]).set(pa, insn);
-        self.replaced |= replaced;
-        replaced
-    }
-
-    /// Whether an instruction took the place of another one since this was asked last.
-    pub(super) fn take_replaced(&mut self) -> bool {
-        std::mem::take(&mut self.replaced)
     }
 
     /// The instruction at an address, if it is known.
-    pub(super) fn find(&mut self, pa: u64) -> Option<Insn> {
+    pub(crate) fn find(&mut self, pa: u64) -> Option<Insn> {
         let page = self.page(pa);
         self.pages[page].insns[place(pa).0]
     }
 
     /// Whether there is a floating-point division or square root in the page of an address.
-    pub(super) fn divides(&mut self, pa: u64) -> bool {
+    pub(crate) fn divides(&mut self, pa: u64) -> bool {
         let page = self.page(pa);
         self.pages[page].divides
     }
 
     /// The branch or jump at an address, if there is one.
     #[inline(always)]
-    pub(super) fn jump(&mut self, pa: u64) -> Option<Insn> {
+    pub(crate) fn jump(&mut self, pa: u64) -> Option<Insn> {
         let page = self.page(pa);
         let page = &self.pages[page];
         let (at, word, bit) = place(pa);
@@ -150,7 +131,7 @@ impl Beyond {
 
     /// Whether a branch or a jump is at an address, and the bytes of what is there.
     #[inline(always)]
-    pub(super) fn jumps_and_len(&mut self, pa: u64) -> (bool, u64) {
+    pub(crate) fn jumps_and_len(&mut self, pa: u64) -> (bool, u64) {
         let page = self.page(pa);
         let page = &self.pages[page];
         let (_, word, bit) = place(pa);
@@ -159,39 +140,11 @@ impl Beyond {
 
     /// The bytes of what is at an address.
     #[inline(always)]
-    pub(super) fn len(&mut self, pa: u64) -> u64 {
+    pub(crate) fn len(&mut self, pa: u64) -> u64 {
         let page = self.page(pa);
         let (_, word, bit) = place(pa);
         if self.pages[page].long[word] & bit == 0 { 2 } else { 4 }
     }
-}
-
-/// Where a wrong path begins, and the last cycle in which what is in ID counts.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct WrongPath {
-    pub(super) pc: u64,
-    pub(super) pa: u64,
-    pub(super) privilege: Privilege,
-    pub(super) until: i64,
-}
-
-impl WrongPath {
-    /// The wrong path of an instruction in the same page, from an address on.
-    pub(super) fn of(step: &Step, pc: u64, until: i64) -> Option<Self> {
-        let pa = step.pa.wrapping_add(pc.wrapping_sub(step.pc));
-        ((pc ^ step.pc) >> 12 == 0).then_some(WrongPath { pc, pa, privilege: step.privilege, until })
-    }
-}
-
-/// What a wrong path has done by its last cycle.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Strayed {
-    /// Whether an instruction of it has come to ID.
-    pub(super) present: bool,
-    /// Whether one is stalled there.
-    pub(super) stalled: bool,
-    /// From when the instruction cache can be read, if one has missed.
-    pub(super) held: Option<i64>,
 }
 
 #[cfg(test)]
@@ -207,23 +160,23 @@ mod tests {
         // addi, jal, and a compressed return.
         let bytes = [&words(Op::Addi, 5, 1)[..], &words(Op::Jal, 1, 16), &[0x82, 0x80]].concat();
         let isa = "rv64gc".parse().unwrap();
-        let mut beyond = Beyond::new();
-        assert_eq!(beyond.find(BASE), None);
-        beyond.load(&Code::new(isa, vec![(BASE, bytes)]));
-        assert_eq!(beyond.find(BASE).unwrap().op, Op::Addi);
-        assert_eq!((beyond.jump(BASE), beyond.len(BASE)), (None, 4));
-        assert_eq!((beyond.jump(BASE + 4).unwrap().op, beyond.len(BASE + 4)), (Op::Jal, 4));
-        assert_eq!((beyond.jump(BASE + 8).unwrap().op, beyond.len(BASE + 8)), (Op::Jalr, 2));
-        assert_eq!((beyond.find(BASE + 10), beyond.find(BASE + 0x1000)), (None, None));
-        // The same instruction takes no place; another one does, and a copy that was made before does not see it.
-        let mut copy = beyond.clone();
-        let (jump, nop) = (beyond.find(BASE + 4).unwrap(), beyond.find(BASE).unwrap());
-        assert!(!beyond.note(BASE + 4, &jump));
-        assert!(beyond.note(BASE + 4, &nop));
-        assert_eq!((beyond.jump(BASE + 4), beyond.find(BASE + 4)), (None, Some(nop)));
+        let mut code = FetchableCode::new();
+        assert_eq!(code.find(BASE), None);
+        code.load(&Code::new(isa, vec![(BASE, bytes)]));
+        assert_eq!(code.find(BASE).unwrap().op, Op::Addi);
+        assert_eq!((code.jump(BASE), code.len(BASE)), (None, 4));
+        assert_eq!((code.jump(BASE + 4).unwrap().op, code.len(BASE + 4)), (Op::Jal, 4));
+        assert_eq!((code.jump(BASE + 8).unwrap().op, code.len(BASE + 8)), (Op::Jalr, 2));
+        assert_eq!((code.find(BASE + 10), code.find(BASE + 0x1000)), (None, None));
+        // Another instruction takes the place, and a copy that was made before does not see it.
+        let mut copy = code.clone();
+        let (jump, nop) = (code.find(BASE + 4).unwrap(), code.find(BASE).unwrap());
+        code.note(BASE + 4, &jump);
+        assert_eq!(code.find(BASE + 4), Some(jump));
+        code.note(BASE + 4, &nop);
+        assert_eq!((code.jump(BASE + 4), code.find(BASE + 4)), (None, Some(nop)));
         assert_eq!(copy.jump(BASE + 4), Some(jump));
-        // Where nothing was known, nothing is replaced.
-        assert!(!beyond.note(BASE + 0x1000, &jump));
-        assert_eq!(beyond.jump(BASE + 0x1000), Some(jump));
+        code.note(BASE + 0x1000, &jump);
+        assert_eq!(code.jump(BASE + 0x1000), Some(jump));
     }
 }
