@@ -614,7 +614,10 @@ mod tests {
         assert_eq!(Ok(rva22), parse("rv64gc_zba_zbb_zbs_zicclsm_zicbom_zicboz_zfhmin"));
         assert!(parse("RVA22S64_zicond").unwrap().has(Extension::Zicond));
         let rva23 = parse("rva23u64").unwrap();
-        assert_eq!((rva23.vlen(), rva23.has(Extension::Zvbb), rva23.has(Extension::Zcmop)), (Some(128), true, true));
+        assert_eq!(
+            (rva23.vlen(), rva23.has(Extension::Zvbb), rva23.has(Extension::Zcmop)),
+            (Some(128), true, true)
+        );
         assert!(matches!(parse("rva23s64"), Err(IsaError::Letter { letter: 'h', .. })));
         assert!(matches!(parse("rva24u64"), Err(IsaError::Width(_))));
     }
