@@ -334,15 +334,18 @@ fn instruction(a: &mut Asm, plan: &Plan, rng: &mut Rng, rows: &[&Row]) {
             let most = if lmul > 0 && rng.below(4) != 0 { 8 >> lmul } else { 8 };
             imm |= (rng.below(most) as i64) << 4;
         }
-        let aligned = if rng.below(4) == 0 { !0 } else { !7 };
-        let offset = rng.below(0x200) & aligned;
-        match rng.below(5) {
-            0 => far(a, 10, RAM - 0x200 + offset),
-            _ => far(a, 10, MIDDLE + offset - 0x100),
-        }
+        // Of a misaligned access across the end of RAM, QEMU says that another address failed.
+        let at_end = rng.below(5) == 0;
+        let aligned = rng.below(4) != 0 || at_end && plan.output == Output::Serial;
+        let offset = rng.below(0x200) & if aligned { !7 } else { !0 };
+        far(a, 10, if at_end { RAM - 0x200 } else { MIDDLE - 0x100 } + offset);
         if row.format == Format::Strided {
             operands.rs2 = 11;
-            a.li(11, rng.pick(&[0, 8, -8, 16, 24, 1, -1, 2, 4, 0x40, -0x10]));
+            a.li(
+                11,
+                rng.pick(&[0, 8, -8, 16, 24, 0x40, -0x10])
+                    + if aligned { 0 } else { rng.pick(&[0, 1, 2, 4]) },
+            );
         }
         if row.format == Format::Indexed && rng.below(8) != 0 {
             let width =
