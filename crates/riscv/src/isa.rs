@@ -635,7 +635,7 @@ mod tests {
         assert!(matches!(parse("rv64gc_zknh"), Err(IsaError::Name { name, .. }) if name == "zknh"));
         assert!(matches!(parse("rv64gc_svvptc"), Err(IsaError::Name { name, .. }) if name == "svvptc"));
         assert!(
-            parse("rv64gc_zknh").unwrap_err().to_string().contains("zba, zbb, zbc, zbkb, zbkx, zbs, sstc")
+            parse("rv64gc_zknh").unwrap_err().to_string().contains("zba, zbb, zbc, zbkb, zbkx, zbs, zvbb")
         );
         for (isa, extension, needs) in
             [("rv64imac_zfh", "zfhmin", "f"), ("rv64g_zcb", "zcb", "c"), ("rv64imfc_zacas", "zacas", "a")]

@@ -35,6 +35,20 @@ struct Plan {
     /// How many elements.
     length: u64,
     masked: bool,
+    /// How many elements are accessed together, as a power of two.
+    joined: u32,
+}
+
+impl Plan {
+    /// Whole registers, which are what kernels save, are accessed by doublewords where those are aligned: no trap can separate their
+    /// bytes.
+    fn of_doublewords(self, base: u64, vstart: u64, addressing: Addressing) -> Self {
+        let joined = 3 - self.size;
+        if addressing != Addressing::Whole || base & 7 != 0 || vstart & ((1 << joined) - 1) != 0 {
+            return self;
+        }
+        Self { size: 3, length: self.length >> joined, joined, ..self }
+    }
 }
 
 impl Vector {
@@ -48,7 +62,7 @@ impl Vector {
             require(rd & (fields - 1) == 0)?;
             let size = if store { 0 } else { width };
             let length = (fields * self.vlenb) as u64 >> size;
-            return Some(Plan { size, index: 0, fields: 1, group: fields, length, masked: false });
+            return Some(Plan { size, index: 0, fields: 1, group: fields, length, masked: false, joined: 0 });
         }
         let kind = self.kind()?;
         let indexed = addressing == Addressing::Indexed;
@@ -73,7 +87,7 @@ impl Vector {
             }
         }
         let length = if addressing == Addressing::Mask { self.vl.div_ceil(8) } else { self.vl };
-        Some(Plan { size, index: width, fields, group: registers, length, masked })
+        Some(Plan { size, index: width, fields, group: registers, length, masked, joined: 0 })
     }
 
     /// The indices of a load may overlap a field of its destination only as sources of another width may (31.5.2), and
@@ -113,7 +127,7 @@ impl Machine {
         let done = match v.plan(insn, addressing, store, self.hart.isa.is_rv64()) {
             Some(plan) => {
                 self.make_vectors_dirty(obs);
-                self.access_elements(&mut v, insn, &plan, addressing, store, obs)
+                self.access_elements(&mut v, insn, plan, addressing, store, obs)
             }
             None => Err(self.illegal_now()),
         };
@@ -125,18 +139,20 @@ impl Machine {
         &mut self,
         v: &mut Vector,
         insn: &Insn,
-        plan: &Plan,
+        plan: Plan,
         addressing: Addressing,
         store: bool,
         obs: &mut AnyObserver<'_>,
     ) -> Result<(), Exception> {
         let (rd, rs2) = (usize::from(insn.rd), usize::from(insn.rs2));
         let base = self.hart.x[usize::from(insn.rs1)];
+        let plan = plan.of_doublewords(base, v.vstart, addressing);
+        let start = v.vstart >> plan.joined;
         let stride = match addressing {
             Addressing::Strided => self.hart.x[rs2],
             _ => (plan.fields as u64) << plan.size,
         };
-        for i in v.vstart..plan.length {
+        for i in start..plan.length {
             let at = i as usize;
             if plan.masked && !v.bit(0, at) {
                 continue;
@@ -162,7 +178,7 @@ impl Machine {
                         return Ok(());
                     }
                     Err(exception) => {
-                        v.vstart = i;
+                        v.vstart = i << plan.joined;
                         return Err(exception);
                     }
                 }
