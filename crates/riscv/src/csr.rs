@@ -22,7 +22,8 @@ macro_rules! numbers {
 }
 
 numbers! {
-    FFLAGS = 0x001; FRM = 0x002; FCSR = 0x003;
+    FFLAGS = 0x001; FRM = 0x002; FCSR = 0x003; VSTART = 0x008; VXSAT = 0x009; VXRM = 0x00a; VCSR = 0x00f;
+    VL = 0xc20; VTYPE = 0xc21; VLENB = 0xc22;
     CYCLE = 0xc00; TIME = 0xc01; INSTRET = 0xc02; CYCLEH = 0xc80; TIMEH = 0xc81; INSTRETH = 0xc82;
     SSTATUS = 0x100; SIE = 0x104; STVEC = 0x105; SCOUNTEREN = 0x106; SENVCFG = 0x10a;
     SSCRATCH = 0x140; SEPC = 0x141; SCAUSE = 0x142; STVAL = 0x143; SIP = 0x144; STIMECMP = 0x14d;
@@ -105,6 +106,12 @@ impl Hart {
         match number {
             // 3.1.6.6: without floating point, or with FS off, these are illegal.
             FFLAGS | FRM | FCSR if !self.isa.has(Extension::F) || !self.fp_enabled() => return Err(Illegal),
+            // 3.1.6.6: likewise with vectors.
+            VSTART | VXSAT | VXRM | VCSR | VL | VTYPE | VLENB
+                if self.vector.is_none() || self.mstatus & status::VS == 0 =>
+            {
+                return Err(Illegal);
+            }
             // 10.1.11: TVM makes satp illegal in S-mode.
             SATP if self.privilege == Privilege::Supervisor && self.mstatus & status::TVM != 0 => {
                 return Err(Illegal);
@@ -150,6 +157,9 @@ impl Hart {
             FFLAGS => u64::from(self.fflags),
             FRM => u64::from(self.frm),
             FCSR => u64::from(self.frm << 5 | self.fflags),
+            VSTART | VXSAT | VXRM | VCSR | VL | VTYPE | VLENB => {
+                self.vector.as_ref().ok_or(Illegal)?.csr(number, rv64)
+            }
             CYCLE | MCYCLE => self.cycle.value(self.retired),
             INSTRET | MINSTRET => self.instret.value(self.retired),
             TIME => time,
@@ -159,7 +169,7 @@ impl Hart {
             0xc03..=0xc1f | 0xb03..=0xb1f => self.hpm.value(number),
             0xc83..=0xc9f | 0xb83..=0xb9f => high(self.hpm.value(number))?,
             0x323..=0x33f => self.hpm.event(number),
-            SSTATUS => self.status(SSTATUS_WRITABLE | 3 << 32),
+            SSTATUS => self.status(SSTATUS_WRITABLE | status::VS | 3 << 32),
             SIE => self.mie & self.mideleg,
             SIP => self.mip & self.mideleg,
             STVEC => self.stvec,
@@ -231,6 +241,10 @@ impl Hart {
                 self.fflags = v as u8 & 0x1f;
                 self.frm = (v >> 5) as u8 & 7;
                 self.mstatus |= status::FS;
+            }
+            VSTART | VXSAT | VXRM | VCSR => {
+                self.vector.as_mut().ok_or(Illegal)?.set_csr(number, v);
+                self.mstatus |= status::VS;
             }
             MCYCLE => self.cycle.set(next, low(self.cycle.value(now))),
             MINSTRET => self.instret.set(next, low(self.instret.value(now))),
@@ -340,9 +354,9 @@ impl Hart {
         DELEGABLE | u64::from(!self.isa.has(Extension::C))
     }
 
-    /// `mstatus` or its view `sstatus`: SD summarizes FS (3.1.6.6).
+    /// `mstatus` or its view `sstatus`: SD summarizes FS and VS (3.1.6.6).
     fn status(&self, mask: u64) -> u64 {
-        let dirty = self.mstatus & status::FS == status::FS;
+        let dirty = [status::FS, status::VS].iter().any(|&field| self.mstatus & field == field);
         let v = self.mstatus & mask;
         v | u64::from(dirty) << if self.isa.is_rv64() { 63 } else { 31 }
     }
@@ -350,6 +364,7 @@ impl Hart {
     fn write_status(&mut self, v: u64, mask: u64) {
         // MPP accepts U, S and M only (3.1.6.1, WARL); the encoding between them becomes U, as on Spike.
         let v = if v >> status::MPP_SHIFT & 3 == 2 { v & !status::MPP } else { v };
+        let mask = if self.vector.is_some() { mask | status::VS } else { mask };
         self.mstatus = self.mstatus & !mask | v & mask;
     }
 

@@ -8,6 +8,7 @@ use crate::format::{Format, RegClass, Slot};
 use crate::fp::CONSTANTS;
 use crate::insn::Insn;
 use crate::isa::Isa;
+use crate::vector::format as vector;
 
 /// The ABI names of the integer registers.
 pub const X_NAMES: [&str; 32] = [
@@ -73,6 +74,10 @@ pub fn text(insn: &Insn) -> String {
             let order = ORDERS[(insn.imm & 3) as usize];
             written(&format!("{}{order}", row.mnemonic), row.format.syntax(), insn)
         }
+        Format::Vector(format) if format.has_fields() && insn.imm >> 4 != 0 => {
+            let name = vector::segment_name(row.mnemonic, insn.imm >> 4 & 7);
+            written(&name, format.slots, insn)
+        }
         _ => written(row.mnemonic, row.format.syntax(), insn),
     }
 }
@@ -90,7 +95,12 @@ fn written(mnemonic: &str, slots: &[Slot], insn: &Insn) -> String {
     let mut out = mnemonic.to_string();
     let mut separator = ' ';
     for slot in slots {
-        if *slot == Slot::Rounding && insn.rm & 7 == row.usual_rounding() {
+        let omitted = match slot {
+            Slot::Rounding => insn.rm & 7 == row.usual_rounding(),
+            Slot::Masked => insn.imm & 1 != 0,
+            _ => false,
+        };
+        if omitted {
             continue;
         }
         out.push(separator);
@@ -110,6 +120,15 @@ fn written(mnemonic: &str, slots: &[Slot], insn: &Insn) -> String {
             Slot::Succ => write!(out, "{}", fence_set(imm)),
             Slot::Csr => write!(out, "{}", csr_text(imm)),
             Slot::Zimm => write!(out, "{}", insn.rs1),
+            Slot::Vd => write!(out, "v{}", insn.rd),
+            Slot::Vs1 => write!(out, "v{}", insn.rs1),
+            Slot::Vs2 => write!(out, "v{}", insn.rs2),
+            Slot::Masked => write!(out, "v0.t"),
+            Slot::V0 => write!(out, "v0"),
+            Slot::Simm => write!(out, "{}", i64::from(insn.rs1) - i64::from(insn.rs1 & 16) * 2),
+            Slot::Uimm => write!(out, "{}", insn.rs1),
+            Slot::Uimm6 => write!(out, "{}", i64::from(insn.rs1) | (imm & 2) << 4),
+            Slot::Vtype => write!(out, "{}", vector::vtype_text(insn.vtype() as i64)),
             Slot::Constant => write!(out, "{}", CONSTANTS[usize::from(insn.rs1 & 31)]),
             Slot::Rounding => write!(out, "{}", ROUNDING[usize::from(insn.rm & 7)]),
         };

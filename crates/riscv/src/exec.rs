@@ -20,12 +20,13 @@ use crate::observer::{Access, AccessKind, AnyObserver, Observer};
 use crate::privilege::Privilege;
 use crate::table::instruction_table;
 use crate::trap;
+use crate::vector::{Addressing, ops};
 
 type Outcome<T> = Result<T, Exception>;
 
 impl Machine {
     /// Reads memory; an atomic needs what a store needs.
-    fn read_data(
+    pub(crate) fn read_data(
         &mut self,
         va: u64,
         size: u64,
@@ -47,7 +48,7 @@ impl Machine {
     }
 
     /// Writes memory for a store.
-    fn write_data(
+    pub(crate) fn write_data(
         &mut self,
         va: u64,
         size: u64,
@@ -193,7 +194,7 @@ impl Machine {
     }
 
     /// Adds the flags that a floating-point instruction raised.
-    fn raise_flags(&mut self, raised: u8, obs: &mut AnyObserver<'_>) {
+    pub(crate) fn raise_flags(&mut self, raised: u8, obs: &mut AnyObserver<'_>) {
         if raised != 0 {
             self.hart.fflags |= raised;
             obs.csr(csr::FFLAGS, || u64::from(self.hart.fflags));
@@ -203,14 +204,14 @@ impl Machine {
 
     /// Makes FS Dirty, as Spike does wherever a register of F is written or a flag raised, and nowhere else (3.1.6.6 would also
     /// permit it elsewhere).
-    fn make_fp_dirty(&mut self, obs: &mut AnyObserver<'_>) {
+    pub(crate) fn make_fp_dirty(&mut self, obs: &mut AnyObserver<'_>) {
         if self.hart.mstatus & status::FS != status::FS {
             self.hart.mstatus |= status::FS;
             self.report_csr(csr::MSTATUS, obs);
         }
     }
 
-    fn report_csr(&self, number: u16, obs: &mut AnyObserver<'_>) {
+    pub(crate) fn report_csr(&self, number: u16, obs: &mut AnyObserver<'_>) {
         obs.csr(number, || self.hart.outside(self.hart.csr_read(number, self.mtime()).unwrap_or_default()));
     }
 
@@ -261,7 +262,8 @@ impl Machine {
     /// Reports the registers that a write to one of them changed, as Spike's log has them; before it `mstatus` and `mip` had these
     /// values.
     fn report_write(&mut self, number: u16, (mstatus, mip): (u64, u64), obs: &mut AnyObserver<'_>) {
-        if (self.hart.mstatus ^ mstatus) & status::FS != 0 && matches!(number, csr::FFLAGS..=csr::FCSR) {
+        let writes_state = (csr::FFLAGS..=csr::VCSR).contains(&number);
+        if (self.hart.mstatus ^ mstatus) & (status::FS | status::VS) != 0 && writes_state {
             self.report_csr(csr::MSTATUS, obs);
         }
         if matches!(number, csr::MIP | csr::SIP) {
@@ -271,6 +273,7 @@ impl Machine {
         }
         let changed: &[u16] = match number {
             csr::FCSR => &[csr::FFLAGS, csr::FRM],
+            csr::VCSR => &[csr::VXSAT, csr::VXRM],
             csr::SSTATUS => &[csr::MSTATUS],
             csr::SIE => &[csr::MIE, csr::SIE],
             csr::SIP => &[csr::MIP],
@@ -288,7 +291,7 @@ impl Machine {
     }
 
     /// The exception for the instruction that is being executed.
-    fn illegal_now(&self) -> Exception {
+    pub(crate) fn illegal_now(&self) -> Exception {
         Exception { cause: Cause::IllegalInstruction, tval: u64::from(self.word) }
     }
 
@@ -298,7 +301,7 @@ impl Machine {
     }
 
     /// Executes one instruction at `hart.pc` and yields the address of the next one. On `Err` nothing of the
-    /// machine's state has changed.
+    /// machine's state has changed, but by a vector load or store what its elements before the trap did.
     pub(crate) fn execute(&mut self, insn: &Insn, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         let pc = self.hart.pc;
         let next = self.hart.canonical(pc.wrapping_add(u64::from(insn.len)));
@@ -420,6 +423,15 @@ impl Machine {
                 if insn.imm == i64::from(csr::SATP) {
                     obs.address_space(self.hart.satp);
                 }
+            }};
+            (Vector $function:ident) => {{
+                self.vector_instruction(insn, ops::$function, obs)?;
+            }};
+            (VectorLoad $addressing:ident) => {{
+                self.vector_access(insn, Addressing::$addressing, false, obs)?;
+            }};
+            (VectorStore $addressing:ident) => {{
+                self.vector_access(insn, Addressing::$addressing, true, obs)?;
             }};
             (System $function:ident) => {
                 return self.$function(insn, next, obs)

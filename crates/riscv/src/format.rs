@@ -1,5 +1,7 @@
 //! Instruction formats: which bits are fixed, where the operands are, how they are written.
 
+use crate::vector::format::VectorFormat;
+
 /// How an instruction is encoded and written. The names follow the specification's formats, split where the
 /// operands differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,6 +78,8 @@ pub enum Format {
     BankFrom,
     /// `op rd, rs1` with `rd` in the other bank
     BankTo,
+    /// Those of vectors
+    Vector(&'static VectorFormat),
 }
 
 /// One operand of an instruction as it is written.
@@ -109,6 +113,20 @@ pub(crate) enum Slot {
     Rounding,
     /// A floating-point constant, by the number in the place of `rs1`.
     Constant,
+    /// Vector registers.
+    Vd,
+    Vs1,
+    Vs2,
+    /// `v0.t`, which may be left out.
+    Masked,
+    /// `v0`.
+    V0,
+    /// Numbers in the place of `rs1`: signed, unsigned, and with a sixth bit elsewhere.
+    Simm,
+    Uimm,
+    Uimm6,
+    /// Type, size and policies of vectors.
+    Vtype,
 }
 
 /// The register file that a field names.
@@ -158,6 +176,7 @@ impl Format {
             F1 | F2x | X2f => 0xfff0_007f,
             F2xn | F2xz | Fli | X2fn | R1 | BankFrom | BankTo => 0xfff0_707f,
             Cbo => 0xfff0_7fff,
+            Vector(format) => format.mask,
         }
     }
 
@@ -190,6 +209,7 @@ impl Format {
             Fli => &[Rd, Constant],
             F2xn | X2fn | R1 | BankFrom | BankTo => &[Rd, Rs1],
             Cbo => &[Address],
+            Vector(format) => format.slots,
         }
     }
 
@@ -199,6 +219,7 @@ impl Format {
         match self {
             Store | FStore | B | Fence | FenceI | Plain | Sfence | Cbo | BankTo => RegClass::None,
             FLoad | FR4 | FR | FRn | F1 | X2f | X2fn | X2p | Fli => RegClass::F,
+            Vector(format) => format.rd,
             _ => RegClass::X,
         }
     }
@@ -209,6 +230,7 @@ impl Format {
         match self {
             U | J | Fence | FenceI | Plain | CsrImm | BankFrom | Fli => RegClass::None,
             FR4 | FR | FRn | F1 | FCmp | F2x | F2xn | F2xz => RegClass::F,
+            Vector(format) => format.rs1,
             _ => RegClass::X,
         }
     }
@@ -219,6 +241,7 @@ impl Format {
         match self {
             R | Store | B | Sfence | Amo | X2p => RegClass::X,
             FStore | FR4 | FR | FRn | FCmp => RegClass::F,
+            Vector(format) => format.rs2,
             _ => RegClass::None,
         }
     }
@@ -239,6 +262,9 @@ impl Format {
     /// Takes the operands out of an instruction word.
     pub(crate) const fn extract(self, w: u32) -> Operands {
         use Format::*;
+        if let Vector(format) = self {
+            return format.extract(w);
+        }
         let s = w as i32;
         let imm = match self {
             I | Jalr | Load | FLoad => s >> 20,
@@ -297,6 +323,7 @@ impl Format {
             FR4 => rd | rs1 | rs2 | rm | (o.rs3 as u32) << 27,
             FR => rd | rs1 | rs2 | rm,
             F1 | F2x | X2f => rd | rs1 | rm,
+            Vector(format) => format.insert(o),
         }
     }
 }

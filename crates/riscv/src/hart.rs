@@ -7,6 +7,7 @@ use crate::hpm::{Count, Counters};
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;
 use crate::privilege::Privilege;
+use crate::vector::Vector;
 
 /// Fields of `mstatus` in RV64's layout, which is also how an RV32 machine keeps it.
 pub(crate) mod status {
@@ -17,6 +18,7 @@ pub(crate) mod status {
     pub(crate) const SPP: u64 = 1 << 8;
     pub(crate) const MPP_SHIFT: u32 = 11;
     pub(crate) const MPP: u64 = 3 << MPP_SHIFT;
+    pub(crate) const VS: u64 = 3 << 9;
     pub(crate) const FS: u64 = 3 << 13;
     pub(crate) const MPRV: u64 = 1 << 17;
     pub(crate) const SUM: u64 = 1 << 18;
@@ -112,6 +114,9 @@ pub(crate) struct Hart {
     /// The physical address that the last `lr` reserved.
     pub(crate) reservation: Option<u64>,
     pub(crate) custom: Custom,
+    /// Only with vectors; in a snapshot it is behind all other state.
+    #[serde(skip)]
+    pub(crate) vector: Option<Box<Vector>>,
 }
 
 impl Hart {
@@ -162,6 +167,7 @@ impl Hart {
             pmp: Pmp::permissive(isa.is_rv64()),
             reservation: None,
             custom: Custom::default(),
+            vector: Vector::new(&isa),
         }
     }
 

@@ -57,6 +57,12 @@ pub enum Class {
     Csr,
     /// Everything that changes the machine's state otherwise.
     System,
+    /// Between vector registers, or those and one other register.
+    Vector,
+    /// Vector load.
+    VectorLoad,
+    /// Vector store.
+    VectorStore,
 }
 
 impl Class {
@@ -223,6 +229,12 @@ impl Insn {
     /// 6.1).
     pub(crate) fn writes_csr(&self) -> bool {
         matches!(self.op, Op::Csrrw | Op::Csrrwi) || self.rs1 != 0
+    }
+
+    /// The type in the immediate of `vsetvli` and `vsetivli`.
+    pub(crate) fn vtype(&self) -> u64 {
+        let bits = if self.op == Op::Vsetivli { 0x3ff } else { 0x7ff };
+        (u64::from(self.rs2) | (self.imm as u64) << 5) & bits
     }
 
     /// The 32-bit instruction word with these operands.

@@ -97,6 +97,20 @@ pub enum Extension {
     Zabha = 1 << 34,
     /// Page table entries of 64 KiB.
     Svnapot = 1 << 35,
+    /// Vectors, with single and double precision.
+    V = 1 << 36,
+    /// Vector registers have 256 bits, and not 128.
+    Zvl256b = 1 << 37,
+    /// Vector registers have 512 bits.
+    Zvl512b = 1 << 38,
+    /// Vector registers have 1,024 bits.
+    Zvl1024b = 1 << 39,
+    /// Vectors in half precision: conversions.
+    Zvfhmin = 1 << 40,
+    /// Vectors in half precision: arithmetic.
+    Zvfh = 1 << 41,
+    /// Bit manipulation of vectors.
+    Zvbb = 1 << 42,
     /// Conversions between half and double precision: both are there.
     ZfhminD = 1 << 26 | 1 << 4,
     /// Zfa in double precision.
@@ -150,13 +164,14 @@ pub enum IsaError {
 }
 
 /// The name of each extension in an ISA string, in the order of the string.
-const NAMES: [(Extension, &str); 35] = [
+const NAMES: [(Extension, &str); 42] = [
     (Extension::I, "i"),
     (Extension::M, "m"),
     (Extension::A, "a"),
     (Extension::F, "f"),
     (Extension::D, "d"),
     (Extension::C, "c"),
+    (Extension::V, "v"),
     (Extension::Zicsr, "_zicsr"),
     (Extension::Zifencei, "_zifencei"),
     (Extension::Zicbom, "_zicbom"),
@@ -178,6 +193,12 @@ const NAMES: [(Extension, &str); 35] = [
     (Extension::Zbkb, "_zbkb"),
     (Extension::Zbkx, "_zbkx"),
     (Extension::Zbs, "_zbs"),
+    (Extension::Zvbb, "_zvbb"),
+    (Extension::Zvfh, "_zvfh"),
+    (Extension::Zvfhmin, "_zvfhmin"),
+    (Extension::Zvl256b, "_zvl256b"),
+    (Extension::Zvl512b, "_zvl512b"),
+    (Extension::Zvl1024b, "_zvl1024b"),
     (Extension::Sstc, "_sstc"),
     (Extension::Svade, "_svade"),
     (Extension::Svadu, "_svadu"),
@@ -189,7 +210,7 @@ const NAMES: [(Extension, &str); 35] = [
 ];
 
 /// Names for what each machine here has anyway, or has with the extension that is named beside them.
-const OTHER_NAMES: [(&str, u64); 24] = [
+const OTHER_NAMES: [(&str, u64); 34] = [
     // Counters are always there; those of events count where a core is timed.
     ("zicntr", 0),
     ("zihpm", 0),
@@ -221,10 +242,24 @@ const OTHER_NAMES: [(&str, u64); 24] = [
     ("zca", Extension::C as u64),
     ("zcd", Extension::C as u64),
     ("zcf", Extension::C as u64),
+    // Parts of V and of Zvbb, which come whole.
+    ("zve32x", VECTORS),
+    ("zve32f", VECTORS),
+    ("zve64x", VECTORS),
+    ("zve64f", VECTORS),
+    ("zve64d", VECTORS),
+    ("zvl32b", 0),
+    ("zvl64b", 0),
+    ("zvl128b", 0),
+    ("zvkb", Extension::Zvbb as u64 | VECTORS),
+    ("zvkt", 0),
 ];
 
+/// V with what it cannot be without.
+const VECTORS: u64 = Extension::V as u64 | Extension::F as u64 | Extension::D as u64;
+
 /// What an extension cannot be without.
-const NEEDS: [(Extension, Extension); 8] = [
+const NEEDS: [(Extension, Extension); 15] = [
     (Extension::D, Extension::F),
     (Extension::Zfhmin, Extension::F),
     (Extension::Zfa, Extension::F),
@@ -233,6 +268,13 @@ const NEEDS: [(Extension, Extension); 8] = [
     (Extension::Zcmop, Extension::Zimop),
     (Extension::Zacas, Extension::A),
     (Extension::Zabha, Extension::A),
+    (Extension::V, Extension::D),
+    (Extension::Zvl256b, Extension::V),
+    (Extension::Zvl512b, Extension::V),
+    (Extension::Zvl1024b, Extension::V),
+    (Extension::Zvfhmin, Extension::V),
+    (Extension::Zvfh, Extension::Zfhmin),
+    (Extension::Zvbb, Extension::V),
 ];
 
 /// Profiles, with what each requires (RISC-V Profiles 1.0 and RVA23 1.0).
@@ -251,8 +293,14 @@ const PROFILES: [(&str, &str); 6] = [
         "rv64gcb_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop_zicboz_zfhmin_zkt\
          _svbare_svade_ssccptr_sstvecd_sstvala_sscounterenw_svpbmt_svinval",
     ),
-    ("rva23u64", "rv64gcbv"),
-    ("rva23s64", "rv64gcbv"),
+    // (Pointer masking, Supm, is what the environment of a program offers; no machine here does.)
+    (
+        "rva23u64",
+        "rv64gcbv_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop_zicboz_zfhmin_zkt\
+         _zvfhmin_zvbb_zvkt_zihintntl_zicond_zimop_zcmop_zcb_zfa_zawrs",
+    ),
+    // It needs the hypervisor extension.
+    ("rva23s64", "rv64gcbvh"),
 ];
 
 /// An ISA string with the name of a profile replaced by what the profile requires.
@@ -319,7 +367,20 @@ impl Isa {
     /// assert!(Isa::everything(Xlen::Rv32).has(Extension::XTollStack));
     /// ```
     pub fn everything(xlen: Xlen) -> Self {
-        Isa { xlen, extensions: (1 << 36) - 1 }
+        Isa { xlen, extensions: (1 << 43) - 1 }
+    }
+
+    /// VLEN: the bits of a vector register, if there are any.
+    ///
+    /// ```
+    /// # use tollgate_riscv::Isa;
+    /// let vlen = |name: &str| name.parse::<Isa>().unwrap().vlen();
+    /// assert_eq!([vlen("rv64gcv"), vlen("rv64gcv_zvl512b"), vlen("rv64gc")], [Some(128), Some(512), None]);
+    /// ```
+    pub fn vlen(&self) -> Option<u64> {
+        let longer = [(Extension::Zvl1024b, 1024), (Extension::Zvl512b, 512), (Extension::Zvl256b, 256)];
+        let named = longer.into_iter().find(|(extension, _)| self.has(*extension));
+        self.has(Extension::V).then_some(named.map_or(128, |(_, bits)| bits))
     }
 
     /// The `misa` register (privileged specification, 3.1.1).
@@ -393,6 +454,7 @@ impl FromStr for Isa {
                     'f' => Extension::F as u64,
                     'd' => Extension::D as u64,
                     'c' => Extension::C as u64,
+                    'v' => Extension::V as u64,
                     'b' => Extension::Zba as u64 | Extension::Zbb as u64 | Extension::Zbs as u64,
                     'g' => {
                         Extension::M as u64 | Extension::A as u64 | Extension::F as u64 | Extension::D as u64
@@ -417,8 +479,10 @@ impl FromStr for Isa {
                 None => return Err(IsaError::Name { isa: s.to_string(), name: bare.to_string() }),
             }
         }
-        if extensions & Extension::Zfh as u64 != 0 {
-            extensions |= Extension::Zfhmin as u64;
+        for (all, part) in [(Extension::Zfh, Extension::Zfhmin), (Extension::Zvfh, Extension::Zvfhmin)] {
+            if extensions & all as u64 != 0 {
+                extensions |= part as u64;
+            }
         }
         let isa = Isa { xlen, extensions };
         for (extension, needs) in NEEDS {
@@ -549,13 +613,20 @@ mod tests {
         let rva22 = parse("rva22u64").unwrap();
         assert_eq!(Ok(rva22), parse("rv64gc_zba_zbb_zbs_zicclsm_zicbom_zicboz_zfhmin"));
         assert!(parse("RVA22S64_zicond").unwrap().has(Extension::Zicond));
-        assert!(matches!(parse("rva23u64"), Err(IsaError::Letter { letter: 'v', .. })));
+        let rva23 = parse("rva23u64").unwrap();
+        assert_eq!(
+            (rva23.vlen(), rva23.has(Extension::Zvbb), rva23.has(Extension::Zcmop)),
+            (Some(128), true, true)
+        );
+        assert!(matches!(parse("rva23s64"), Err(IsaError::Letter { letter: 'h', .. })));
         assert!(matches!(parse("rva24u64"), Err(IsaError::Width(_))));
     }
 
     #[test]
     fn errors_name_the_letter() {
-        assert!(matches!(parse("rv64gcv"), Err(IsaError::Letter { letter: 'v', .. })));
+        assert!(matches!(parse("rv64gch"), Err(IsaError::Letter { letter: 'h', .. })));
+        assert!(matches!(parse("rv64imacv"), Err(IsaError::Needs { extension: "v", needs: "d", .. })));
+        assert!(matches!(parse("rv64gcv_zvl192b"), Err(IsaError::Name { name, .. }) if name == "zvl192b"));
         assert!(matches!(parse("rv64m"), Err(IsaError::Base { letter: 'm', .. })));
         assert!(matches!(parse("rv128i"), Err(IsaError::Width(_))));
         assert!(matches!(parse(""), Err(IsaError::Width(_))));
@@ -564,7 +635,7 @@ mod tests {
         assert!(matches!(parse("rv64gc_zknh"), Err(IsaError::Name { name, .. }) if name == "zknh"));
         assert!(matches!(parse("rv64gc_svvptc"), Err(IsaError::Name { name, .. }) if name == "svvptc"));
         assert!(
-            parse("rv64gc_zknh").unwrap_err().to_string().contains("zba, zbb, zbc, zbkb, zbkx, zbs, sstc")
+            parse("rv64gc_zknh").unwrap_err().to_string().contains("zba, zbb, zbc, zbkb, zbkx, zbs, zvbb")
         );
         for (isa, extension, needs) in
             [("rv64imac_zfh", "zfhmin", "f"), ("rv64g_zcb", "zcb", "c"), ("rv64imfc_zacas", "zacas", "a")]
@@ -572,7 +643,7 @@ mod tests {
             let error = IsaError::Needs { isa: isa.to_owned(), extension, needs };
             assert_eq!(parse(isa), Err(error));
         }
-        assert!(parse("rv64gcv").unwrap_err().to_string().contains("has i m a f d c, b, and g"));
+        assert!(parse("rv64gcq").unwrap_err().to_string().contains("has i m a f d c v, b, and g"));
         assert!(matches!(parse("rv64gc\u{e9}"), Err(IsaError::Letter { letter: '\u{e9}', .. })));
         assert!(matches!(parse("rv64gc_xtollbank_xtollstack"), Err(IsaError::Needs { .. })));
     }

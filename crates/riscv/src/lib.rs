@@ -29,6 +29,7 @@
 //!   `engine` with `blocks` (the fast one) follow.
 //! - `privilege`, `exception`, `hart`, `csr`, `trap`, `pmp`, `mmu`: the privileged architecture; `fp`: IEEE 754.
 //! - `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb`: the machine around the hart; `input`: console input.
+//! - `vector`: the vector extension.
 //! - `turn` and `harts` let several harts take turns.
 //! - `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops.
 //! - `snapshot` saves and restores a machine; `arrays` has forms of its fields.
@@ -95,6 +96,7 @@ mod table;
 pub mod tier;
 mod trap;
 mod turn;
+mod vector;
 
 pub use absent::absent;
 pub use aside::{Aside, aside};
@@ -122,3 +124,4 @@ pub use repeat::Repeat;
 pub use semihosting::semihosting_name;
 pub use snapshot::SnapshotError;
 pub use trap::TRAP_PHASES;
+pub use vector::format::VectorFormat;

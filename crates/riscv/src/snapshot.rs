@@ -14,7 +14,9 @@ use sha2::{Digest, Sha256};
 use crate::config::{Config, ConfigError, MachineKind};
 use crate::devices::virtio::Device;
 use crate::devices::virtio::block::Storage;
+use crate::hart::Hart;
 use crate::machine::{DRIVE_SLOT, Machine};
+use crate::vector::Vector;
 
 /// The first bytes of a snapshot.
 const MAGIC: &[u8; 16] = b"tollgate machine";
@@ -75,12 +77,13 @@ macro_rules! state {
     ($($($field:ident).+),+ $(,)?) => {
         fn write_state(machine: &Machine, mut out: Vec<u8>) -> Option<Vec<u8>> {
             $(out = postcard::to_extend(&machine.$($field).+, out).ok()?;)+
-            Some(out)
+            machine.write_vectors(out)
         }
 
         fn read_state(machine: &mut Machine, bytes: &[u8]) -> Result<(), SnapshotError> {
             let rest = bytes;
             $(let rest = take(rest, &mut machine.$($field).+)?;)+
+            let rest = machine.read_vectors(rest)?;
             if rest.is_empty() { Ok(()) } else { Err(SnapshotError::Damaged("its state is too long")) }
         }
     };
@@ -100,6 +103,35 @@ fn take<'a, T: DeserializeOwned>(bytes: &'a [u8], field: &mut T) -> Result<&'a [
 }
 
 impl Machine {
+    /// The harts: the one that runs, and those that are parked.
+    fn all_harts(&self) -> impl Iterator<Item = &Hart> {
+        std::iter::once(&self.hart).chain(self.turns.parked.iter().map(|core| &core.hart))
+    }
+
+    /// Adds the vector state of each hart that has some, which is not in [`state!`]: without vectors a snapshot is as it was before
+    /// there were any.
+    fn write_vectors(&self, out: Vec<u8>) -> Option<Vec<u8>> {
+        let states = self.all_harts().filter_map(|hart| hart.vector.as_ref());
+        states.into_iter().try_fold(out, |out, state| postcard::to_extend(state, out).ok())
+    }
+
+    fn read_vectors<'a>(&mut self, mut bytes: &'a [u8]) -> Result<&'a [u8], SnapshotError> {
+        let isa = self.config.isa;
+        let parked = self.turns.parked.iter_mut().map(|core| &mut core.hart);
+        for hart in std::iter::once(&mut self.hart).chain(parked) {
+            if let Some(mut state) = Vector::new(&isa) {
+                bytes = take(bytes, &mut state)?;
+                if !state.fits(&isa) {
+                    return Err(SnapshotError::Damaged(
+                        "its vector registers are not those of its configuration",
+                    ));
+                }
+                hart.vector = Some(state);
+            }
+        }
+        Ok(bytes)
+    }
+
     /// The whole machine as a file that [`restore`](Self::restore) reads. Its bytes depend on nothing but the state.
     ///
     /// ```

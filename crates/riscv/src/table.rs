@@ -10,10 +10,10 @@
 //! registers (or the immediate), sign-extended to 64 bits on RV32; what the expression yields goes to the destination
 //! register. Where RV32 gives another result than RV64 on such values, it has a row of its own.
 
-/// Hands the whole table to the macro named `$then`.
+/// Hands the whole table to the macro named `$then`: three sections, then the rows of the fourth, to which those of vectors are added.
 macro_rules! instruction_table {
     ($then:ident) => {
-        $then! {
+        $crate::vector::table::with_vectors! { $then {
 folded {
 Upper {
     Lui "lui" Any I U 0x0000_0037 |_pc, imm| imm;
@@ -315,7 +315,7 @@ AluReg {
     MopRr7 "mop.rr.7" Any Zimop R 0xce00_4073 |_a, _b| 0;
 }
 }
-stepped {
+} {
 FpLoad {
     Flh "flh" Any Zfhmin FLoad 0x0000_1007 2 |v| v | NAN_BOX_HALF;
 }
@@ -464,8 +464,7 @@ System {
     TollMvfrom "toll.mvfrom" Any XTollBank BankFrom 0x0000_000b system_bank_from;
     TollMvto "toll.mvto" Any XTollBank BankTo 0x0000_100b system_bank_to;
 }
-}
-        }
+} }
     };
 }
 pub(crate) use instruction_table;

@@ -26,6 +26,11 @@ _start:
     li t0, 0x2000
     csrs mstatus, t0
 #endif
+#ifdef __riscv_vector
+    # So is that for vectors (mstatus.VS).
+    li t0, 0x200
+    csrs mstatus, t0
+#endif
     la t0, __trap
     csrw mtvec, t0
     li a0, 0

@@ -24,29 +24,43 @@ enum Compiler {
     Bare,
     /// Debian's compiler for Linux, which builds bare programs as well.
     Linux,
-    /// With its own linker.
-    Clang,
+    /// With its own linker: the name of the program, and that of the linker.
+    Clang(&'static str, &'static str),
 }
 
 impl Compiler {
-    const ALL: [Self; 3] = [Self::Bare, Self::Linux, Self::Clang];
+    /// Debian's names of clang, the newest last but for the one without a number.
+    const CLANGS: [Self; 3] = [
+        Self::Clang("clang", "ld.lld"),
+        Self::Clang("clang-22", "ld.lld-22"),
+        Self::Clang("clang-19", "ld.lld-19"),
+    ];
+    const GCCS: [Self; 2] = [Self::Bare, Self::Linux];
 
-    fn find(library: Library) -> Result<Self, SourceError> {
+    fn find(library: Library, isa: Isa) -> Result<Self, SourceError> {
         let runs =
             |name: &str| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
         if library == Library::Linux {
             return runs(Self::Linux.name()).then_some(Self::Linux).ok_or(SourceError::NoLinuxCompiler);
         }
-        let mut all = Self::ALL.into_iter();
-        let found = all.find(|it| runs(it.name()) && (*it != Self::Clang || runs("ld.lld")));
-        found.ok_or(SourceError::NoCompiler)
+        let is_there = |it: &Self| match it {
+            Self::Clang(name, linker) => runs(name) && runs(linker),
+            gcc => runs(gcc.name()),
+        };
+        // Debian's GCC 12 makes no use of vectors.
+        let (first, then) = if isa.vlen().is_some() {
+            (&Self::CLANGS[..], &Self::GCCS[..])
+        } else {
+            (&Self::GCCS[..], &Self::CLANGS[..])
+        };
+        first.iter().chain(then).copied().find(is_there).ok_or(SourceError::NoCompiler)
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Bare => "riscv64-unknown-elf-gcc",
             Self::Linux => "riscv64-linux-gnu-gcc",
-            Self::Clang => "clang",
+            Self::Clang(name, _) => name,
         }
     }
 
@@ -54,7 +68,11 @@ impl Compiler {
     fn march(self, recipe: &Recipe<'_>) -> String {
         let named = recipe.march.contains("zicsr")
             || recipe.march.chars().nth(4).is_some_and(|c| c.eq_ignore_ascii_case(&'g'));
-        if named || self == Self::Clang { recipe.march.to_owned() } else { format!("{}_zicsr", recipe.march) }
+        if named || matches!(self, Self::Clang(..)) {
+            recipe.march.to_owned()
+        } else {
+            format!("{}_zicsr", recipe.march)
+        }
     }
 
     /// The floating-point registers in which functions pass arguments.
@@ -69,7 +87,7 @@ impl Compiler {
     /// The options of every call.
     fn command(self, recipe: &Recipe<'_>) -> Command {
         let mut command = Command::new(self.name());
-        if let Self::Clang = self {
+        if let Self::Clang(..) = self {
             let target = if recipe.isa.is_rv64() { "riscv64-unknown-elf" } else { "riscv32-unknown-elf" };
             command.arg(format!("--target={target}")).arg("-fuse-ld=lld");
         }
@@ -88,7 +106,7 @@ impl Compiler {
         let has = match self {
             Self::Bare => true,
             Self::Linux => recipe.isa.is_rv64() && recipe.isa.has(Extension::D),
-            Self::Clang => false,
+            Self::Clang(..) => false,
         };
         // It has a variant for the set as it was named, and the general one for names that it does not know.
         let mut command = self.command(recipe);
@@ -111,7 +129,7 @@ impl Compiler {
 
 /// Compiles and links a file.
 pub(super) fn compile(source: &Path, recipe: &Recipe<'_>) -> Result<Executable, SourceError> {
-    let compiler = Compiler::find(recipe.library)?;
+    let compiler = Compiler::find(recipe.library, recipe.isa)?;
     let folder = tempfile::tempdir_in(trust::temporary()?)?;
     if recipe.library == Library::Linux {
         return for_linux(compiler, source, recipe, &folder);
@@ -190,13 +208,21 @@ fn link(
         compiler.run(recipe.march, command.args(["-c", "-o"]).arg(&before).arg(&empty))?;
     }
     let mut command = compiler.command(recipe);
-    command.args(["-nostdlib", "-nostartfiles", "-static", "-Wl,--build-id=none"]);
-    command.arg(format!("-Wl,-Ttext-segment={:#x}", recipe.base)).arg("-Wl,--no-warn-rwx-segments");
+    command.args(["-nostdlib", "-static", "-Wl,--build-id=none"]);
+    match compiler {
+        Compiler::Clang(..) => command.arg(format!("-Wl,--image-base={:#x}", recipe.base)),
+        _ => command
+            .args(["-nostartfiles", "-Wl,--no-warn-rwx-segments"])
+            .arg(format!("-Wl,-Ttext-segment={:#x}", recipe.base)),
+    };
     command.arg(format!("-Wl,-e,{entry}")).arg("-o").arg(&linked);
     command.args((recipe.skipped > 0).then_some(&before)).arg(object);
     if !units.is_empty() {
         // A loop of the library must not become a call of itself.
-        command.args(["-fno-builtin", "-fno-tree-loop-distribute-patterns"]);
+        command.arg("-fno-builtin");
+        if !matches!(compiler, Compiler::Clang(..)) {
+            command.arg("-fno-tree-loop-distribute-patterns");
+        }
         command.arg("-isystem").arg(folder.path().join("include"));
         let place = folder.path().join("units");
         // Lines name the library, not a folder that is gone.

@@ -213,3 +213,51 @@ fn a_recipe_adds_headers_and_sources() {
         assert_eq!(ending(program, Isa::default()).0, Ending::Exited(4), "{name}");
     }
 }
+
+/// Clang makes vectors of these loops; their results are those of the same loops in Rust.
+#[test]
+fn a_program_that_clang_vectorizes_prints_the_right_thing() {
+    let installed = ["clang", "clang-22", "clang-19"].iter().any(|name| {
+        std::process::Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
+    });
+    if !installed {
+        return tollgate_testkit::skip!("no clang: apt-get install clang-19 lld-19");
+    }
+    let source = r#"
+        #include <stdio.h>
+        static int a[1000], b[1000];
+        static double x[300];
+        static char text[] = "The quick brown fox jumps over the lazy dog";
+        int main(void) {
+            for (int i = 0; i < 1000; i++) a[i] = i * i, b[i] = i ^ 0x55;
+            long sum = 0;
+            for (int i = 0; i < 1000; i++) sum += (long)a[i] * b[i] - (a[i] > 5000 ? b[i] : -b[i]);
+            for (int i = 0; i < 300; i++) x[i] = i * 0.5 + 1;
+            double product = 0;
+            for (int i = 0; i < 300; i++) product += x[i] * x[299 - i];
+            int spaces = 0;
+            for (unsigned i = 0; i < sizeof text; i++) spaces += text[i] == ' ';
+            printf("%ld %ld %d\n", sum, (long)product, spaces);
+            return 0;
+        }
+    "#;
+    let folder = folder(&[("loops.c", source)]);
+    let square = |i: i64| i * i;
+    let other = |i: i64| i ^ 0x55;
+    let term = |i| square(i) * other(i) - if square(i) > 5000 { other(i) } else { -other(i) };
+    let half = |i: i32| f64::from(i) * 0.5 + 1.0;
+    let product: f64 = (0..300).map(|i| half(i) * half(299 - i)).sum();
+    let expected = format!("{} {} 8\n", (0..1000).map(term).sum::<i64>(), product as i64);
+    for march in ["rv64gcv", "rv64gcv_zvl256b", "rva23u64"] {
+        let isa: Isa = march.parse().unwrap();
+        // (Clang 19 calls the profile experimental.)
+        let march = if march == "rva23u64" { "rv64gcv_zba_zbb_zbs_zicond_zfa_zvbb" } else { march };
+        let recipe = Recipe { opt: "3", ..Recipe::new(march, isa) };
+        let program = load(&folder.path().join("loops.c"), &recipe).unwrap();
+        let is_vector = |word: &[u8]| word[0] & 0x7f == 0x57;
+        let elf = Elf::parse(&program.elf).unwrap();
+        let code = elf.segments.iter().flat_map(|it| it.data.chunks(2)).filter(|it| is_vector(it)).count();
+        assert!(code > 10, "{march}: {code} vector instructions");
+        assert_eq!(ending(program, isa), (Ending::Exited(0), expected.clone()), "{march}");
+    }
+}

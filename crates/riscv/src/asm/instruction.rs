@@ -12,6 +12,7 @@ use crate::format::{Format, Operands, RegClass, Slot};
 use crate::fp::CONSTANTS;
 use crate::insn::{Class, Insn, Op, Row};
 use crate::isa::Extension;
+use crate::vector::format as vector;
 
 const RA: u8 = 1;
 const T1: u8 = 6;
@@ -62,6 +63,13 @@ impl Assembler<'_> {
         }
         if let Some(shape) = self.mnemonics.short.get(name).copied() {
             return self.short(shape, ops);
+        }
+        if let Some((plain, fields)) = vector::plain_name(name)
+            && let Some(row) = self.mnemonics.rows.get(plain.as_str()).copied()
+            && matches!(row.format, Format::Vector(format) if format.has_fields())
+            && row.in_isa(&self.mnemonics.isa)
+        {
+            return self.row(row, name, ops, fields << 4, false);
         }
         for (bits, order) in ORDERS.iter().enumerate().skip(1).rev() {
             if let Some(row) =
@@ -303,7 +311,9 @@ impl Assembler<'_> {
         {
             return self.by_name(row, register, target, temporary);
         }
-        let mut operands = Operands { rm: row.usual_rounding(), imm: order, ..Operands::default() };
+        // (Without `v0.t`, a vector instruction is not masked: its lowest bit is 1.)
+        let imm = order | i64::from(matches!(row.format, Format::Vector(_)));
+        let mut operands = Operands { rm: row.usual_rounding(), imm, ..Operands::default() };
         let pending = self.fill(row, name, syntax, ops, &mut operands)?;
         self.finish(row, operands, pending, jumps, None)
     }
@@ -411,7 +421,27 @@ impl Assembler<'_> {
         ops: &[&str],
         o: &mut Operands,
     ) -> Result<Pending, Fault> {
-        let least = slots.iter().filter(|s| **s != Slot::Rounding).count();
+        let least = slots.iter().filter(|s| !matches!(s, Slot::Rounding | Slot::Masked)).count();
+        // A type is all the operands behind the length.
+        if let ([Slot::Rd, length, Slot::Vtype], [rd, value, vtype @ ..]) = (slots, ops)
+            && !vtype.is_empty()
+        {
+            self.fill(row, name, &[Slot::Rd, *length], &[rd, value], o)?;
+            let bits = match (vector::vtype_bits(vtype), vtype) {
+                (Some(bits), _) => bits,
+                (None, [number]) => {
+                    self.within(number, 0, if *length == Slot::Uimm { 1023 } else { 2047 }, "a vector type")?
+                }
+                _ => {
+                    return fault(
+                        vtype[0],
+                        format!("{} is not a vector type like `e32,m1,ta,ma`", quoted(&vtype.join(","))),
+                    );
+                }
+            };
+            (o.rs2, o.imm) = (bits as u8 & 31, bits >> 5);
+            return Ok(Pending::Nothing);
+        }
         // jalr rd, rs1, offset
         if let ([Slot::Rd, Slot::Memory], [rd, rs1, offset], Format::Jalr) = (slots, ops, row.format) {
             let address = format!("{offset}({rs1})");
@@ -464,6 +494,21 @@ impl Assembler<'_> {
                 Slot::Csr => o.imm = self.csr(op)?,
                 Slot::Zimm => o.rs1 = self.within(op, 0, 31, "this operand")? as u8,
                 Slot::Constant => o.rs1 = constant(op)?,
+                Slot::Vd => o.rd = vector_register(op)?,
+                Slot::Vs1 => o.rs1 = vector_register(op)?,
+                Slot::Vs2 => o.rs2 = vector_register(op)?,
+                Slot::Masked if *op == "v0.t" => o.imm &= !1,
+                Slot::V0 if *op == "v0" => {}
+                Slot::Masked => return fault(op, format!("the mask is `v0.t`, not {}", quoted(op))),
+                Slot::V0 => return fault(op, format!("the third operand is `v0`, not {}", quoted(op))),
+                Slot::Simm => o.rs1 = self.within(op, -16, 15, "this operand")? as u8 & 31,
+                Slot::Uimm => o.rs1 = self.within(op, 0, 31, "this operand")? as u8,
+                Slot::Uimm6 => {
+                    let value = self.within(op, 0, 63, "this operand")?;
+                    o.rs1 = value as u8 & 31;
+                    o.imm |= value >> 4 & 2;
+                }
+                Slot::Vtype => return fault(op, "a vector type is like `e32,m1,ta,ma`"),
                 Slot::Rounding => match ROUNDING.iter().position(|r| r == op) {
                     Some(rm) => o.rm = rm as u8,
                     None => {
@@ -578,6 +623,13 @@ fn slot_name(slot: Slot) -> &'static str {
         Slot::Succ => "successors",
         Slot::Csr => "csr",
         Slot::Constant => "constant",
+        Slot::Vd => "vd",
+        Slot::Vs1 => "vs1",
+        Slot::Vs2 => "vs2",
+        Slot::Masked => "[v0.t]",
+        Slot::V0 => "v0",
+        Slot::Simm | Slot::Uimm | Slot::Uimm6 => "immediate",
+        Slot::Vtype => "e8 to e64, m1 to m8 or mf8 to mf2, ta or tu, ma or mu",
         Slot::Rounding => "[rounding mode]",
     }
 }
@@ -592,6 +644,14 @@ fn constant(op: &str) -> Result<u8, Fault> {
             let message = format!("{} is not one of the constants {}", quoted(op), CONSTANTS.join(", "));
             fault(op, message)
         }
+    }
+}
+
+/// The number of a vector register.
+fn vector_register(op: &str) -> Result<u8, Fault> {
+    match op.strip_prefix('v').map(str::parse) {
+        Some(Ok(number @ 0..32)) if !op.starts_with("v+") => Ok(number),
+        _ => fault(op, format!("{} is not a vector register: those are `v0` to `v31`", quoted(op))),
     }
 }
 

@@ -147,3 +147,13 @@ pub(crate) struct Fpu {
     /// Flags so far; operations only add to them.
     pub(crate) flags: u8,
 }
+
+impl Fpu {
+    /// Rounds to the nearest number.
+    pub(crate) const NEAREST: Self = Self { rounding: Rounding::NearestEven, flags: 0 };
+
+    /// Rounds as `frm` says; `None` if that is reserved.
+    pub(crate) fn dynamic(frm: u8) -> Option<Self> {
+        Rounding::from_bits(frm).map(|rounding| Self { rounding, flags: 0 })
+    }
+}

@@ -3,15 +3,16 @@
 //! The host's arithmetic is used where it is proved to give the same bits and flags (see [`fast`]), integer
 //! arithmetic ([`soft`]) everywhere else.
 
+mod estimate;
 mod fast;
 mod format;
 mod further;
 mod soft;
 
-pub(crate) use format::{F16, F32, F64, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding};
+pub(crate) use format::{F16, F32, F64, Float, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding};
 pub(crate) use further::{CONSTANTS, constant};
 
-use format::{Float, NV};
+use format::NV;
 use soft::{Value, unpack};
 
 /// Which way a comparison goes.

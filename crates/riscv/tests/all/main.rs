@@ -23,3 +23,4 @@ mod pk;
 mod qemu;
 mod snapshot;
 mod traps;
+mod vectors;

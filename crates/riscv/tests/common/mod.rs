@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod random;
+pub(crate) mod vectors;
 
 use tollgate_riscv::{Insn, Op, Operands};
 
