@@ -65,15 +65,21 @@ pub enum ObjectError {
 
 /// The name of a machine, for people.
 fn machine(number: u16) -> String {
-    match number {
+    match elf::Machine(number) {
         elf::EM_X86_64 => "x86-64".into(),
         elf::EM_AARCH64 => "aarch64".into(),
         elf::EM_386 => "i386".into(),
         elf::EM_ARM => "32-bit Arm".into(),
         elf::EM_RISCV => "32-bit RISC-V".into(),
-        other => format!("another machine (e_machine {other})"),
+        other => format!("another machine (e_machine {})", other.0),
     }
 }
+
+/// Tags of the dynamic section (the ELF specification, 2-11).
+const DT_NEEDED: u64 = 1;
+const DT_STRTAB: u64 = 5;
+const DT_RPATH: u64 = 15;
+const DT_RUNPATH: u64 = 29;
 
 impl Object {
     /// Reads a program or a library.
@@ -86,14 +92,14 @@ impl Object {
         }
         let damaged = |error: object::read::Error| ObjectError::Damaged(error.to_string());
         let number = u16::from_le_bytes([bytes[18], bytes[19]]);
-        if bytes[4] != elf::ELFCLASS64 || bytes[5] != elf::ELFDATA2LSB || number != elf::EM_RISCV {
+        if bytes[4..6] != [2, 1] || number != elf::EM_RISCV.0 {
             return Err(ObjectError::Machine(machine(number)));
         }
         let file = ElfFile64::<Endianness>::parse(bytes).map_err(damaged)?;
         let (header, endian): (&FileHeader64<Endianness>, _) = (file.elf_header(), file.endian());
         let kind = header.e_type(endian);
         if kind != elf::ET_EXEC && kind != elf::ET_DYN {
-            return Err(ObjectError::NotLinked(kind));
+            return Err(ObjectError::NotLinked(kind.0));
         }
         let mut object =
             Self { entry: header.e_entry(endian), movable: kind == elf::ET_DYN, ..Self::default() };
@@ -106,7 +112,7 @@ impl Object {
                     address: part.p_vaddr(endian),
                     file_bytes,
                     memory_bytes: part.p_memsz(endian),
-                    executable: part.p_flags(endian) & elf::PF_X != 0,
+                    executable: part.p_flags(endian).0 & elf::PF_X.0 != 0,
                 }),
                 elf::PT_INTERP => {
                     let text = part.data(endian, bytes).unwrap_or_default();
@@ -149,7 +155,7 @@ impl Object {
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
         let entries: Vec<(u64, u64)> =
             entries.chunks_exact(16).map(|entry| (word(&entry[..8]), word(&entry[8..]))).collect();
-        let table = entries.iter().find(|(tag, _)| *tag == u64::from(elf::DT_STRTAB)).map(|entry| entry.1);
+        let table = entries.iter().find(|(tag, _)| *tag == DT_STRTAB).map(|entry| entry.1);
         let Some(table) = table.and_then(|at| self.offset_of(at)) else { return };
         let text = |at: u64| {
             let from = usize::try_from(table.checked_add(at)?).ok()?;
@@ -157,9 +163,9 @@ impl Object {
             Some(String::from_utf8_lossy(bytes).into_owned())
         };
         for (tag, value) in entries {
-            match u32::try_from(tag) {
-                Ok(elf::DT_NEEDED) => self.needed.extend(text(value)),
-                Ok(elf::DT_RPATH | elf::DT_RUNPATH) => {
+            match tag {
+                DT_NEEDED => self.needed.extend(text(value)),
+                DT_RPATH | DT_RUNPATH => {
                     self.search.extend(text(value).iter().flat_map(|list| list.split(':')).map(str::to_owned));
                 }
                 _ => {}
