@@ -4,6 +4,7 @@
 
 mod compare;
 mod fleet;
+mod guest;
 mod history;
 mod sequence;
 mod stats;
@@ -18,6 +19,7 @@ pub use fleet::{
     Alike, AlikeProbe, Companion, Fleet, FleetError, FleetHost, HostDifference, HostFigure, LEAST_ALIKE,
     ProbeName, SharedFact, fleet,
 };
+pub use guest::{GuestComparison, Moved, guest};
 pub use history::{Change, Group, History, Point, Series, history};
 pub use sequence::{LEAST_OF_PAIRS, SEQUENCE_MISSES, confidence_sequence, is_decided};
 pub use stats::median;

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 const DIRECTORY: u32 = 0o040_755;
 const DEVICE: u32 = 0o020_666;
 const FILE: u32 = 0o100_000;
+const LINK: u32 = 0o120_777;
 
 /// An archive that is being written.
 pub struct Archive<W> {
@@ -35,6 +36,14 @@ impl<W: Write> Archive<W> {
     /// When writing fails.
     pub fn file(&mut self, path: &str, permissions: u32, bytes: &[u8]) -> io::Result<()> {
         self.entry(path, FILE | permissions, [0; 2], bytes)
+    }
+
+    /// Adds a symbolic link. Its directory must be added before.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn link(&mut self, path: &str, target: &str) -> io::Result<()> {
+        self.entry(path, LINK, [0; 2], target.as_bytes())
     }
 
     /// Adds a character device that all may use. Its directory must be added before.

@@ -42,8 +42,8 @@ const RAM_BYTES_PK: u64 = 128 << 20;
 /// The bytes of the file that the program on riscv-pk reads one at a time.
 const FILE_BYTES: usize = 4096;
 /// Where Linux begins, and how much of the RAM behind may be its image.
-const IMAGE: u64 = RAM + (2 << 20);
-const IMAGE_BYTES: u64 = 128 << 20;
+pub(crate) const IMAGE: u64 = RAM + (2 << 20);
+pub(crate) const IMAGE_BYTES: u64 = 128 << 20;
 /// The most instructions of a boot, of the process's beginning, and of all crossings.
 const BOOT: u64 = 20_000_000_000;
 const BEGINNING: u64 = 1_000_000_000;
@@ -333,7 +333,7 @@ fn asking(mut machine: Machine, interrupted: &dyn Fn() -> bool) -> Result<Machin
 }
 
 /// The symbols of an image, or of its map, in the order of their addresses.
-fn symbols(image: &[u8], map: Option<&str>) -> Result<Vec<kallsyms::Symbol>, BillError> {
+pub(crate) fn symbols(image: &[u8], map: Option<&str>) -> Result<Vec<kallsyms::Symbol>, BillError> {
     match map {
         Some(map) => from_map(map).ok_or(BillError::NotAMap),
         None => match Elf::parse(image) {
@@ -346,7 +346,7 @@ fn symbols(image: &[u8], map: Option<&str>) -> Result<Vec<kallsyms::Symbol>, Bil
 }
 
 /// The rules that were given, or those that are known for a kernel with these symbols.
-fn rules_for(given: Option<Rules>, symbols: &[kallsyms::Symbol]) -> Result<Rules, BillError> {
+pub(crate) fn rules_for(given: Option<Rules>, symbols: &[kallsyms::Symbol]) -> Result<Rules, BillError> {
     let rules = given.or_else(|| Rules::detect(symbols)).ok_or(BillError::NoRules)?;
     match rules.entry(symbols) {
         Some(_) => Ok(rules),
@@ -460,7 +460,7 @@ pub(crate) fn from_map(text: &str) -> Option<Vec<kallsyms::Symbol>> {
 }
 
 /// What the image calls itself, such as `linux-6.12.5`.
-fn version(image: &[u8]) -> String {
+pub(crate) fn version(image: &[u8]) -> String {
     const BANNER: &[u8] = b"Linux version ";
     let at = image.windows(BANNER.len()).position(|window| window == BANNER);
     let rest = at.map_or(&[][..], |at| &image[at + BANNER.len()..]);

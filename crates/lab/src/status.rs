@@ -15,7 +15,7 @@ const TIME_IS_UP: u8 = 124;
 pub const FAILED: u8 = 125;
 
 /// The commands of `tollgate riscv`.
-const COMMANDS: [&str; 2] = ["run", "boot"];
+const COMMANDS: [&str; 3] = ["run", "boot", "exec"];
 
 /// Whether these words of a command line call such a command.
 pub fn is_of_guest(words: &[impl AsRef<OsStr>]) -> bool {

@@ -19,7 +19,8 @@ pub use exec::{
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
-    Accesses, CacheShape, Caches, CallFound, CyclesCompared, FunctionFound, IcacheAsked, IcacheFound,
+    Accesses, CacheShape, Caches, CallFound, CyclesCompared, FunctionFound, GuestCrossing, GuestExec, GuestSite, IcacheAsked,
+    IcacheFound,
     LatencyAsked, PathFound, PhaseCompared, PipelineAsked, PipelineFound, ProgramAsked, ProgramFound,
     SweepCurve, TrapAsked, TrapFound, ValidationAsked, ValidationFound, Wait, WorkloadAsked,
 };

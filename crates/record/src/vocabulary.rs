@@ -120,6 +120,7 @@ names! {
     counter::Counter:
     ACCESSES = "accesses", "Accesses to the cache, over the whole program.";
     AFTER = "after/*", "The program's extra cost after the return from each trap: cycles by cause, and lines and entries fetched again.";
+    APART = "apart/*", "What is not in the bill of a program inside of a kernel: interrupts that came meanwhile, and other tasks: `apart/interrupts/count`.";
     ALONE_CYCLES = "alone-cycles", "Cycles of the program between two traps, without traps.";
     BYTES_READ = "bytes-read", "Bytes read from the device, over the whole scan.";
     BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
@@ -211,6 +212,7 @@ names! {
     ENTRY_CODE = "entry-code", "The kernel's entry code, without the hardware's share.";
     EXIT_CODE = "exit-code", "The kernel's exit code, without the hardware's share.";
     FIRMWARE = "firmware", "Machine mode, between the hardware and a supervisor kernel.";
+    FAULT_WORK = "fault-work", "The kernel's work behind page faults of a program.";
     HANDLER = "handler", "What was asked for.";
     HANDLER_TO_RETURN = "handler-to-return", "From the signal handler's first instruction back to the sender.";
     HANDLING = "handling", "The kernel's work between entry and return.";
@@ -221,15 +223,19 @@ names! {
     INTERRUPTS = "interrupts", "Interrupts that arrived while the program was on the CPU.";
     KERNEL_WORK = "kernel-work", "What the kernel does behind a crossing.";
     KILL_TO_HANDLER = "kill-to-handler", "From the sender's call to the signal handler's first instruction.";
+    LOADER = "loader", "Everything from a program's first instruction to its entry point: the loader links it to its libraries.";
     LOCK = "lock", "A language's lock, released and taken again.";
     LOCK_AND_THREAD_STATE = "lock-and-thread-state", "A language's lock and the state of the thread in it.";
     LOOKUP_AND_REQUEST = "lookup-and-request", "Finding that the page is missing, and asking the device for it.";
     MAPPING = "mapping", "Entering further pages into the page table.";
     OTHER = "other", "Kernel code that belongs to no crossing; zero unless something is wrong.";
+    OWN_CODE = "own-code", "The program's own instructions, with its libraries.";
     PAGE = "page", "Finding a page, clearing or copying it, and accounting for it.";
     PAGE_TABLE = "page-table", "Entering pages into the page table.";
     PAGE_AND_MAPPING = "page-and-mapping", "Finding a page, clearing it and mapping it.";
     PLAIN = "plain", "The same crossing with nothing in its way.";
+    PROGRAM_END = "program-end", "From a program's exit call to the end of its task.";
+    PROGRAM_START = "program-start", "From the call of execve to the program's first instruction.";
     RECEIVER_AWAKE = "receiver-awake", "The whole time of messages whose receiver did not sleep.";
     RECEIVERS_RETURN = "receivers-return", "From the switch to the receiver until it has the message.";
     REFILL = "refill", "Fetching again what others replaced in the caches and TLBs.";
@@ -243,6 +249,7 @@ names! {
     SIGRETURN = "sigreturn", "From the signal handler's first instruction to the end of the touch that caused the signal.";
     STACK_SWITCH_AND_SCHEDULER = "stack-switch-and-scheduler", "To the thread's own stack and back, and telling the language's scheduler.";
     STACK_SWITCH = "stack-switch", "To the kernel's stack and back.";
+    SWITCHES = "switches", "The kernel's work to switch to other tasks, while it handles a program's crossings.";
     SYSTEM = "system", "CPU time in the kernel.";
     TASK_SWITCH = "task-switch", "Registers and stack of the next task.";
     TAX = "tax", "What the interposition adds to a crossing: with it minus without.";

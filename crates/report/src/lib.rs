@@ -42,6 +42,7 @@ pub use fleet::{fleet_html, fleet_table};
 pub use history::history_table;
 pub use html::html;
 pub use probes::{ProbeRow, probes};
+pub use riscv::guest_comparison;
 pub use runs::runs;
 pub use style::{Format, Place, Style};
 pub use view::view;

@@ -4,6 +4,8 @@ mod bill;
 mod cycles;
 mod designs;
 mod engines;
+mod exec;
+mod exec_compare;
 mod functions;
 mod icache;
 mod pipeline;
@@ -11,6 +13,8 @@ mod profile;
 mod validation;
 mod words;
 mod workload;
+
+pub use exec_compare::guest_comparison;
 
 use crate::notes::notes;
 use crate::sheet::Sheet;
@@ -23,12 +27,13 @@ use words::{kernel, measured, warnings};
 type View = fn(&Run, &Style) -> Sheet;
 
 /// The view of each family. A run whose results are all of one has that view.
-const VIEWS: [(&str, View); 6] = [
+const VIEWS: [(&str, View); 7] = [
     ("riscv-trap", trap),
     ("riscv-workload", workload::view),
     ("riscv-icache", icache::view),
     ("riscv-pipeline", pipeline::view),
     ("riscv-program", profile::view),
+    ("riscv-exec", exec::view),
     ("riscv-validation", validation::view),
 ];
 

@@ -84,6 +84,14 @@ impl Machine {
         code.iter().all(|&(at, expected)| word(at) == Some(expected)).then(|| self.x(10))
     }
 
+    /// Continues behind a call that has stopped the machine ([`Stop::Semihosting`]), with this result in `a0`.
+    pub fn answer_semihosting(&mut self, result: u64) {
+        if matches!(self.stopped, Some(Stop::Semihosting { .. })) {
+            self.stopped = None;
+            self.set_x(10, result);
+        }
+    }
+
     /// Does the call; `false` if the machine does not answer calls, or there is no call at the pc.
     pub(crate) fn does_semihosting(&mut self) -> bool {
         if !self.semihosting {

@@ -78,6 +78,18 @@ impl Judging {
             fail_above: self.fail_above,
             by_time: self.by_time,
         };
+        if let ([a], [b]) = (a, b)
+            && let Some(found) = tollgate_judge::guest(a, b)
+        {
+            sink.deliver_either(&found, |style| tollgate_report::guest_comparison(&found, style))?;
+            return Ok(match self.fail_above.is_some_and(|share| found.exceeds(share)) {
+                true => {
+                    say("tollgate: the program costs more than --fail-above allows");
+                    ExitCode::FAILURE
+                }
+                false => ExitCode::SUCCESS,
+            });
+        }
         let found = tollgate_judge::compare(a, b, &options).map_err(Usage::error)?;
         sink.deliver_either(&found, |style| tollgate_report::comparison(&found, self.explain, style))?;
         if found.exceeded.is_empty() {
@@ -142,7 +154,7 @@ fn load_all(names: &[String], store: Option<&Store>) -> anyhow::Result<Vec<Run>>
     Ok(runs)
 }
 
-fn load(name: &str, store: Option<&Store>) -> anyhow::Result<Vec<Run>> {
+pub(crate) fn load(name: &str, store: Option<&Store>) -> anyhow::Result<Vec<Run>> {
     let path = Path::new(name);
     if path.is_dir() {
         let (runs, unreadable) = load_directory(path)?;

@@ -2,6 +2,7 @@
 
 mod bill;
 mod boot;
+mod exec;
 mod icache;
 mod options;
 mod pipeline;
@@ -42,6 +43,8 @@ enum RiscvCommand {
     Run(run::RunArgs),
     /// Boot a real kernel: Linux, xv6, or your own
     Boot(boot::BootArgs),
+    /// Run a Linux program inside a kernel; the bill of both, exact
+    Exec(exec::ExecArgs),
     /// The bill of a real kernel's system calls, faults and switches
     Bill(bill::BillArgs),
     /// Compare the timed cores with the RTL of real ones
@@ -68,6 +71,7 @@ pub(crate) fn run(args: RiscvArgs) -> Result<ExitCode> {
         RiscvCommand::Icache(args) => icache::run(&args),
         RiscvCommand::Run(args) => as_guest(run::run(args)),
         RiscvCommand::Boot(args) => as_guest(boot::run(&args)),
+        RiscvCommand::Exec(args) => as_guest(exec::run(&args)),
         RiscvCommand::Bill(args) => bill::run(&args),
         RiscvCommand::Validate(args) => validate::run(&args),
     }

@@ -237,6 +237,68 @@ pub struct ProgramAsked {
     /// How many functions have a line of their own, if that was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top: Option<u64>,
+    /// The program and its arguments, if it ran inside of a kernel or alone (`tollgate riscv exec`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+}
+
+/// What a program inside of a kernel did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GuestExec {
+    /// Its exit status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u8>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<u8>,
+    /// Why it was stopped, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    /// The kernel; absent if it ran without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// SHA-256 of the `program`, of all its `files`, and of the `kernel` or the `snapshot`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hashes: BTreeMap<String, String>,
+    /// What it crossed.
+    pub crossings: Vec<GuestCrossing>,
+    /// Where in the program it crossed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<GuestSite>,
+}
+
+/// One kind of crossing of a program inside of a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GuestCrossing {
+    /// `system call`, `fault`, `interrupt` or `task`.
+    pub kind: String,
+    /// Its name: `read`.
+    pub name: String,
+    /// When: at the `start` (`execve`), in the `loader`, in the `program`, or at its `end`.
+    pub stage: String,
+    /// How many.
+    pub count: u64,
+    /// Instructions of all of them by step: `entry`, `dispatch`, `work`, `switch`, `exit`.
+    pub instructions: BTreeMap<String, u64>,
+    /// Cycles by step, with a core.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cycles: BTreeMap<String, u64>,
+}
+
+/// A place from which a program crosses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GuestSite {
+    /// What it crosses.
+    pub crossing: String,
+    /// The function that does, and its callers.
+    pub callers: Vec<String>,
+    /// How often.
+    pub count: u64,
+    /// Instructions outside of the program, or cycles with a core.
+    pub cost: u64,
 }
 
 /// Where a program's instructions went.
@@ -256,6 +318,9 @@ pub struct ProgramFound {
     /// Cycles of calls that are too deep or too many to tell apart; the paths of their callers contain them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<u64>,
+    /// What it did inside of a kernel, if it ran in one; the paths then are in instructions unless there is a core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exec: Option<GuestExec>,
 }
 
 /// A function of a program, as it was called.

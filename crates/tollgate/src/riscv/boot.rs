@@ -265,6 +265,7 @@ impl BootArgs {
             machine: "virt".into(),
             core: None,
             top: Some(self.top),
+            command: Vec::new(),
         }
     }
 

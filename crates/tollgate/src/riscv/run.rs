@@ -287,6 +287,7 @@ impl RunArgs {
             machine: self.machine.clone(),
             core: None,
             top: Some(self.top),
+            command: Vec::new(),
         }
     }
 

@@ -1,0 +1,383 @@
+//! A program inside Linux: the first process of ours asks the machine for its files, starts it, and says how it ended.
+//!
+//! `guests/riscv/programs/exec_init.c` is that process. Its calls are semihosting calls with numbers of our own, at which the
+//! machine stops: they take no instruction of the kernel, and the machine is at an exact place.
+
+use tollgate_cores::Core;
+use tollgate_riscv::{Boot, Config, Firmware, Isa, Machine, MachineKind, Stop, aside};
+
+use super::code::{Code, PAGE};
+use super::tree::Rooted;
+use super::watch::Watch;
+use super::{Ended, ExecError, Limits, Outcome, Ran};
+use crate::boot::{self, KernelError};
+use crate::initramfs::Archive;
+use crate::kernel::{self, Rules, kallsyms};
+
+/// The first process.
+static INIT: &[u8] = include_bytes!("../../guests/riscv/images/exec-init.elf");
+
+/// The calls of the first process.
+const READY: u64 = 0x100;
+const FETCH: u64 = 0x101;
+const BEGIN: u64 = 0x102;
+const ENDED: u64 = 0x103;
+const OUTPUT: u64 = 0x104;
+const FAILED: u64 = 0x105;
+const DONE: u64 = 0x106;
+
+const RAM: u64 = 0x8000_0000;
+/// The most instructions of a boot, and of what the first process does before and behind the program.
+const BOOT: u64 = 20_000_000_000;
+const AROUND: u64 = 20_000_000_000;
+/// Steps between two looks at budget and interruption.
+const SLICE: u64 = 1 << 20;
+/// The kernel's command line: quiet, without the self-tests of its cryptography, and it ends when it panics.
+const APPEND: &str = "console=ttyS0 rdinit=/init quiet cryptomgr.notests panic=-1";
+const STVEC: u16 = 0x105;
+
+/// A Linux whose first process is ready.
+pub struct Ready {
+    machine: Machine,
+    symbols: Vec<kallsyms::Symbol>,
+    rules: Rules,
+    /// The kernel's name, as `linux-6.12.5`.
+    pub(super) kernel: String,
+}
+
+/// What to boot.
+pub struct Linux<'a> {
+    /// Linux's `Image`.
+    pub image: &'a [u8],
+    /// The contents of `System.map`; if `None`, the image's own symbols count.
+    pub map: Option<&'a str>,
+    /// The rules of phases; if `None`, those of Linux.
+    pub rules: Option<Rules>,
+    /// The machine's instructions.
+    pub isa: Isa,
+    /// Its RAM.
+    pub ram_bytes: u64,
+    /// Seed of all that is random in the machine.
+    pub seed: u64,
+}
+
+impl Ready {
+    /// Boots a kernel until its first process asks for a program.
+    ///
+    /// # Errors
+    /// A file that is not a kernel, or one that does not start the process.
+    pub fn boot(linux: Linux<'_>, interrupted: &dyn Fn() -> bool) -> Result<Self, ExecError> {
+        let Linux { image, map, rules, isa, ram_bytes, seed } = linux;
+        let symbols = kernel::symbols(image, map)?;
+        let rules = kernel::rules_for(rules, &symbols)?;
+        let config = Config {
+            isa,
+            machine: MachineKind::Virt,
+            ram_bytes,
+            bootargs: APPEND.into(),
+            misaligned: true,
+            coherent_code: true,
+            ..Config::default()
+        };
+        let mut machine = Machine::new(config).map_err(KernelError::from)?;
+        let initrd = archive().map_err(KernelError::Output)?;
+        machine
+            .boot(Boot {
+                kernel: image,
+                firmware: Some(Firmware::BuiltIn),
+                initrd: Some(&initrd),
+                drive: None,
+                console: false,
+                network: false,
+                seed,
+            })
+            .map_err(KernelError::from)?;
+        let _ = crate::Tier::Auto.prepare(&mut machine);
+        machine.semihost();
+        let mut console = Vec::new();
+        for _ in 0..BOOT / SLICE {
+            match machine.run(SLICE, &mut ()) {
+                Stop::Semihosting { call: READY } => {
+                    return Ok(Self { machine, symbols, rules, kernel: kernel::version(image) });
+                }
+                Stop::Budget if interrupted() => return Err(ExecError::Interrupted),
+                Stop::Budget => {}
+                _ => break,
+            }
+            console.extend(machine.take_console());
+            if boot::gave_up(&console) {
+                break;
+            }
+        }
+        console.extend(machine.take_console());
+        Err(ExecError::NoProcess(kernel::last_lines(&console)))
+    }
+
+    /// Continues a machine that was [saved](Self::save).
+    ///
+    /// # Errors
+    /// What is not a snapshot, or one of another machine.
+    pub fn restore(
+        snapshot: &[u8],
+        map: Option<&str>,
+        rules: Option<Rules>,
+        most_bytes: u64,
+    ) -> Result<Self, ExecError> {
+        let mut machine = Machine::restore_within(most_bytes, snapshot, None).map_err(KernelError::from)?;
+        machine.semihost();
+        if machine.run(1, &mut ()) != (Stop::Semihosting { call: READY }) {
+            return Err(ExecError::NotReady);
+        }
+        let bytes = kernel::IMAGE_BYTES.min(machine.config().ram_bytes.saturating_sub(kernel::IMAGE - RAM));
+        let image = machine.read_memory(kernel::IMAGE, bytes).unwrap_or_default();
+        let symbols = kernel::symbols(image, map)?;
+        let rules = kernel::rules_for(rules, &symbols)?;
+        Ok(Self { kernel: kernel::version(image), symbols, rules, machine })
+    }
+
+    /// The machine as a file.
+    ///
+    /// # Errors
+    /// Those of [`Machine::save`].
+    pub fn save(&mut self) -> Result<Vec<u8>, ExecError> {
+        Ok(self.machine.save().map_err(KernelError::from)?)
+    }
+
+    /// Starts the program and watches it until its end.
+    pub(super) fn run(
+        mut self,
+        rooted: &Rooted,
+        words: &[u8],
+        input: &[u8],
+        core: Option<&Core>,
+        limits: &Limits<'_>,
+    ) -> Result<Ran, ExecError> {
+        let archive = rooted.tree.archive().map_err(KernelError::Output)?;
+        let mut sources = [&archive[..], words, input];
+        let machine = &mut self.machine;
+        let mut console = Vec::new();
+        machine.answer_semihosting(0);
+        until(machine, &mut console, limits, |machine, call| match call {
+            FETCH => {
+                fetch(machine, &mut sources)?;
+                Ok(false)
+            }
+            FAILED => Err(refused(machine, &rooted.program)),
+            call => Ok(call == BEGIN),
+        })?;
+        let handler = machine.csr(STVEC).unwrap_or(0) & !3;
+        let (code, init) = code(machine, &self.symbols, &self.rules, handler, rooted)?;
+        let rules = Some(self.rules.clone());
+        let mut watch = Watch::new(code, rules, Some(init), core, &machine.code())?;
+        machine.answer_semihosting(0);
+        let before = machine.instret();
+        let mut left = limits.instructions;
+        let stop = aside(&mut watch, |watch| loop {
+            let budget = SLICE.min(left);
+            let stop = machine.run(budget, watch);
+            left -= budget;
+            console.extend(machine.take_console());
+            match stop {
+                Stop::Budget if (limits.interrupted)() => break Some(Outcome::Interrupted),
+                Stop::Budget if left == 0 => break Some(Outcome::Budget),
+                Stop::Budget => {}
+                Stop::Semihosting { .. } => break None,
+                Stop::Idle => break Some(Outcome::Waits),
+                _ => break Some(Outcome::KernelEnded),
+            }
+            if boot::gave_up(&console) {
+                break Some(Outcome::KernelEnded);
+            }
+        });
+        let instructions = machine.instret() - before;
+        let mut ran = Ran::new(watch, instructions);
+        if stop == Some(Outcome::KernelEnded) {
+            return Err(ExecError::KernelEnded(kernel::last_lines(&console)));
+        }
+        if stop.is_some() {
+            // Its output is still wanted: ^C lets the first process end it.
+            machine.type_in(&[3]);
+        }
+        let mut status = None;
+        let mut output = [Vec::new(), Vec::new()];
+        let mut first = stop.is_none();
+        let rest = Limits { instructions: AROUND, interrupted: &|| false };
+        let mut handle = |machine: &mut Machine, call: u64| match call {
+            FAILED => Err(refused(machine, &rooted.program)),
+            ENDED => {
+                status = word(machine, machine.x(11), 0);
+                Ok(false)
+            }
+            OUTPUT => {
+                let block = machine.x(11);
+                let [file, at, bytes] = [0, 1, 2].map(|n| word(machine, block, n).unwrap_or(0));
+                let text = read(machine, at, bytes).unwrap_or_default();
+                output[usize::from(file == 2)].extend(text);
+                Ok(false)
+            }
+            call => Ok(call == DONE),
+        };
+        let done = if first {
+            first = false;
+            // The call at which the watched run has stopped.
+            let call = stopped_at(machine);
+            let done = handle(machine, call)?;
+            machine.answer_semihosting(0);
+            done
+        } else {
+            false
+        };
+        debug_assert!(!first);
+        if !done {
+            let finished = until(machine, &mut console, &rest, handle);
+            if stop.is_none() {
+                finished?;
+            }
+        }
+        ran.ended = match (stop, status) {
+            (Some(outcome), _) => Ended::Stopped(outcome),
+            (None, Some(status)) => Ended::of_wait(status),
+            (None, None) => return Err(ExecError::KernelEnded(kernel::last_lines(&console))),
+        };
+        [ran.output, ran.errors] = output;
+        ran.console = kernel::last_lines(&console);
+        ran.kernel = Some(self.kernel.clone());
+        Ok(ran)
+    }
+}
+
+/// An initial RAM disk with the first process.
+fn archive() -> std::io::Result<Vec<u8>> {
+    let mut archive = Archive::new(Vec::new());
+    archive.directory("dev")?;
+    archive.device("dev/console", [5, 1])?;
+    archive.file("init", 0o755, INIT)?;
+    archive.finish()
+}
+
+/// The call at which the machine stopped.
+fn stopped_at(machine: &mut Machine) -> u64 {
+    match machine.run(1, &mut ()) {
+        Stop::Semihosting { call } => call,
+        _ => 0,
+    }
+}
+
+/// Runs until a call of which `handle` says that it is the last one.
+fn until(
+    machine: &mut Machine,
+    console: &mut Vec<u8>,
+    limits: &Limits<'_>,
+    mut handle: impl FnMut(&mut Machine, u64) -> Result<bool, ExecError>,
+) -> Result<(), ExecError> {
+    for _ in 0..AROUND / SLICE {
+        let stop = machine.run(SLICE, &mut ());
+        console.extend(machine.take_console());
+        match stop {
+            Stop::Semihosting { call } => {
+                if handle(machine, call)? {
+                    return Ok(());
+                }
+                machine.answer_semihosting(machine.x(10));
+            }
+            Stop::Budget if (limits.interrupted)() => return Err(ExecError::Interrupted),
+            Stop::Budget => {}
+            _ => break,
+        }
+    }
+    Err(ExecError::KernelEnded(kernel::last_lines(console)))
+}
+
+/// Passes on the next bytes of a source; the result is their number.
+fn fetch(machine: &mut Machine, sources: &mut [&[u8]; 3]) -> Result<(), ExecError> {
+    let block = machine.x(11);
+    let [what, at, bytes] = [0, 1, 2].map(|n| word(machine, block, n).unwrap_or(u64::MAX));
+    let source = sources.get_mut(what as usize).ok_or(ExecError::NotReady)?;
+    let (now, rest) = source.split_at(source.len().min(bytes as usize));
+    write(machine, at, now).ok_or(ExecError::NotReady)?;
+    *source = rest;
+    machine.set_x(10, now.len() as u64);
+    Ok(())
+}
+
+/// The pieces of an area of the current address space that are in one page each: physical address and length.
+fn pieces(machine: &Machine, at: u64, bytes: u64) -> Option<Vec<(u64, u64)>> {
+    let mut pieces = Vec::new();
+    let mut done = 0;
+    while done < bytes {
+        let va = at.wrapping_add(done);
+        let here = (PAGE - va % PAGE).min(bytes - done);
+        pieces.push((machine.translate(va)?, here));
+        done += here;
+    }
+    Some(pieces)
+}
+
+fn read(machine: &Machine, at: u64, bytes: u64) -> Option<Vec<u8>> {
+    let mut all = Vec::new();
+    for (pa, bytes) in pieces(machine, at, bytes)? {
+        all.extend(machine.read_memory(pa, bytes).ok()?);
+    }
+    Some(all)
+}
+
+fn write(machine: &mut Machine, at: u64, bytes: &[u8]) -> Option<()> {
+    let mut rest = bytes;
+    for (pa, length) in pieces(machine, at, bytes.len() as u64)? {
+        let (here, behind) = rest.split_at(length as usize);
+        machine.write_memory(pa, here).ok()?;
+        rest = behind;
+    }
+    Some(())
+}
+
+fn word(machine: &Machine, block: u64, number: u64) -> Option<u64> {
+    let bytes = read(machine, block.wrapping_add(8 * number), 8)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Why the first process could not start the program.
+fn refused(machine: &Machine, program: &str) -> ExecError {
+    let block = machine.x(11);
+    let [step, error] = [0, 1].map(|n| word(machine, block, n).unwrap_or(0));
+    match (step, error) {
+        (1, 12 | 28) => ExecError::NoRoom,
+        (1, error) => ExecError::Unpack(error),
+        (_, error) => ExecError::Refused { program: program.to_owned(), error },
+    }
+}
+
+/// The code in memory: the kernel's, at the place that its trap handler tells, and that of all files.
+fn code(
+    machine: &Machine,
+    symbols: &[kallsyms::Symbol],
+    rules: &Rules,
+    handler: u64,
+    rooted: &Rooted,
+) -> Result<(Code, u32), ExecError> {
+    let entry = rules.entry(symbols).ok_or_else(|| kernel::BillError::NoEntry(rules.entry.clone()))?;
+    let bias = handler.wrapping_sub(entry);
+    let mut functions: Vec<(String, u64)> = symbols
+        .iter()
+        .cloned()
+        .chain(rules.moved(symbols))
+        .map(|(name, address)| (name, address.wrapping_add(bias)))
+        .collect();
+    // Of several names for one place the first one holds, or the one that the rules have for the entry.
+    functions.sort_by_key(|(name, address)| (*address, *name != rules.entry));
+    let first = functions.first().map_or(0, |first| first.1);
+    let last = functions.last().map_or(first, |last| last.1);
+    let mut code = Code::new(functions, kernel::IMAGE..kernel::IMAGE + last.wrapping_sub(first));
+    let object = super::code::Object::parse(INIT).map_err(|_| ExecError::NotReady)?;
+    let init = code.add(&object, Some("init"), false);
+    let mut files = vec![(init, INIT)];
+    for (path, object, loader) in &rooted.objects {
+        let own = *path == rooted.program || rooted.tree.is_same(path, &rooted.program);
+        let name = path.rsplit('/').next().filter(|_| !own);
+        let number = code.add(object, name, *loader);
+        files.extend(rooted.tree.file(path).map(|bytes| (number, bytes)));
+    }
+    let ram = machine.read_memory(RAM, machine.config().ram_bytes).unwrap_or_default();
+    code.find(&files, ram, RAM);
+    Ok((code, init))
+}
