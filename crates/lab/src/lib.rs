@@ -26,6 +26,7 @@ mod design;
 mod engine;
 mod error;
 pub mod exec;
+pub mod exercise;
 mod fault;
 mod guest;
 pub mod icache;
