@@ -6,7 +6,7 @@
 //! `sscratch`; a file that defines `kernel_enter` prepares itself there and enters the program at `user_start`.
 
 mod check;
-mod phases;
+pub(crate) mod phases;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
