@@ -80,17 +80,9 @@ pub(crate) fn error(error: &AsmError) -> Value {
 /// Assembles without loading.
 pub(crate) fn assembled(files: &[SourceFile], march: &str, base: Option<&str>, as_entry: bool) -> Answer {
     let base = base.map(|text| number(text).ok_or_else(|| Failure::request(format!("no address: {text}")))).transpose()?;
-    let own;
-    let built;
     let result = match as_entry {
-        true => entry(files).map(|it| {
-            own = it;
-            own.source()
-        }),
-        false => program(files, march, base).map(|it| {
-            built = it;
-            &built
-        }),
+        true => entry(files).map(|own| own.source().clone()),
+        false => program(files, march, base),
     };
     let executable = match result {
         Ok(executable) => executable,
@@ -118,7 +110,7 @@ pub(crate) fn assembled(files: &[SourceFile], march: &str, base: Option<&str>, a
     });
     Ok(json!({
         "errors": [], "entry": hex(elf.entry), "symbols": symbols(&elf.symbols),
-        "sections": sections.collect::<Value>(), "listing": listing(executable, &elf, isa),
+        "sections": sections.collect::<Value>(), "listing": listing(&executable, &elf, isa),
     }))
 }
 

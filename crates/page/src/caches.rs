@@ -18,7 +18,7 @@ pub(crate) fn caches(running: &Running, shown: &mut Shown) -> Answer {
     let machine = running.machine();
     let sp = machine.x(2);
     let mut now = BTreeSet::new();
-    let mut place = |address: u64| match running.loaded.places.name(address) {
+    let place = |address: u64| match running.loaded.places.name(address) {
         name if !name.is_empty() => name,
         _ if address.abs_diff(sp) < 1024 => "stack".to_owned(),
         _ => String::new(),

@@ -133,11 +133,12 @@ pub(crate) fn values(machine: &Machine) -> Vec<(u16, u64)> {
 pub(crate) fn registers(machine: &Machine, before: &[(u16, u64)]) -> Value {
     let one = |it: &About| {
         let value = machine.csr(it.number)?;
+        let mode = ["U", "S", "H", "M"][usize::from(it.number >> 8 & 3)];
         let old = before.iter().find(|(number, _)| *number == it.number).map_or(value, |(_, value)| *value);
         let fields = it.fields.iter().filter_map(|field| self::field(machine, it.number, field, value, old));
         Some(json!({
             "name": name(it.number), "number": format!("{:#05x}", it.number), "value": hex(value),
-            "changed": value != old, "about": it.about, "mode": ["U", "S", "?", "M"][usize::from(it.number >> 8 & 3)],
+            "changed": value != old, "about": it.about, "mode": mode,
             "fields": fields.collect::<Value>(),
         }))
     };

@@ -3,7 +3,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tollgate_cores::Core;
-use tollgate_lab::own::Own;
 use tollgate_lab::source::Executable;
 use tollgate_lab::{Crossing, Design, Experiment, USUAL, prepare};
 use tollgate_riscv::{Boot, Config, Elf, Isa, Machine, MachineKind, ram_below};
