@@ -4,7 +4,7 @@ import { defaultKeymap, history, historyKeymap, toggleComment } from '@codemirro
 import { HighlightStyle, bracketMatching, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
-import { EditorState, RangeSet, StateEffect, StateField, type Extension } from '@codemirror/state';
+import { Annotation, Compartment, EditorState, RangeSet, StateEffect, StateField, type Extension } from '@codemirror/state';
 import {
   Decoration,
   EditorView,
@@ -32,6 +32,7 @@ export interface Problem {
 
 /** What the editor tells the page. */
 export interface Listener {
+  /** The user changed the text. */
   changed(): void;
   breakpointsChanged(): void;
 }
@@ -39,7 +40,7 @@ export interface Listener {
 /** What the page can do with the editor. */
 export interface Editor {
   text(): string;
-  /** Replaces the text, its history and its breakpoints. */
+  /** Replaces the text, without `changed`, and its breakpoints; undoing brings the text back. */
   setText(text: string, breakpoints?: number[]): void;
   problems(problems: Problem[]): void;
   /** Marks the line that is executed next, and scrolls to it. */
@@ -47,7 +48,12 @@ export interface Editor {
   breakpoints(): number[];
   goTo(line: number, column?: number): void;
   focus(): void;
+  /** Colors the text again, with the names that the page has now. */
+  recolor(): void;
 }
+
+/** Marks a change that the page made, not the user. */
+const isGiven = Annotation.define<true>();
 
 const setNext = StateEffect.define<number | undefined>();
 const toggleBreakpoint = StateEffect.define<number>();
@@ -130,6 +136,7 @@ const colors = HighlightStyle.define([
 
 /** Makes the editor in `parent`. */
 export function edit(parent: HTMLElement, label: string, names: () => Names, listener: Listener): Editor {
+  const language = new Compartment();
   const extensions: Extension[] = [
     lineNumbers(),
     breakpoints,
@@ -145,7 +152,7 @@ export function edit(parent: HTMLElement, label: string, names: () => Names, lis
     highlightSelectionMatches(),
     lintGutter(),
     nextField,
-    riscv(names),
+    language.of(riscv(names)),
     syntaxHighlighting(colors),
     EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', autocapitalize: 'off', autocorrect: 'off' }),
     // Tab moves the focus on, as it does elsewhere in the page: no keyboard trap.
@@ -160,7 +167,7 @@ export function edit(parent: HTMLElement, label: string, names: () => Names, lis
       ...defaultKeymap.filter((binding) => binding.key !== 'Mod-Enter'),
     ]),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) listener.changed();
+      if (update.docChanged && !update.transactions.some((each) => each.annotation(isGiven))) listener.changed();
       if (update.startState.field(breakpointField) !== update.state.field(breakpointField)) listener.breakpointsChanged();
     }),
   ];
@@ -169,11 +176,14 @@ export function edit(parent: HTMLElement, label: string, names: () => Names, lis
   return {
     text: () => view.state.doc.toString(),
     setText(text, lines = []) {
-      view.setState(EditorState.create({ doc: text, extensions }));
+      const set: number[] = [];
+      view.state.field(breakpointField).between(0, view.state.doc.length, (from) => void set.push(from));
+      view.dispatch({ effects: set.map((from) => toggleBreakpoint.of(from)) });
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: 0 }, annotations: isGiven.of(true) });
       const effects = [...new Set(lines)]
         .filter((line) => line >= 1 && line <= view.state.doc.lines)
         .map((line) => toggleBreakpoint.of(view.state.doc.line(line).from));
-      if (effects.length > 0) view.dispatch({ effects });
+      view.dispatch({ effects, scrollIntoView: true });
     },
     problems(problems) {
       const { doc } = view.state;
@@ -208,5 +218,6 @@ export function edit(parent: HTMLElement, label: string, names: () => Names, lis
       view.focus();
     },
     focus: () => view.focus(),
+    recolor: () => view.dispatch({ effects: language.reconfigure(riscv(names)) }),
   };
 }

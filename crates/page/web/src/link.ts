@@ -1,18 +1,17 @@
 // The state of the page in the fragment of a link: JSON, compressed, in base64url. The fragment never leaves the browser.
+import type { CoreChoice, Load, Program, SourceFile } from './protocol.ts';
+
+/** What the machine is loaded with. */
+export type Loaded = Omit<Load, 'op'>;
 
 /** What a link carries. Absent is the default of the page. */
 export interface Shared {
-  /** The program's text. */
-  source: string;
-  /** The name of a bundled core, or of the core described by `toml`. */
-  core: string;
-  /** The user's own description of a core. */
-  toml?: string;
+  load: Loaded;
   /** The view that is open. */
   view?: string;
-  /** Lines with breakpoints, counted from 1. */
+  /** Lines of the first file with breakpoints, counted from 1. */
   breaks?: number[];
-  /** Instructions after which the machine was stopped. */
+  /** The machine's position (see `protocol.ts`). */
   at?: number;
   /** The exercise that is open, with the student's name from which its values follow. */
   exercise?: { id: string; student: string };
@@ -73,19 +72,55 @@ function checked(json: string): Shared {
   } catch {
     throw new LinkError('damaged');
   }
-  if (typeof value !== 'object' || value === null) throw new LinkError('damaged');
-  const state = value as Record<string, unknown>;
-  if (typeof state['source'] !== 'string' || typeof state['core'] !== 'string') throw new LinkError('damaged');
-  const shared: Shared = { source: state['source'], core: state['core'] };
-  if (typeof state['toml'] === 'string') shared.toml = state['toml'];
+  const state = record(value);
+  const load = loaded(state['load']);
+  if (load === undefined) throw new LinkError('damaged');
+  const shared: Shared = { load };
   if (typeof state['view'] === 'string') shared.view = state['view'];
   if (Array.isArray(state['breaks'])) shared.breaks = state['breaks'].filter(isCount).slice(0, 1_000);
   if (isCount(state['at'])) shared.at = state['at'];
-  const exercise = state['exercise'] as Record<string, unknown> | undefined;
-  if (typeof exercise?.['id'] === 'string' && typeof exercise['student'] === 'string') {
-    shared.exercise = { id: exercise['id'], student: exercise['student'] };
-  }
+  const { id, student } = record(state['exercise']);
+  if (typeof id === 'string' && typeof student === 'string') shared.exercise = { id, student };
   return shared;
+}
+
+const record = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+
+/** What to load, from a text that anyone may have written; nothing if there is no program in it. */
+export function loaded(value: unknown): Loaded | undefined {
+  const { program: written, isa, machine, ramBytes, core: chosen } = record(value);
+  const program = aProgram(record(written));
+  if (program === undefined) return undefined;
+  const load: Loaded = { program, core: aCore(record(chosen)) };
+  if (typeof isa === 'string') load.isa = isa;
+  if (machine === 'spike' || machine === 'virt') load.machine = machine;
+  if (isCount(ramBytes)) load.ramBytes = ramBytes;
+  return load;
+}
+
+function aProgram(value: Record<string, unknown>): Program | undefined {
+  const { kind, files, kernel, name, base64, crossing, iterations } = value;
+  const crossed = {
+    ...(typeof crossing === 'string' ? { crossing } : {}),
+    ...(isCount(iterations) ? { iterations } : {}),
+  };
+  if (kind === 'source' || kind === 'entry') {
+    const sources = Array.isArray(files) ? files.filter(isFile).map(({ name, text }) => ({ name, text })) : [];
+    if (sources.length === 0) return undefined;
+    return kind === 'source' ? { kind, files: sources } : { kind, files: sources, ...crossed };
+  }
+  if (kind === 'kernel' && typeof kernel === 'string') return { kind, kernel, ...crossed };
+  if (kind === 'elf' && typeof name === 'string' && typeof base64 === 'string') return { kind, name, base64 };
+  return undefined;
+}
+
+const isFile = (value: unknown): value is SourceFile =>
+  typeof record(value)['name'] === 'string' && typeof record(value)['text'] === 'string';
+
+function aCore({ name, toml }: Record<string, unknown>): CoreChoice | null {
+  if (typeof toml === 'string') return { toml };
+  return typeof name === 'string' ? { name } : null;
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -1,7 +1,7 @@
 // What the page keeps between visits: the text in the editor, the choices. A course system's frame may refuse storage.
 
 /** The names under which values are kept. */
-export type Key = 'draft' | 'theme' | 'panels' | 'exercises' | 'student';
+export type Key = 'draft' | 'earlier' | 'theme' | 'panels' | 'exercises' | 'student' | 'welcomed';
 
 const PREFIX = 'tollgate.';
 
