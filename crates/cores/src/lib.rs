@@ -55,7 +55,7 @@ pub use keys::{
     ScoreboardShape, StoreBuffer, System, TlbShape, Traps,
 };
 pub use ledger::{Cause, Causes, Ledger};
-pub use parts::memory::MemoryCounts;
+pub use parts::memory::{MemoryCounts, Translation, TranslationBuffer};
 pub use passage::{Flush, Passage, Sink, Stage, Stall};
 pub use phases::{ByPrivilege, Phases};
 pub use timed::Timed;

@@ -227,6 +227,9 @@ cores! { ($)
     Cva6: super::cva6::Cva6,
 }
 
+// Behind the macro that it uses.
+mod inspect;
+
 impl Engine {
     fn new(core: &Core) -> Result<Self, CoreError> {
         core.check()?;

@@ -122,6 +122,6 @@ pub use observer::{Access, AccessKind, BlockInsn, Observer, Pass, Retired, Sever
 pub use privilege::Privilege;
 pub use repeat::Repeat;
 pub use semihosting::semihosting_name;
-pub use snapshot::SnapshotError;
+pub use snapshot::{Checkpoint, SnapshotError};
 pub use trap::TRAP_PHASES;
 pub use vector::format::VectorFormat;

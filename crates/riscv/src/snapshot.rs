@@ -4,6 +4,8 @@
 //! the configuration, the drive's identity, the state (the fields that [`state!`] names), and the pages of RAM that
 //! are not zero. Models of time and of caches are observers: they are not saved and begin empty.
 
+mod checkpoint;
+
 use std::io::{self, Read, Write};
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
@@ -17,6 +19,8 @@ use crate::devices::virtio::block::Storage;
 use crate::hart::Hart;
 use crate::machine::{DRIVE_SLOT, Machine};
 use crate::vector::Vector;
+
+pub use checkpoint::Checkpoint;
 
 /// The first bytes of a snapshot.
 const MAGIC: &[u8; 16] = b"tollgate machine";

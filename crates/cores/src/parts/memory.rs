@@ -1,10 +1,12 @@
 //! Caches, translation buffers and the page table walker: what an access waits.
 
+mod contents;
 mod latest_lines;
 mod quiet;
 mod tlb;
 mod window;
 
+pub use self::contents::{Translation, TranslationBuffer};
 use self::window::Window;
 
 use self::tlb::{Latest, Tlb};

@@ -1,0 +1,4 @@
+declare module '*.s' {
+  const text: string;
+  export default text;
+}

@@ -1,0 +1,38 @@
+// Decoded instructions, with the one that comes next marked.
+import { html, nothing, type TemplateResult } from 'lit-html';
+import type { App } from '../app.ts';
+import type { Listed } from '../protocol.ts';
+import { T } from '../texts.ts';
+
+export function listing(app: App): TemplateResult {
+  const rows = app.details.listing ?? [];
+  const choose = (event: Event) => {
+    event.preventDefault();
+    app.listingAddress = String(new FormData(event.target as HTMLFormElement).get('at') ?? '');
+    void app.again();
+  };
+  return html`
+    <form class="row" @submit=${choose}>
+      <label class="row">${T.listingAt} <input name="at" .value=${app.listingAddress} placeholder=${T.listingAtHint}></label>
+      <button>${T.show}</button>
+    </form>
+    ${rows.length === 0 ? html`<p class="soft">${T.disassemblyEmpty}</p>` : instructions(rows, T.card.listing, app.state?.pc)}
+  `;
+}
+
+/** Instructions as a table. */
+export function instructions(rows: Listed[], label: string, pc?: string): TemplateResult {
+  return html`<div class="scroll" role="region" tabindex="0" aria-label=${label}>
+    <table class="mono">
+      ${rows.map(
+        (row) => html`
+          ${/^[^+]+$/.test(row.place) ? html`<tr><td></td><td class="soft" colspan="2">${row.place}:</td></tr>` : nothing}
+          <tr class=${row.address === pc ? 'next' : ''} aria-current=${row.address === pc ? 'step' : nothing}>
+            <td class="soft">${row.address.replace(/^0x0*/, '')}</td>
+            <td class="soft">${row.word.replace(/^0x/, '')}</td>
+            <td>${row.text}</td>
+          </tr>`,
+      )}
+    </table>
+  </div>`;
+}
