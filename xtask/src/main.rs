@@ -9,6 +9,7 @@ mod bless;
 mod book;
 mod fuzz;
 mod guests;
+mod page;
 mod pictures;
 mod python;
 mod test;
@@ -48,6 +49,7 @@ commands! {
     Fuzz => fuzz,
     Guests => guests,
     Installs => machines::installs,
+    Page => page,
     Pictures => pictures,
     Python => python,
     Rtl => rtl,

@@ -3,6 +3,8 @@
 use tollgate_riscv::{Access, AccessKind, Class, Code, Insn, Machine, Observer};
 use tollgate_riscv::{BlockInsn, Pass, Retired, Several, Step as MachineStep, Stop, Trap, Walk};
 
+pub use inspect::{Translation, TranslationBuffer};
+
 use super::access::Data;
 use super::account::Account;
 use super::core::{Core, CoreError};
@@ -228,6 +230,9 @@ cores! { ($)
     Cva6: super::cva6::Cva6,
     Plain: super::timed::Model,
 }
+
+// Behind the macro that it uses.
+mod inspect;
 
 impl Engine {
     fn new(core: &Core) -> Result<Self, CoreError> {

@@ -92,7 +92,7 @@ mod words;
 mod work;
 
 pub use self::core::{Core, CoreError};
-pub use attached::TimedCore;
+pub use attached::{TimedCore, Translation, TranslationBuffer};
 pub use counted::CacheCounter;
 pub use csr::CsrFlushes;
 pub use fast::Fast;

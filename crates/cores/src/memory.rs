@@ -1,5 +1,6 @@
 //! Caches, translation buffers and the page table walker: what an access waits.
 
+mod contents;
 mod latest_lines;
 mod quiet;
 mod window;

@@ -25,6 +25,7 @@ mod cycles;
 mod design;
 mod engine;
 mod error;
+pub mod exercise;
 mod fault;
 mod guest;
 pub mod icache;

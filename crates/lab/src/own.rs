@@ -6,7 +6,7 @@
 //! `sscratch`; a file that defines `kernel_enter` prepares itself there and enters the program at `user_start`.
 
 mod check;
-mod phases;
+pub(crate) mod phases;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -141,14 +141,32 @@ impl Own {
     /// A source with errors, or what is not a kernel.
     pub fn load(path: &Path) -> Result<Self, OwnError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self::of(name, &|recipe| source::load(path, recipe))
+    }
+
+    /// The same of files in memory, each a name and its text; the first is the kernel, the others are what it includes.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn assemble(files: &[(&str, &str)]) -> Result<Self, OwnError> {
+        let name = files.first().map(|(name, _)| (*name).to_owned()).unwrap_or_default();
+        Self::of(name, &|recipe| source::assemble(files, recipe))
+    }
+
+    fn of(name: String, load: &Load<'_>) -> Result<Self, OwnError> {
         // The mode decides where the services are, and shows in the code.
-        let mut built = build(path, Mode::Supervisor)?;
+        let mut built = build(load, Mode::Supervisor)?;
         let mut program = Elf::parse(&built.elf)?;
         if Mode::of(&program) == Some(Mode::Machine) {
-            built = build(path, Mode::Machine)?;
+            built = build(load, Mode::Machine)?;
             program = Elf::parse(&built.elf)?;
         }
         Self::new(name, program, built)
+    }
+
+    /// The lines of the kernel's source.
+    pub fn source(&self) -> &Executable {
+        &self.source
     }
 
     fn new(name: String, program: Elf, source: Executable) -> Result<Self, OwnError> {
@@ -208,8 +226,11 @@ impl Own {
     }
 }
 
-/// A file's program at its place, beside the bundled kernel of a mode.
-fn build(path: &Path, mode: Mode) -> Result<Executable, OwnError> {
+/// Makes a program by a recipe.
+type Load<'a> = dyn Fn(&Recipe<'_>) -> Result<Executable, SourceError> + 'a;
+
+/// A kernel's program at its place, beside the bundled kernel of a mode.
+fn build(load: &Load<'_>, mode: Mode) -> Result<Executable, OwnError> {
     let base = mode.base()?;
     let services = SERVICES.iter().filter_map(|name| Some((name, base.symbol(name)?)));
     let services: String =
@@ -222,7 +243,7 @@ fn build(path: &Path, mode: Mode) -> Result<Executable, OwnError> {
         library: Library::None,
         ..Recipe::new(GC, Isa::default())
     };
-    Ok(source::load(path, &recipe)?)
+    Ok(load(&recipe)?)
 }
 
 /// The bundled kernel with a user's entry in place of its own.

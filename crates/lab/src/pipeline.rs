@@ -12,8 +12,10 @@ use tollgate_record::stages::StageRow;
 use tollgate_record::text::{nearest, suggestion};
 use tollgate_riscv::{Decoder, Stop, text};
 
-use finder::{Finder, Handlers, Place, is_trapping};
-use row::Known;
+pub use finder::is_trapping;
+pub use row::{Known, row};
+
+use finder::{Finder, Handlers, Place};
 
 use crate::program::{self, Booted, Job, ProgramError};
 use crate::symbols::{PROXY_KERNEL_BIAS as HIGH, Symbols};
@@ -197,7 +199,7 @@ pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineErr
                 op: insn.map(|insn| insn.op),
                 traps: is_trapping(passage, before),
             };
-            row::row(passage, known)
+            row(passage, known)
         })
         .collect();
     let hazard = (!matches!(wanted.around, Around::Symbol(_))).then(|| hazard(&found)).flatten();

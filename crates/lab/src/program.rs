@@ -3,6 +3,7 @@
 mod caches;
 mod diagnosis;
 mod fence;
+#[cfg(unix)]
 mod files;
 mod input;
 mod signature;
@@ -16,13 +17,15 @@ use tollgate_record::number::{self, count};
 use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::tier::Counter;
 use tollgate_riscv::{
-    Access, Config, ConfigError, Elf, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Refused,
+    Access, Config, ConfigError, Elf, HostCalls, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Refused,
     Retired, Stop, Trap, aside, ram_below,
 };
 
 pub use caches::Shapes;
 pub(crate) use diagnosis::{FOR_LINUX, STARTS_LINUX};
-pub use input::{Input, Source};
+#[cfg(unix)]
+pub use input::Input;
+pub use input::Source;
 
 use crate::ledger::ProgramLedger;
 use crate::profile::Profile;
@@ -35,6 +38,7 @@ use crate::trace::{Filter, FirstTrap, Trace, Tracer};
 use caches::Caches;
 use diagnosis::{Diagnosis, semihosting};
 use fence::Fence;
+#[cfg(unix)]
 use files::{Directory, Files};
 
 /// What to run, on what.
@@ -298,12 +302,26 @@ pub(crate) fn boot(job: &Job) -> Result<Booted, ProgramError> {
             machine.load(kernel).map_err(ProgramError::ProxyKernel)?;
         }
     }
-    let directory = job.writable.as_deref().map(Directory::open).transpose();
-    machine.set_host(Box::new(Files::new(files, directory.map_err(ProgramError::Directory)?)));
+    machine.set_host(host_calls(files, job.writable.as_deref()).map_err(ProgramError::Directory)?);
     if job.semihosting {
         machine.semihost();
     }
     Ok(Booted { machine, program, kernel })
+}
+
+/// The files of a program: those in memory, and a directory in which it may also write.
+#[cfg(unix)]
+fn host_calls(files: MemoryFiles, writable: Option<&Path>) -> io::Result<Box<dyn HostCalls>> {
+    Ok(Box::new(Files::new(files, writable.map(Directory::open).transpose()?)))
+}
+
+/// The same where there are no directories.
+#[cfg(not(unix))]
+fn host_calls(files: MemoryFiles, writable: Option<&Path>) -> io::Result<Box<dyn HostCalls>> {
+    match writable {
+        None => Ok(Box::new(files)),
+        Some(_) => Err(io::ErrorKind::Unsupported.into()),
+    }
 }
 
 /// Spike's machine with its RAM where a bare program is, if that is below the usual RAM and no device is in the way.

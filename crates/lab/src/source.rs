@@ -59,6 +59,26 @@ impl Language {
     }
 }
 
+/// Assembles and links files that are in memory, each a name and its text: the first is the program, the others are what it
+/// includes. No file is read.
+///
+/// ```
+/// use tollgate_lab::source::{Recipe, assemble};
+/// use tollgate_riscv::Isa;
+/// let files = [("main.s", "_start: nop\n  j _start\n")];
+/// let program = assemble(&files, &Recipe::new("rv64gc", Isa::default()))?;
+/// assert_eq!(program.line(0x8000_0002).map(|place| place.line), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// All errors of the sources at once.
+pub fn assemble(files: &[(&str, &str)], recipe: &Recipe<'_>) -> Result<Executable, SourceError> {
+    let Some((name, _)) = files.first() else { return Err(SourceError::Empty) };
+    let owned = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    assembly::assemble_files(name, owned.collect(), recipe)
+}
+
 /// The longest file of a program that was built.
 const LONGEST_ELF: u64 = 4 << 30;
 

@@ -38,7 +38,8 @@ const one = async (entry, format) => {
 };
 // Nothing in a script may look like its end.
 const inScript = (text) => text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
-const parts = { worker: await one('src/worker.ts', 'iife'), module: readFileSync(wasm).toString('base64') };
+const module = `globalThis.tollgateModule = '${readFileSync(wasm).toString('base64')}';\n`;
+const parts = { worker: module + (await one('src/worker.ts', 'iife')) };
 const page = await one('src/main.ts', 'iife');
 const html = readFileSync('index.html', 'utf8')
   .replace('<link rel="stylesheet" href="page.css">', () => `<style>${readFileSync(join(out, 'page.css'), 'utf8')}</style>`)

@@ -9,6 +9,7 @@
 pub mod document;
 mod estimate;
 pub mod family;
+#[cfg(unix)]
 pub mod file;
 pub mod finding;
 mod finite;
@@ -19,10 +20,14 @@ pub mod parse;
 mod run;
 pub mod schema;
 pub mod stages;
+#[cfg(unix)]
 pub mod store;
 pub mod text;
+#[cfg(unix)]
 pub mod trust;
 pub mod vocabulary;
+#[cfg(not(unix))]
+mod without_files;
 mod yardstick;
 
 pub use estimate::Estimate;
@@ -35,8 +40,11 @@ pub use measurement::{
 };
 pub use run::{KERNEL_YARDSTICK, Run, SCHEMA, Tool, Yardstick};
 pub use stages::{StageDiagram, StageRow, StageSpan, StageSquash};
+#[cfg(unix)]
 pub use store::{Store, StoreError};
 pub use vocabulary::{
     CauseName, Counter, PhaseName, WarningKind, cause, counter, phase, phase_words, warning,
 };
+#[cfg(not(unix))]
+pub use without_files::{file, trust};
 pub use yardstick::{Regression, TypicalFigure};

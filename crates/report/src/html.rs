@@ -35,6 +35,16 @@ static LAST: &[page::Section] = &[
     ("method", "How each number was obtained", method::section),
 ];
 
+/// The views of these runs, without what is around them on a page: elements for a page that has the style of ours.
+pub fn fragment(runs: &[Run]) -> String {
+    let runs = Runs::new(runs);
+    let mut all = views::sections(&runs);
+    for (id, title, build) in &LAST[..3] {
+        all.push((*id, *title, build(&runs)));
+    }
+    all.into_iter().map(|(.., content)| content.0).collect()
+}
+
 /// The page for these runs, in their order; several are laid over each other. Figures that are not finite are
 /// left out and noted, as everywhere.
 pub fn html(runs: &[Run]) -> String {

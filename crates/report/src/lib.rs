@@ -27,6 +27,7 @@ mod probes;
 mod remarks;
 mod ring;
 mod riscv;
+#[cfg(unix)]
 mod runs;
 mod sheet;
 mod stages;
@@ -40,8 +41,9 @@ pub use compare::comparison;
 pub use findings::findings;
 pub use fleet::{fleet_html, fleet_table};
 pub use history::history_table;
-pub use html::html;
+pub use html::{fragment, html};
 pub use probes::{ProbeRow, probes};
+#[cfg(unix)]
 pub use runs::runs;
 pub use style::{Format, Place, Style};
 pub use view::view;

@@ -15,6 +15,7 @@ mod instruction;
 mod link;
 mod macros;
 mod mnemonics;
+mod names;
 mod nesting;
 mod preprocess;
 mod pseudo;
@@ -23,6 +24,7 @@ mod state;
 mod statement;
 
 pub use error::AsmError;
+pub use names::{DIRECTIVES, pseudo_instructions};
 pub use image::{Image, LineEntry, OutputSection};
 pub use input::{
     MAX_DEPTH, MAX_ERRORS, MAX_EXPANSION, MAX_IMAGE, MAX_MEMORY, MAX_STATEMENT, MAX_STATEMENTS, Options,

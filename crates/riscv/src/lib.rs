@@ -120,5 +120,5 @@ pub use observer::{Access, AccessKind, BlockInsn, LoudTouch, Observer, Pass, Ret
 pub use privilege::Privilege;
 pub use repeat::Repeat;
 pub use semihosting::semihosting_name;
-pub use snapshot::SnapshotError;
+pub use snapshot::{Checkpoint, SnapshotError};
 pub use trap::TRAP_PHASES;

@@ -4,6 +4,8 @@
 //! the configuration, the drive's identity, the state (the fields that [`state!`] names), and the pages of RAM that
 //! are not zero. Models of time and of caches are observers: they are not saved and begin empty.
 
+mod checkpoint;
+
 use std::io::{self, Read, Write};
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
@@ -15,6 +17,8 @@ use crate::config::{Config, ConfigError, MachineKind};
 use crate::devices::virtio::Device;
 use crate::devices::virtio::block::Storage;
 use crate::machine::{DRIVE_SLOT, Machine};
+
+pub use checkpoint::Checkpoint;
 
 /// The first bytes of a snapshot.
 const MAGIC: &[u8; 16] = b"tollgate machine";

@@ -55,9 +55,15 @@ impl Browser {
     /// The command that runs one of the scripts of `crates/report/tests/browser`.
     #[must_use]
     pub fn script(&self, name: &str) -> Command {
+        self.run(&self.scripts.join(name))
+    }
+
+    /// The command that runs another script, which finds browser and packages by the same variables.
+    #[must_use]
+    pub fn run(&self, script: &Path) -> Command {
         let mut command = Command::new(&self.node);
         command
-            .arg(self.scripts.join(name))
+            .arg(script)
             .env("TOLLGATE_CHROMIUM", &self.chromium)
             .env("TOLLGATE_NPM", &self.packages)
             .stdin(Stdio::null());

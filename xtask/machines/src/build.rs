@@ -3,6 +3,7 @@
 pub(crate) mod apt;
 pub(crate) mod target;
 mod toolchain;
+pub mod wasm;
 
 use anyhow::{Context, Result, ensure};
 use object::read::elf::ElfFile64;

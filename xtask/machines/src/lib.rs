@@ -2,7 +2,7 @@
 //! kernels and processors, and [`dist`] packs it for each. `build` compiles for an architecture.
 #![allow(clippy::print_stdout, reason = "these commands print for the developer")]
 
-mod build;
+pub mod build;
 pub mod cross;
 pub mod dist;
 pub mod installs;

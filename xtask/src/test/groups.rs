@@ -14,13 +14,15 @@ pub(super) struct Group {
 }
 
 /// All groups. Steps name one.
-pub(super) static GROUPS: [Group; 4] = [CROSS, GUESTS, PYTHON, VM];
+pub(super) static GROUPS: [Group; 5] = [CROSS, GUESTS, PAGE, PYTHON, VM];
 
 /// The static program for other architectures.
 pub(super) const CROSS: Group =
     Group { name: "cross", rooms: &["boundary", "machines", "measure", "microvm", "toll", "translate"] };
 /// The images of guests in the tree, made again from their sources.
 pub(super) const GUESTS: Group = Group { name: "guests", rooms: &["guests"] };
+/// The page as WebAssembly.
+pub(super) const PAGE: Group = Group { name: "page", rooms: &["page"] };
 /// The Python package and its wheel.
 pub(super) const PYTHON: Group = Group { name: "python", rooms: &["python", "record", "tollgate"] };
 /// Other kernels under emulation.

@@ -137,6 +137,11 @@ pub(super) fn programs(session: &mut Session) -> Result<()> {
 }
 
 /// The Python package: its style, its tests, its wheels.
+pub(super) fn page(session: &mut Session) -> Result<()> {
+    let module = crate::page::built(&session.root, &session.root.join("target/page/site"), None)?;
+    crate::page::check(&session.root, &module, 100)
+}
+
 pub(super) fn python(session: &mut Session) -> Result<()> {
     crate::python::Package::ready(&session.root)?.check()
 }

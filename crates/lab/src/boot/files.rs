@@ -5,20 +5,12 @@ use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc;
 use std::thread;
 
 use tollgate_riscv::Storage;
 
-/// Console input.
-pub struct Input {
-    /// The bytes that are typed before the kernel starts.
-    pub first: Vec<u8>,
-    /// Bytes as they come; disconnected at the end of the input.
-    pub bytes: Receiver<Vec<u8>>,
-    /// Whether a person types: an idle machine then does not run ahead of the clock on the wall.
-    pub person: bool,
-}
+use super::Input;
 
 /// A file as a drive. It is only read: what the guest writes stays in the machine.
 pub struct DriveFile {

@@ -30,7 +30,7 @@ pub(super) fn label(name: &str) -> Option<&str> {
 }
 
 /// The addresses at which phases begin, in order.
-pub(super) fn marks(elf: &Elf, entry: u64) -> Result<Vec<(u64, Phase)>, UnknownPhase> {
+pub(crate) fn marks(elf: &Elf, entry: u64) -> Result<Vec<(u64, Phase)>, UnknownPhase> {
     let mut named = Vec::new();
     for symbol in &elf.symbols {
         let Some(name) = label(&symbol.name) else { continue };

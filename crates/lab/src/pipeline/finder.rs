@@ -92,7 +92,7 @@ impl Finder {
 }
 
 /// Whether it is the instruction that raised an exception rather than one fetched after it.
-pub(super) fn is_trapping(passage: &Passage, before: Option<&Passage>) -> bool {
+pub fn is_trapping(passage: &Passage, before: Option<&Passage>) -> bool {
     let behind = before.is_some_and(|before| {
         before.squashed == Some(Flush::Trap) && matches!(passage.pc.wrapping_sub(before.pc), 2 | 4)
     });

@@ -6,14 +6,15 @@ use tollgate_riscv::{Class, Op};
 
 /// Facts of an instruction beside its passage.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub struct Known {
     /// In assembly; empty where its bits are not known.
-    pub(super) text: String,
+    pub text: String,
     /// Where it is; empty without a symbol.
-    pub(super) place: String,
-    pub(super) op: Option<Op>,
+    pub place: String,
+    /// What it is, where that is known.
+    pub op: Option<Op>,
     /// Whether it raised an exception.
-    pub(super) traps: bool,
+    pub traps: bool,
 }
 
 /// A stretch of cycles; `end` is the first cycle that no longer belongs to it.
@@ -25,7 +26,7 @@ struct Stretch {
 
 /// The row of an instruction. Where the cause of a wait is known but not its place within a stage, it is put at the
 /// stage's end: an instruction that waits for the one before it as well does so first.
-pub(super) fn row(passage: &Passage, known: Known) -> StageRow {
+pub fn row(passage: &Passage, known: Known) -> StageRow {
     let reached: Vec<(Stage, u64)> = Stage::ALL
         .into_iter()
         .zip(passage.starts)

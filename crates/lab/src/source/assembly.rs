@@ -26,12 +26,21 @@ pub(super) fn assemble_file(
     let name = path.to_string_lossy().into_owned();
     let mut files = BTreeMap::new();
     read_included(&name, text(bytes)?, recipe, &mut files)?;
+    assemble_files(&name, files, recipe)
+}
+
+/// Assembles and links the file of that name among files that are all there.
+pub(super) fn assemble_files(
+    name: &str,
+    files: BTreeMap<String, String>,
+    recipe: &Recipe<'_>,
+) -> Result<Executable, SourceError> {
     let mut sources = Sources::default();
     if recipe.skipped > 0 {
         sources = sources.unit("(skipped)", &format!(".skip {}\n", recipe.skipped));
     }
-    sources = sources.unit(&name, &files[&name]);
-    for (name, text) in files.iter().filter(|(other, _)| **other != name) {
+    sources = sources.unit(name, files.get(name).ok_or(SourceError::Empty)?);
+    for (name, text) in files.iter().filter(|(other, _)| *other != name) {
         sources = sources.file(name, text);
     }
     for (name, text) in recipe.headers {

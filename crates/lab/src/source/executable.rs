@@ -1,5 +1,7 @@
 //! A program that was loaded or built.
 
+use tollgate_riscv::asm::Image;
+
 use super::lines::{Lines, Place};
 
 /// A program that was loaded or built.
@@ -18,6 +20,11 @@ pub struct Executable {
 }
 
 impl Executable {
+    /// What the assembler made, if that is where it comes from.
+    pub fn image(&self) -> Option<&Image> {
+        self.lines.image()
+    }
+
     /// The line of the instruction at an address, if it is known.
     pub fn line(&self, address: u64) -> Option<Place> {
         self.lines.at(&self.elf, address)

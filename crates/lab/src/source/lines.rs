@@ -40,6 +40,11 @@ impl Lines {
         Self { image: None, texts: BTreeMap::from([(known, (shown, text))]) }
     }
 
+    /// What the assembler made.
+    pub(super) fn image(&self) -> Option<&Image> {
+        self.image.as_deref()
+    }
+
     /// The line of the instruction at an address; of a program from elsewhere as its debug information has it.
     pub(super) fn at(&self, elf: &[u8], address: u64) -> Option<Place> {
         let (file, line) = match &self.image {

@@ -10,6 +10,7 @@ mod bill;
 mod boot;
 mod cycles;
 mod engines;
+mod exercise;
 mod kernel;
 mod lockstep;
 mod mistakes;

@@ -2,8 +2,8 @@
 import type { Port } from './machine.ts';
 
 declare global {
-  /** Set by a page that is one file: the worker's program, and the module in base64. */
-  var tollgateParts: { worker: string; module: string } | undefined;
+  /** Set by a page that is one file: the worker's program, which contains the module. */
+  var tollgateParts: { worker: string } | undefined;
 }
 
 let address: string | undefined;

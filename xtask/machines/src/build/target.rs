@@ -191,7 +191,7 @@ pub(crate) fn prepare(root: &Path, targets: &[&Target]) {
 }
 
 /// Debian's names of the architectures whose standard library it has.
-fn packaged_libraries() -> Vec<&'static str> {
+pub(super) fn packaged_libraries() -> Vec<&'static str> {
     TARGETS.iter().filter_map(|target| target.packaged).collect()
 }
 
