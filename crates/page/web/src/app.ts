@@ -277,10 +277,10 @@ export class App {
       await this.refresh();
     } catch (error) {
       if (mine !== this.#loads) return;
-      this.state = undefined;
-      this.stop = undefined;
-      this.details = {};
       this.errors = error instanceof RequestError ? error.errors : [];
+      // What was loaded before stays in sight while the text has errors.
+      if (this.errors.length === 0) this.state = undefined;
+      this.stop = undefined;
       this.failure = this.errors.length === 0 && error instanceof Error ? error.message : '';
       this.editor?.next(undefined);
       this.editor?.problems(this.problems());
@@ -310,7 +310,12 @@ export class App {
   // ------------------------------------------------------------------------------------------------------------ the machine
 
   get canMove(): boolean {
-    return this.phase === 'idle' && this.state !== undefined;
+    return this.phase === 'idle' && this.state !== undefined && !this.isStale;
+  }
+
+  /** Whether what is shown belongs to an earlier text. */
+  get isStale(): boolean {
+    return this.state !== undefined && this.errors.length > 0;
   }
 
   #at(state: State): void {
@@ -412,8 +417,12 @@ export class App {
     const traps = this.state?.traps ?? 0;
     const ran = await this.#move('running', () => this.machine.request({ op: 'run', breakpoints: [{ kind: 'trap' }] }));
     if (ran === undefined) return;
-    if (ran.state.traps > traps) await this.explain();
-    else if (ran.stop.kind === 'exit') this.remark = T.noMoreTraps;
+    if (ran.state.traps > traps) {
+      this.stop = undefined;
+      await this.explain();
+    } else if (ran.stop.kind === 'exit') {
+      this.remark = T.noMoreTraps;
+    }
     this.draw();
   }
 

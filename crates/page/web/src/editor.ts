@@ -154,7 +154,7 @@ export function edit(parent: HTMLElement, label: string, names: () => Names, lis
     nextField,
     language.of(riscv(names)),
     syntaxHighlighting(colors),
-    EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', autocapitalize: 'off', autocorrect: 'off' }),
+    EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0', spellcheck: 'false', autocapitalize: 'off', autocorrect: 'off' }),
     // Tab moves the focus on, as it does elsewhere in the page: no keyboard trap.
     keymap.of([
       { key: 'Mod-/', run: toggleComment },

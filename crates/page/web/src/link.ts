@@ -21,7 +21,7 @@ export interface Shared {
 const VERSION = '1';
 
 /** The longest fragment that is read, in characters. */
-export const LONGEST_LINK = 2_000_000;
+export const LONGEST_LINK = 1_000_000;
 
 /** The largest state that a link may unpack to, in bytes. */
 export const LARGEST_STATE = 4_000_000;

@@ -130,9 +130,9 @@ function bar(app: App): TemplateResult {
       ${running ? html`${icon(PAUSE)}${T.pause}` : html`${icon(PLAY)}${T.run}`} <kbd aria-hidden="true">F8</kbd>
     </button>
     <button ?disabled=${stuck} aria-keyshortcuts="F10" @click=${() => app.step()}>${icon(STEP)}${T.step} <kbd aria-hidden="true">F10</kbd></button>
-    <button ?disabled=${stuck} aria-keyshortcuts="F9" @click=${() => app.back()}>${icon(BACK)}${T.back} <kbd aria-hidden="true">F9</kbd></button>
+    <button ?disabled=${stuck} aria-keyshortcuts="F9" @click=${() => app.back()}>${icon(BACK)}<span class="label">${T.back}</span> <kbd aria-hidden="true">F9</kbd></button>
     <button ?disabled=${stuck} @click=${() => app.follow()}>${icon(TRAP)}${T.follow}</button>
-    <button class="plain" ?disabled=${stuck} @click=${() => app.restart()}>${icon(RESET)}${T.reset}</button>
+    <button class="plain" ?disabled=${stuck} @click=${() => app.restart()}>${icon(RESET)}<span class="label">${T.reset}</span></button>
   </section>`;
 }
 
@@ -150,7 +150,7 @@ function status(app: App): TemplateResult | string {
   const totals = T.after(state.instructions, state.cycles);
   if (state.ended !== null) return html`${why} ${totals}.`;
   return html`<span class="mode ${state.mode}">${MODES[state.mode]}</span> ${why}
-    ${T.next} <strong class="mono">${state.instruction}</strong>${state.place === '' ? nothing : html` <span class="mono">${state.place}</span>`} · ${totals}`;
+    ${T.next} <strong class="mono">${state.instruction}</strong>${state.place === '' ? nothing : html` <span class="mono place">${state.place}</span>`} · ${totals}`;
 }
 
 /** Why the machine is not running. */

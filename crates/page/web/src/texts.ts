@@ -154,8 +154,8 @@ export const T = {
   tlbShape: (entries: number, misses: number) => `${plural(entries, 'entry', 'entries')}, ${plural(misses, 'miss', 'misses')}`,
   mispredicts: (value: number) => plural(value, 'branch was predicted wrongly.', 'branches were predicted wrongly.'),
   causesNone: 'No cycle has passed.',
-  cause: 'Cause',
-  share: 'Share',
+  cpi: (value: number) => `CPI ${value.toFixed(2)}`,
+  lines: (value: number) => plural(value, 'line', 'lines'),
   breakpointsHint: 'In the editor click left of a line, or press F7. Here you can also stop at an address, a CSR or a trap.',
   breakpointKind: 'Stop at',
   breakpointKinds: { address: 'an address', csr: 'a CSR', trap: 'a trap' },
@@ -278,7 +278,7 @@ export const T = {
 
   // Faults
   linkFaults: {
-    'too-long': 'The link is too long to be read (over 2 million characters). You see the program from your last visit instead.',
+    'too-long': 'The link is too long to be read (over a million characters). You see the program from your last visit instead.',
     'too-large': 'The link unpacks to more than 4 MB, so it was not read. You see the program from your last visit instead.',
     'other-version': 'The link was made by another version of this page. You see the program from your last visit instead.',
     damaged: 'The link is damaged: part of it is missing or changed. Ask for it again. You see the program from your last visit instead.',

@@ -17,7 +17,7 @@ export function bars(rows: Bar[]): TemplateResult {
         <th scope="row" title=${about ?? ''}>${name}</th>
         <td class="n">${count(value)}</td>
         <td class="n soft">${sum === 0 ? '' : `${Math.round((100 * value) / sum)} %`}</td>
-        <td class="bar" aria-hidden="true"><span class="track"><span class="stage-${at % 8}" style="width: ${(100 * value) / most}%"></span></span></td>
+        <td class="length" aria-hidden="true"><span class="track"><span class="stage-${at % 8}" style="width: ${(100 * value) / most}%"></span></span></td>
       </tr>`)}
     </tbody>
   </table>`;

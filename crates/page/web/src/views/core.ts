@@ -16,6 +16,7 @@ export function edit(app: App): void {
   show(app);
   const dialog = document.getElementById('core-editor');
   if (dialog instanceof HTMLDialogElement && !dialog.open) dialog.showModal();
+  void check(app);
 }
 
 const text = (app: App, name: string | undefined): string => app.cores.find((each) => each.name === name)?.toml ?? '';
@@ -47,7 +48,7 @@ function show(app: App): void {
         <h2 id="core-title">${T.editCoreTitle}</h2>
         <p class="soft">${T.editCoreText}</p>
         <p class="row"><label class="row">${T.editCoreFrom}
-          <select @change=${from}><option value=""></option>${app.cores.map(({ name }) => html`<option value=${name}>${name}</option>`)}</select>
+          <select @change=${from}><option value=""></option>${app.cores.map((each) => html`<option value=${each.name} .selected=${each.toml === toml}>${each.name}</option>`)}</select>
         </label></p>
         <textarea rows="18" cols="80" spellcheck="false" aria-label=${T.editCoreLabel} aria-describedby="core-check" .value=${toml} @input=${typed}></textarea>
         <p id="core-check" role="status" class=${checked?.error == null ? 'soft' : 'bad'}>

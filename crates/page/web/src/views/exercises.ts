@@ -89,7 +89,7 @@ function one(app: App, exercise: Exercise): TemplateResult {
       app.keepAttempt(exercise.id, { files, passed: found.passed });
       await app.refresh();
     });
-  return html`
+  return html`<div class="exercise">
     <div class="row"><button class="plain" @click=${() => {
       current = undefined;
       fault = '';
@@ -103,7 +103,7 @@ function one(app: App, exercise: Exercise): TemplateResult {
     </div>
     <div aria-live="polite">${result === undefined || result.id !== exercise.id ? nothing : verdict(result)}</div>
     ${hints(app, exercise)}
-  `;
+  </div>`;
 }
 
 function verdict(found: ExerciseResult): TemplateResult {

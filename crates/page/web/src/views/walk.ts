@@ -47,14 +47,14 @@ export function walk(app: App, { trap, step }: Walk): TemplateResult {
   const go = (to: number) => {
     app.walk = { trap, step: Math.max(0, Math.min(to, all.length - 1)) };
     app.draw();
-    document.querySelector('.walk [aria-current="step"]')?.scrollIntoView({ block: 'nearest' });
+    requestAnimationFrame(showCurrent);
   };
   const keys = (pressed: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[pressed.key];
     if (by === undefined || pressed.target instanceof HTMLInputElement || (pressed.target as Element).closest('[role=region]') !== null) return;
     pressed.preventDefault();
     go(at + by);
-    document.querySelector<HTMLElement>('.walk [aria-current="step"]')?.focus();
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('.walk [aria-current="step"]')?.focus({ preventScroll: true }));
   };
   return html`<section class="walk" id="walk" tabindex="-1" aria-labelledby="walk-title" @keydown=${keys}>
     <header>
@@ -90,6 +90,16 @@ export function walk(app: App, { trap, step }: Walk): TemplateResult {
       </div>
     </div>
   </section>`;
+}
+
+/** Scrolls the list of steps, and only that, to the current one. */
+function showCurrent(): void {
+  const current = document.querySelector<HTMLElement>('.walk [aria-current="step"]');
+  const list = current?.closest('ol');
+  if (current == null || list == null) return;
+  const by = current.getBoundingClientRect().top - list.getBoundingClientRect().top;
+  if (by < 0) list.scrollTop += by;
+  else list.scrollTop += Math.max(0, by + current.offsetHeight - list.clientHeight);
 }
 
 function hardwareStep(step: HardwareStep): TemplateResult {

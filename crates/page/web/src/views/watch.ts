@@ -13,7 +13,7 @@ export function watch(app: App): TemplateResult {
   return html`<div class="view">
     <h2 class="unseen">${T.view.watch}</h2>
     ${app.walk === undefined ? hint(app) : walk(app, app.walk)}
-    <div class="cards">${CARDS.filter((name) => name !== 'listing' || app.isEditable).map((name) => card(app, name))}</div>
+    <div class="cards ${app.isStale ? 'stale' : ''}" ?inert=${app.isStale}>${CARDS.filter((name) => name !== 'listing' || app.isEditable).map((name) => card(app, name))}</div>
   </div>`;
 }
 
@@ -47,7 +47,7 @@ const WIDE: Card[] = ['pipeline', 'registers', 'csrs', 'caches'];
 function card(app: App, name: Card): TemplateResult {
   const isOpen = app.open.has(name);
   const toggled = (event: Event) => app.toggleCard(name, (event.target as HTMLDetailsElement).open);
-  return html`<details class="card ${WIDE.includes(name) ? 'wide' : ''}" id="card-${name}" .open=${isOpen} @toggle=${toggled}>
+  return html`<details class="card ${isOpen && WIDE.includes(name) ? 'wide' : ''}" id="card-${name}" .open=${isOpen} @toggle=${toggled}>
     <summary><h3>${T.card[name]}</h3> <span class="soft">${note(app, name)}</span></summary>
     ${isOpen ? html`<div class="body">${body(app, name)}</div>` : nothing}
   </details>`;
@@ -59,9 +59,9 @@ function note(app: App, name: Card): string {
   if (state === undefined) return '';
   switch (name) {
     case 'pipeline': return state.core ?? '';
-    case 'causes': return state.cpi === null ? '' : `${state.cpi.toFixed(2)} cycles an instruction`;
+    case 'causes': return state.cpi === null ? '' : T.cpi(state.cpi);
     case 'traps': return count(state.traps);
-    case 'console': return state.console === '' ? '' : `${state.console.split('\n').length} lines`;
+    case 'console': return state.console === '' ? '' : T.lines(state.console.trimEnd().split('\n').length);
     case 'breakpoints': return count(app.allBreakpoints().length);
     default: return '';
   }
@@ -70,7 +70,7 @@ function note(app: App, name: Card): string {
 function body(app: App, name: Card): TemplateResult {
   const { state, details } = app;
   if (name === 'breakpoints') return breakpoints(app);
-  if (state === undefined) return html`<p class="soft">${app.errors.length > 0 ? T.hasErrors : T.notLoaded}</p>`;
+  if (state === undefined) return html`<p class="soft">${app.errors.length > 0 ? T.hasErrors : app.phase === 'starting' ? T.starting : T.notLoaded}</p>`;
   switch (name) {
     case 'pipeline':
       if (state.core === null) return html`<p class="soft">${T.needsCore}</p>`;
