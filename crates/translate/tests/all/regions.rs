@@ -4,8 +4,8 @@ use crate::common::Asm;
 use crate::common::random::BASE;
 use tollgate_riscv::Op;
 use tollgate_riscv::tier::{
-    Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, TLB_ENTRIES, Tlb,
-    Translation, Translator,
+    Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, TLB_ENTRIES, Tlb, Translation,
+    Translator,
 };
 use tollgate_translate::Translations;
 
