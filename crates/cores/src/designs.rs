@@ -123,8 +123,11 @@ impl Design {
 
 /// Whether a key is one that is read, or in a table all of which is.
 fn covers(read: &str, key: &str) -> bool {
+    // (A number, such as `operation.iterative`, is no table of any name.)
+    let any = key.contains('*') && read.split('.').count() == key.split('.').count();
     let mut parts = key.split('.');
-    read.split('.').all(|read| parts.next().is_some_and(|part| read == "*" || part == "*" || read == part))
+    let same = |read: &str, part: &str| read == "*" || read == part || any && part == "*";
+    read.split('.').all(|read| parts.next().is_some_and(|part| same(read, part)))
 }
 
 /// The keys of a table, those of the tables in it included.

@@ -52,6 +52,9 @@ fn random_programs_take_the_same_cycles_by_blocks() {
     cores.extend(["lru", "plru", "fifo", "random"].map(crowded));
     cores.push(serial());
     cores.extend(["lru", "lfsr"].map(narrow));
+    let mut shallow = narrow("lru");
+    (shallow.front.queue, shallow.scoreboard.entries, shallow.scoreboard.commits) = (1, 1, 1);
+    cores.push(shallow);
     cores.push(forgetful());
     cores.extend([4, 32].map(straying));
     let seconds = common::fuzz_seconds();

@@ -4,8 +4,8 @@ use crate::common::Asm;
 use crate::common::random::BASE;
 use tollgate_riscv::Op;
 use tollgate_riscv::tier::{
-    Accesses, Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, TLB_ENTRIES, Tlb,
-    Translation, Translator,
+    Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, TLB_ENTRIES, Tlb, Translation,
+    Translator,
 };
 use tollgate_translate::Translations;
 
@@ -216,7 +216,7 @@ fn translations_that_write_a_log_need_one_with_room_for_each_run() {
     for _ in 0..LOG as u64 - ROOM {
         asm.op(Op::Addi, 10, 10, 0, 1);
     }
-    let reports = Reports::Runs { accesses: Accesses::All, operands: true };
+    let reports = Reports::Runs { accesses: true, operands: true };
     let mut translations = Translations::new().unwrap();
     let number = translations.translate(Region { reports, ..straight(0x1000, &asm) }).number().unwrap();
     let starts = [Start { pc: 1, context: 0, number: 0 }; STARTS];
