@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: runs the tests that use random input for a given time. They compare random programs on the RISC-V
-//! machine with QEMU, with Spike (`--spike PATH`), with the reference interpreter and as translated code, counted too, and try random memory, random assembly, invalid files, invalid
+//! `cargo xtask fuzz`: runs the tests that use random input for a given time. They compare random programs, those of vectors among them, on
+//! the RISC-V machine with QEMU, with Spike (`--spike PATH`), with the reference interpreter and as translated code, counted too, and try random memory, random assembly, invalid files, invalid
 //! results of the x86-64 guest, hostile records on the page, and random runs and files in exporters and importers. `cargo xtask test` runs
 //! the same tests with fixed seeds and budgets, so that it has the same result each time.
 
@@ -10,8 +10,9 @@ use std::time::SystemTime;
 use tollgate_testkit::workspace;
 
 /// The tests that run for a given time: crate, and module of its tests.
-const TIMED: [(&str, &str); 11] = [
+const TIMED: [(&str, &str); 12] = [
     ("riscv", "qemu"),
+    ("riscv", "vectors"),
     ("riscv", "engines"),
     ("riscv", "hostile"),
     ("riscv", "asm_hostile"),
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     /// Total time in seconds
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(5..=864_000))]
     seconds: u64,
-    /// Compare random programs of the privileged architecture with this Spike, too (github.com/riscv-software-src/riscv-isa-sim)
+    /// Compare random programs of the privileged architecture and of vectors with this Spike, too (github.com/riscv-software-src/riscv-isa-sim)
     #[arg(long, value_name = "PATH")]
     spike: Option<PathBuf>,
 }
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_time_is_divided_among_the_timed_tests() {
-        let command = command(Path::new("/"), 275, 7);
+        let command = command(Path::new("/"), 300, 7);
         let seconds = command.get_envs().find(|(name, _)| *name == "TOLLGATE_FUZZ_SECONDS");
         assert_eq!(seconds.and_then(|(_, value)| value), Some("25".as_ref()));
     }

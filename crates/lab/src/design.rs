@@ -14,7 +14,7 @@ pub struct Design<'a> {
     pub isa: &'static str,
     /// The crossing of a design that has only one: an interrupt, a switch, a nested trap.
     pub crossing: Option<Crossing>,
-    /// Whether the program dirties the floating-point registers before each crossing.
+    /// Whether the program dirties the floating-point registers before each crossing, or uses vectors behind each switch.
     pub dirty_fp: bool,
     /// One line on what it does.
     pub about: &'a str,
@@ -25,10 +25,27 @@ pub struct Design<'a> {
 impl Design<'_> {
     /// The bundled design of that name.
     pub fn find(name: &str) -> Option<&'static Design<'static>> {
-        DESIGNS.iter().find(|design| design.name == name)
+        DESIGNS.iter().chain(VECTOR_DESIGNS).find(|design| design.name == name)
     }
 
-    /// Whether the machine needs one of our own extensions, which no other engine has.
+    /// Whether the machine needs vectors.
+    pub fn has_vectors(&self) -> bool {
+        self.isa.starts_with("rv64gcv")
+    }
+
+    /// The same design on a machine whose vector registers have this many bits; `None` if no machine's have.
+    pub fn with_vlen(self, vlen: u64) -> Option<Self> {
+        let isa = match vlen {
+            128 => "rv64gcv",
+            256 => "rv64gcv_zvl256b",
+            512 => "rv64gcv_zvl512b",
+            1024 => "rv64gcv_zvl1024b",
+            _ => return None,
+        };
+        Some(Self { isa: if self.has_vectors() { isa } else { self.isa }, ..self })
+    }
+
+    /// Whether the machine needs an extension that the machines of other engines do not have: one of our own, or vectors.
     pub fn is_custom(&self) -> bool {
         self.isa != GC
     }
@@ -54,6 +71,25 @@ const fn fixed(
 ) -> Design<'static> {
     Design { crossing: Some(crossing), ..row(name, image, about) }
 }
+
+const fn vector(
+    name: &'static str,
+    image: &'static [u8],
+    used: bool,
+    about: &'static str,
+) -> Design<'static> {
+    Design { isa: "rv64gcv", dirty_fp: used, ..fixed(name, image, Crossing::Yield, about) }
+}
+
+/// Designs of a switch with vectors, which no timed core has. They are not among [`DESIGNS`], whose machines have none.
+pub static VECTOR_DESIGNS: &[Design<'static>] = &[
+    vector("vector-eager", image!("vector-eager"), true, "vectors saved always; used"),
+    vector("vector-dirty", image!("vector-dirty"), true, "vectors saved if dirty; used"),
+    vector("vector-lazy", image!("vector-lazy"), true, "vectors loaded by a trap; used"),
+    vector("eager-unused", image!("vector-eager"), false, "vectors saved always; not used"),
+    vector("dirty-unused", image!("vector-dirty"), false, "vectors saved if dirty; not used"),
+    vector("lazy-unused", image!("vector-lazy"), false, "vectors loaded by a trap; not used"),
+];
 
 /// All designs, in the order in which a table of them reads best. The first is the default.
 pub static DESIGNS: &[Design<'static>] = &[
@@ -90,9 +126,10 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_fit_their_column() {
-        let names: BTreeSet<_> = DESIGNS.iter().map(|design| design.name).collect();
-        assert_eq!(names.len(), DESIGNS.len());
-        assert!(DESIGNS.iter().all(|design| design.name.len() <= 13 && design.about.len() <= 36));
+        let all = || DESIGNS.iter().chain(VECTOR_DESIGNS);
+        let names: BTreeSet<_> = all().map(|design| design.name).collect();
+        assert_eq!(names.len(), DESIGNS.len() + VECTOR_DESIGNS.len());
+        assert!(all().all(|design| design.name.len() <= 13 && design.about.len() <= 36));
     }
 
     #[test]

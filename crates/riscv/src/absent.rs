@@ -31,7 +31,7 @@ const FOREIGN: [(u32, u32, &str, &str); 16] = [
 /// ```
 /// use tollgate_riscv::{absent, Isa};
 /// let isa = Isa::default();
-/// let vector = "`vsetvli` of the extension 'v', which this machine's ISA string, rv64gc, leaves out";
+/// let vector = "`vsetvli` of the extension 'v', which this machine's ISA string, rv64imafdc_zicsr_zifencei, leaves out";
 /// assert_eq!(absent(0x0d05_f2d7, isa).as_deref(), Some(vector));
 /// // add a0,a1,a0
 /// assert_eq!(absent(0x00a5_8533, isa), None);

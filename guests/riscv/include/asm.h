@@ -23,6 +23,7 @@
 #define XRET sret
 #endif
 
+#define CAUSE_ILLEGAL 2
 #define CAUSE_USER_ECALL 8
 
 // The trap frame: register xN at 8*N (slot 0 unused), then pc, status, and room for floating point.
@@ -31,6 +32,7 @@
 #define FRAME_FCSR (34 * 8)
 #define FRAME_SATP (35 * 8)
 #define FRAME_NEXT (36 * 8)
+#define FRAME_VECTORS (37 * 8)
 #define FRAME_F0 (38 * 8)
 #define FRAME_SIZE (38 * 8)
 #define FRAME_SIZE_FP (70 * 8)
@@ -38,6 +40,9 @@
 // Fields with the same position in mstatus and sstatus.
 #define STATUS_FS 0x6000
 #define STATUS_FS_CLEAN 0x4000
+#define STATUS_VS 0x600
+#define STATUS_VS_INITIAL 0x200
+#define STATUS_VS_CLEAN 0x400
 #define STATUS_SIE 0x2
 #define STATUS_SPP 0x100
 

@@ -1,5 +1,5 @@
 // The trap's code of the switching kernel, whose labels are named by NAME: kernels/switch.S. With SPACE it changes the
-// address space, with FLUSH it also flushes the TLB.
+// address space, with FLUSH it also flushes the TLB; with VECTORS it switches those by macros of kernels/vector.S.
         .balign 4
         .globl  NAME(trap_vector)
 NAME(trap_vector):
@@ -18,6 +18,10 @@ NAME(trap_vector):
         PHASE   dispatch
         csrr    t0, scause
         bltz    t0, NAME(timer)
+#ifdef VECTORS
+        li      t2, CAUSE_ILLEGAL
+        beq     t0, t2, NAME(first_use)
+#endif
         li      t2, CAUSE_USER_ECALL
         bne     t0, t2, unexpected_trap
         addi    t1, t1, 4
@@ -31,6 +35,10 @@ NAME(trap_vector):
 NAME(yield):
         sd      zero, 80(s0)
 NAME(reschedule):
+#ifdef VECTORS
+        PHASE   save
+        SAVE_VECTORS
+#endif
         PHASE   schedule
         ld      t6, FRAME_NEXT(s0)
         la      t0, switches
@@ -44,6 +52,10 @@ NAME(reschedule):
 #ifdef FLUSH
         sfence.vma
 #endif
+#endif
+#ifdef VECTORS
+        PHASE   restore
+        RESTORE_VECTORS
 #endif
 NAME(resume):
         PHASE   restore

@@ -18,6 +18,8 @@ static volatile u64 shared;  // the counter that one task passes to the other
 long toll_system_call(long number, const long *arguments, long *result);
 long toll_soft_interrupt(volatile u64 *flag);
 long toll_yield(volatile u64 *begin);
+long toll_yield_vector(volatile u64 *begin);
+void toll_use_vectors(void);
 void toll_dirty_fp(void);
 
 // The first crossing alone, then the rest together.
@@ -93,8 +95,15 @@ static void system_calls(long number) {
 // Both tasks run this; each checks that it woke up on its own stack.
 static void yield_forever(long self) {
     volatile long id = self;
+#ifdef VECTORS
+    if (toll_params.dirty_fp) toll_use_vectors();
+#endif
     while (wanted()) {
+#ifdef VECTORS
+        record(toll_params.dirty_fp ? toll_yield_vector(&shared) : toll_yield(&shared));
+#else
         record(toll_yield(&shared));
+#endif
         if (id != self) system_call(93, 71, 0, 0);
     }
 }

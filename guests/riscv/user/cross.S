@@ -74,6 +74,30 @@ toll_yield:
         ld      s2, 0(t3)
         LEAVE
 
+#ifdef VECTORS
+// Uses vectors, for the first time before anything is counted.
+        .globl  toll_use_vectors
+toll_use_vectors:
+        vsetivli zero, 1, e8, m1, ta, ma
+        vadd.vi v0, v0, 1
+        ret
+
+// toll_yield, but the task that runs next changes a vector register before its counter is read.
+        .globl  toll_yield_vector
+toll_yield_vector:
+        ENTER
+        li      a7, CALL_YIELD
+        mv      t3, a0
+        BEGIN   s2
+        sd      s2, 0(t3)
+        ecall
+        vsetivli zero, 1, e8, m1, ta, ma
+        vadd.vi v0, v0, 1
+        END     s3
+        ld      s2, 0(t3)
+        LEAVE
+#endif
+
 // Makes the floating-point state dirty.
         .globl  toll_dirty_fp
 toll_dirty_fp:

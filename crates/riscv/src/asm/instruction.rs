@@ -105,7 +105,7 @@ impl Assembler<'_> {
         if name == ".insn" {
             return self.directive(name, rest);
         }
-        let mut parts = [""; 3];
+        let mut parts = [""; 4];
         let mut count = 0;
         let mut address = String::new();
         for part in rest.split(',').filter(|p| !p.is_empty()) {

@@ -3,7 +3,7 @@
 /// A name, the kinds of its operands, and what it stands for.
 ///
 /// Kinds: `r` an integer register, `f` one of floating point, `m` an address like `8(sp)`, `i` anything else. Operands
-/// are `$0` to `$2`; a `!` marks the jumps that have a 16-bit form.
+/// are `$0` to `$3`; a `!` marks the jumps that have a 16-bit form.
 pub(super) type Pseudo = (&'static str, &'static str, &'static str);
 
 pub(super) static PSEUDO: &[Pseudo] = &[
@@ -112,6 +112,41 @@ pub(super) static PSEUDO: &[Pseudo] = &[
     ("binv", "rri", "binvi $0,$1,$2"),
     ("bset", "rri", "bseti $0,$1,$2"),
     ("c.nop", "", ".insn 0x0001"),
+    // Of vectors, whose registers count as anything else; those with one more operand are masked.
+    ("vneg.v", "ii", "vrsub.vx $0,$1,zero"),
+    ("vneg.v", "iii", "vrsub.vx $0,$1,zero,$2"),
+    ("vnot.v", "ii", "vxor.vi $0,$1,-1"),
+    ("vnot.v", "iii", "vxor.vi $0,$1,-1,$2"),
+    ("vwcvt.x.x.v", "ii", "vwadd.vx $0,$1,zero"),
+    ("vwcvt.x.x.v", "iii", "vwadd.vx $0,$1,zero,$2"),
+    ("vwcvtu.x.x.v", "ii", "vwaddu.vx $0,$1,zero"),
+    ("vwcvtu.x.x.v", "iii", "vwaddu.vx $0,$1,zero,$2"),
+    ("vncvt.x.x.w", "ii", "vnsrl.wx $0,$1,zero"),
+    ("vncvt.x.x.w", "iii", "vnsrl.wx $0,$1,zero,$2"),
+    ("vfneg.v", "ii", "vfsgnjn.vv $0,$1,$1"),
+    ("vfneg.v", "iii", "vfsgnjn.vv $0,$1,$1,$2"),
+    ("vfabs.v", "ii", "vfsgnjx.vv $0,$1,$1"),
+    ("vfabs.v", "iii", "vfsgnjx.vv $0,$1,$1,$2"),
+    ("vmsgt.vv", "iii", "vmslt.vv $0,$2,$1"),
+    ("vmsgt.vv", "iiii", "vmslt.vv $0,$2,$1,$3"),
+    ("vmsgtu.vv", "iii", "vmsltu.vv $0,$2,$1"),
+    ("vmsgtu.vv", "iiii", "vmsltu.vv $0,$2,$1,$3"),
+    ("vmsge.vv", "iii", "vmsle.vv $0,$2,$1"),
+    ("vmsge.vv", "iiii", "vmsle.vv $0,$2,$1,$3"),
+    ("vmsgeu.vv", "iii", "vmsleu.vv $0,$2,$1"),
+    ("vmsgeu.vv", "iiii", "vmsleu.vv $0,$2,$1,$3"),
+    ("vmfgt.vv", "iii", "vmflt.vv $0,$2,$1"),
+    ("vmfgt.vv", "iiii", "vmflt.vv $0,$2,$1,$3"),
+    ("vmfge.vv", "iii", "vmfle.vv $0,$2,$1"),
+    ("vmfge.vv", "iiii", "vmfle.vv $0,$2,$1,$3"),
+    ("vmmv.m", "ii", "vmand.mm $0,$1,$1"),
+    ("vmnot.m", "ii", "vmnand.mm $0,$1,$1"),
+    ("vmclr.m", "i", "vmxor.mm $0,$0,$0"),
+    ("vmset.m", "i", "vmxnor.mm $0,$0,$0"),
+    ("vl1r.v", "im", "vl1re8.v $0,$1"),
+    ("vl2r.v", "im", "vl2re8.v $0,$1"),
+    ("vl4r.v", "im", "vl4re8.v $0,$1"),
+    ("vl8r.v", "im", "vl8re8.v $0,$1"),
 ];
 
 /// Sign and zero extensions by two shifts, where there is no instruction for it: the bits that stay.

@@ -279,7 +279,7 @@ fn bad_input_is_refused() {
         (" .byte 256\n".into(), "0x100 does not fit 1 bytes"),
         (" .word 99999999999999999999\n".into(), "does not fit 64 bits"),
         (" c.addi a0, 64\n".into(), "`c.addi` has no encoding for these operands"),
-        (" vadd.vv v0, v1, v2\n".into(), "unknown instruction `vadd.vv`"),
+        (" vaesem.vv v0, v1\n".into(), "unknown instruction `vaesem.vv`"),
         (" andn a0, a0, a0\n".into(), "`andn` needs the extension Zbb: the ISA is rv64imafdc"),
         (".ascii \"abc\n".into(), "is not a string"),
         (" .data\n .org 4\n .org 2\n".into(), "`.org` cannot go back"),

@@ -334,7 +334,7 @@ fn instruction(a: &mut Asm, plan: &Plan, rng: &mut Rng, rows: &[&Row]) {
             let most = if lmul > 0 && rng.below(4) != 0 { 8 >> lmul } else { 8 };
             imm |= (rng.below(most) as i64) << 4;
         }
-        // Of a misaligned access across the end of RAM, QEMU says that another address failed.
+        // Of a misaligned access where there is no RAM, QEMU says that another address failed.
         let at_end = rng.below(5) == 0;
         let aligned = rng.below(4) != 0 || at_end && plan.output == Output::Serial;
         let offset = rng.below(0x200) & if aligned { !7 } else { !0 };
@@ -347,7 +347,7 @@ fn instruction(a: &mut Asm, plan: &Plan, rng: &mut Rng, rows: &[&Row]) {
                     + if aligned { 0 } else { rng.pick(&[0, 1, 2, 4]) },
             );
         }
-        if row.format == Format::Indexed && rng.below(8) != 0 {
+        if row.format == Format::Indexed && (plan.output == Output::Serial || rng.below(8) != 0) {
             let width =
                 [0, 5, 6, 7].iter().position(|bits| row.bits >> 12 & 7 == *bits).expect("a width") as u64;
             far(a, 5, INDICES + 0x400 * width);

@@ -10,7 +10,7 @@ use tollgate_cores::Core;
 use tollgate_lab::own::{self, Own, OwnError};
 use tollgate_lab::source::SourceError;
 use tollgate_lab::{
-    Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, USUAL, record, workload,
+    Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, USUAL, VECTOR_DESIGNS, record, workload,
 };
 use tollgate_measure::host;
 use tollgate_record::{Measurement, Status, number};
@@ -45,6 +45,10 @@ pub(super) struct TrapArgs {
     #[arg(long, default_value_t = 1000, value_name = "N", conflicts_with = "workload")]
     iterations: u64,
 
+    /// Bits of a vector register, for the kernels with vectors: 128, 256, 512 or 1024
+    #[arg(long, default_value_t = 128, value_name = "N", conflicts_with = "workload")]
+    vlen: u64,
+
     /// What counts: embedded, spike, qemu, or all
     #[arg(long, default_value = "embedded", value_name = "E", conflicts_with = "workload")]
     engine: String,
@@ -64,7 +68,7 @@ pub(super) struct TrapArgs {
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     let text = match &args.kernel[..] {
         [word] if word == "list" => {
-            DESIGNS.iter().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect()
+            DESIGNS.iter().chain(VECTOR_DESIGNS).map(|it| format!("{:<15}{}\n", it.name, it.about)).collect()
         }
         [word] if word == "template" => own::TEMPLATE.to_owned(),
         _ => String::new(),
@@ -77,7 +81,7 @@ pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     }
     let calls = calls(args)?;
     let kernels = kernels(args, calls.as_deref())?;
-    let designs: Vec<Design> = kernels.iter().map(Kernel::design).collect();
+    let designs = designs(args, &kernels)?;
     let plan = TrapPlan::new(args, &designs, calls)?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     let stop = Stop::on_signal()?;
@@ -212,7 +216,7 @@ impl Kernel {
         }
         let path = Path::new(name);
         if !path.exists() && path.extension().is_none() {
-            let names: Vec<_> = DESIGNS.iter().map(|design| design.name).collect();
+            let names: Vec<_> = DESIGNS.iter().chain(VECTOR_DESIGNS).map(|design| design.name).collect();
             let why =
                 format!("no such design, and no such file; use all, one of {}, or a file", names.join(", "));
             return Err(Usage::value("--kernel", name, why));
@@ -254,6 +258,20 @@ fn kernels(args: &TrapArgs, calls: Option<&[Crossing]>) -> Result<Vec<Kernel>, U
         }
     }
     Ok(kernels)
+}
+
+/// Their designs, with vector registers of the length that is asked for.
+fn designs<'k>(args: &TrapArgs, kernels: &'k [Kernel]) -> Result<Vec<Design<'k>>, Usage> {
+    let design = |kernel: &'k Kernel| {
+        let design = kernel.design();
+        if design.has_vectors() && args.core.is_some() {
+            let why = "no core here has vectors: leave --core out, for instructions and memory traffic";
+            return Err(Usage::value("--kernel", design.name, why));
+        }
+        let why = || Usage::value("--vlen", args.vlen.to_string(), "use 128, 256, 512 or 1024");
+        design.with_vlen(args.vlen).ok_or_else(why)
+    };
+    kernels.iter().map(design).collect()
 }
 
 /// What is measured of which kernel. Several are compared by one call.
@@ -302,7 +320,7 @@ mod tests {
         let args = parsed(words);
         let calls = calls(&args)?;
         let kernels = kernels(&args, calls.as_deref())?;
-        let designs: Vec<Design> = kernels.iter().map(Kernel::design).collect();
+        let designs = designs(&args, &kernels)?;
         TrapPlan::new(&args, &designs, calls).map(of)
     }
 
