@@ -27,8 +27,8 @@ const TEMPORARY: (&str, &str) = (".tollgate-", ".tmp");
 /// A file in the making lives for milliseconds; one this old was left by a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(600);
 
-/// The data that `check_writable` writes, as much as a small run, so that a full disk is an error before measuring.
-static TRIAL: [u8; 64 << 10] = [b' '; 64 << 10];
+/// The bytes that `check_writable` writes, as many as a small run has, so that a full disk is an error before measuring.
+const TRIAL: usize = 64 << 10;
 
 /// A directory of runs.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ impl Store {
     /// As [`Store::save`].
     pub fn check_writable(&self) -> Result<(), StoreError> {
         Self::temporary(&self.dir)
-            .and_then(|mut file| file.write_all(&TRIAL))
+            .and_then(|mut file| file.write_all(&vec![b' '; TRIAL]))
             .map_err(|cause| self.unwritable(cause))
     }
 

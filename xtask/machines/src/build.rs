@@ -6,8 +6,6 @@ mod toolchain;
 pub mod wasm;
 
 use anyhow::{Context, Result, ensure};
-use object::read::elf::ElfFile64;
-use object::{LittleEndian, Object, ObjectSection};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +46,8 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
         Profile::Dist => cargo
             .args(["--package", "tollgate"])
             .env(target.variable("RUSTFLAGS"), format!("{STATIC} {}", renamed_folders(root)))
-            .args(["--", BUILD_ID])
+            .args(["--", BUILD_ID, NO_UNWIND_INDEX])
+            .arg(format!("-Clink-arg=-Wl,-T,{}", root.join("packaging/no-unwind.ld").display()))
             .args((target.arch == "x86_64").then_some(PACKED_RELOCATIONS)),
     };
     let status = cargo.status().context("cargo could not be started")?;
@@ -66,13 +65,12 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
 /// When a tool fails, or a file cannot be written.
 pub(crate) fn prepared(target: &Target, program: &Path, folder: &Path) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
-    let blanked = folder.join("tollgate.blanked");
-    let symbols = debug_symbols(&blanked);
+    let stripped = folder.join("tollgate.stripped");
+    let symbols = debug_symbols(&stripped);
     printed(target.objcopy().arg("--only-keep-debug").args([program, &symbols]))?;
     let link = format!("--add-gnu-debuglink={}", symbols.display());
-    printed(target.objcopy().args(["--strip-all", &link]).args([program, &blanked]))?;
-    fs::write(&blanked, without_unwind_tables(fs::read(&blanked)?)?)?;
-    Ok(blanked)
+    printed(target.objcopy().args(["--strip-all", &link]).args([program, &stripped]))?;
+    Ok(stripped)
 }
 
 /// The debug symbols of a program as users get it.
@@ -95,21 +93,8 @@ const BUILD_ID: &str = "-Clink-arg=-Wl,--build-id=sha1";
 /// other targets ignore them with a warning.
 const PACKED_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
 
-/// The sections of tables for unwinding, and of their index.
-const UNWIND_TABLES: [&str; 3] = [".eh_frame_hdr", ".eh_frame", ".gcc_except_table"];
-
-/// A program whose tables for unwinding are zeros: packed, they are a sixteenth of it, and one that aborts when it panics does
-/// not unwind. The compiler writes them all the same, with `-C force-unwind-tables=no` too. They are not removed, because
-/// start-up code may read where they begin: zeros there are an empty table, or an index of a version that is ignored.
-fn without_unwind_tables(mut program: Vec<u8>) -> Result<Vec<u8>> {
-    for name in UNWIND_TABLES {
-        let file = ElfFile64::<LittleEndian>::parse(&*program)?;
-        // An index is not in every program.
-        let Some((from, bytes)) = file.section_by_name(name).and_then(|it| it.file_range()) else { continue };
-        program[from as usize..][..bytes as usize].fill(0);
-    }
-    Ok(program)
-}
+/// The index of the tables for unwinding, which `packaging/no-unwind.ld` removes.
+const NO_UNWIND_INDEX: &str = "-Clink-arg=-Wl,--no-eh-frame-hdr";
 
 /// A static program with tests.
 pub(crate) struct TestProgram {
@@ -148,26 +133,8 @@ fn test_program(message: &str) -> Option<TestProgram> {
 
 #[cfg(test)]
 mod tests {
-    use super::{UNWIND_TABLES, test_program, without_unwind_tables};
-    use object::{Object, ObjectSection};
+    use super::test_program;
     use std::path::Path;
-
-    #[test]
-    fn tables_for_unwinding_become_zeros_and_the_rest_stays() {
-        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        let without = without_unwind_tables(own.clone()).unwrap();
-        let (own, without) = (object::File::parse(&*own).unwrap(), object::File::parse(&*without).unwrap());
-        let mut tables = 0;
-        for (before, after) in own.sections().zip(without.sections()) {
-            assert_eq!((before.name(), before.file_range()), (after.name(), after.file_range()));
-            let (before, after) = (before.data().unwrap(), after.data().unwrap());
-            if before != after {
-                assert!(after.iter().all(|&byte| byte == 0));
-                tables += 1;
-            }
-        }
-        assert_eq!(tables, UNWIND_TABLES.len());
-    }
 
     /// Messages as in the Cargo book, "External tools", shortened.
     #[test]
