@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use tollgate_cores::{ByPrivilege, CoreError, Passage, TimedCore};
+use tollgate_cores::{ByPrivilege, CoreError, Passage, Timed};
 use tollgate_riscv::{
     Checkpoint, Class, Insn, Machine, MachineKind, Observer, Step, Stop as Halt, Trap, csr, semihosting_name,
 };
@@ -94,8 +94,8 @@ impl Observer for TrapLog {
 /// The core beside the machine: with the passages of instructions, or without, which is faster.
 enum Timing {
     None,
-    Quick(TimedCore),
-    Traced(TimedCore<ByPrivilege, Vec<Passage>>),
+    Quick(Timed),
+    Traced(Timed<ByPrivilege, Vec<Passage>>),
 }
 
 /// Something of a core in either form.
@@ -112,7 +112,7 @@ macro_rules! of_core {
 struct Point {
     position: u64,
     machine: Checkpoint,
-    core: Option<TimedCore>,
+    core: Option<Timed>,
     traps: u64,
     typed: usize,
 }
@@ -147,7 +147,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn new(loaded: Loaded) -> Result<Self, Failure> {
         let code = loaded.machine.code();
-        let new = |core| Ok(Timing::Quick(TimedCore::new(core, ByPrivilege, ())?.with_code(&code)));
+        let new = |core| Ok(Timing::Quick(Timed::new(core, ByPrivilege, ())?.with_code(&code)));
         let timing = loaded.core.as_ref().map_or(Ok(Timing::None), new);
         let timing = timing.map_err(|error: CoreError| Failure::request(error))?;
         let mut running = Self {
@@ -180,7 +180,7 @@ impl Running {
     }
 
     /// The core, whose passages are not of interest.
-    pub(crate) fn core(&self) -> Option<TimedCore> {
+    pub(crate) fn core(&self) -> Option<Timed> {
         of_core!(&self.timing, core => core.clone().with_sink(()))
     }
 
@@ -223,7 +223,9 @@ impl Running {
         let single = !goal.breaks.is_empty();
         let mut left = steps.max(1);
         self.slices += 1;
-        if !single && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS)) {
+        if !single
+            && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS))
+        {
             if let Some(stop) = self.look(&goal, &mut left)? {
                 return Ok(Some(stop));
             }
@@ -262,7 +264,10 @@ impl Running {
             if let Some(stop) = self.halted(halt) {
                 return Ok(Some(stop));
             }
-            if single && self.traps.count > traps && let Some(stop) = self.trap_break(&goal) {
+            if single
+                && self.traps.count > traps
+                && let Some(stop) = self.trap_break(&goal)
+            {
                 return Ok(Some(stop));
             }
             if self.position() - before >= ENDLESS
@@ -344,9 +349,9 @@ impl Running {
         let pc = self.machine().pc();
         let hit = |at: &Break| match at {
             Break::At(addresses) => addresses.contains(&pc),
-            Break::Csr(number) => self
-                .instruction(pc)
-                .is_some_and(|(insn, _)| insn.row().class == Class::Csr && insn.imm as u16 & 0xfff == *number),
+            Break::Csr(number) => self.instruction(pc).is_some_and(|(insn, _)| {
+                insn.row().class == Class::Csr && insn.imm as u16 & 0xfff == *number
+            }),
             Break::Trap(_) => false,
         };
         let index = goal.breaks.iter().position(hit)?;
@@ -363,7 +368,8 @@ impl Running {
 
     fn trap_break(&self, goal: &Goal) -> Option<Stop> {
         let cause = self.traps.latest.back()?.trap.cause.to_string();
-        let hit = |at: &Break| matches!(at, Break::Trap(wanted) if wanted.as_ref().is_none_or(|it| *it == cause));
+        let hit =
+            |at: &Break| matches!(at, Break::Trap(wanted) if wanted.as_ref().is_none_or(|it| *it == cause));
         let index = goal.breaks.iter().position(hit)?;
         Some(Stop::Breakpoint(index, format!("a trap was taken: {cause}")))
     }
@@ -485,7 +491,8 @@ impl Running {
     /// To an earlier position, or the same one before what has happened there.
     pub(crate) fn go_to(&mut self, position: u64) -> Result<(), Failure> {
         let at = self.points.partition_point(|point| point.position <= position);
-        let point = self.points.get(at.saturating_sub(1)).ok_or_else(|| Failure::machine("there is no beginning"))?;
+        let point =
+            self.points.get(at.saturating_sub(1)).ok_or_else(|| Failure::machine("there is no beginning"))?;
         self.loaded.machine.go_back(&point.machine).map_err(Failure::machine)?;
         self.timing = point.core.clone().map_or(Timing::None, Timing::Quick);
         self.traps.count = point.traps;
@@ -521,11 +528,14 @@ impl Running {
             return Ok(());
         }
         let machine = self.machine().checkpoint(before.map(|it| &it.machine)).map_err(Failure::machine)?;
-        let point = Point { position, machine, core: self.core(), traps: self.traps.count, typed: self.taken };
+        let point =
+            Point { position, machine, core: self.core(), traps: self.traps.count, typed: self.taken };
         self.points.insert(at, point);
         let bytes = |points: &[Point]| points.iter().map(|it| it.machine.own_bytes()).sum::<usize>();
         // Of the older ones every second goes; the first one stays.
-        while self.points.len() > MOST_POINTS || self.points.len() > 4 && bytes(&self.points) > MOST_POINT_BYTES {
+        while self.points.len() > MOST_POINTS
+            || self.points.len() > 4 && bytes(&self.points) > MOST_POINT_BYTES
+        {
             let half = self.points.len() / 2;
             let mut index = 0;
             self.points.retain(|_| {

@@ -172,21 +172,23 @@ impl Ready {
         machine.answer_semihosting(0);
         let before = machine.instret();
         let mut left = limits.instructions;
-        let stop = aside(&mut watch, |watch| loop {
-            let budget = SLICE.min(left);
-            let stop = machine.run(budget, watch);
-            left -= budget;
-            console.extend(machine.take_console());
-            match stop {
-                Stop::Budget if (limits.interrupted)() => break Some(Outcome::Interrupted),
-                Stop::Budget if left == 0 => break Some(Outcome::Budget),
-                Stop::Budget => {}
-                Stop::Semihosting { .. } => break None,
-                Stop::Idle => break Some(Outcome::Waits),
-                _ => break Some(Outcome::KernelEnded),
-            }
-            if boot::gave_up(&console) {
-                break Some(Outcome::KernelEnded);
+        let stop = aside(&mut watch, |watch| {
+            loop {
+                let budget = SLICE.min(left);
+                let stop = machine.run(budget, watch);
+                left -= budget;
+                console.extend(machine.take_console());
+                match stop {
+                    Stop::Budget if (limits.interrupted)() => break Some(Outcome::Interrupted),
+                    Stop::Budget if left == 0 => break Some(Outcome::Budget),
+                    Stop::Budget => {}
+                    Stop::Semihosting { .. } => break None,
+                    Stop::Idle => break Some(Outcome::Waits),
+                    _ => break Some(Outcome::KernelEnded),
+                }
+                if boot::gave_up(&console) {
+                    break Some(Outcome::KernelEnded);
+                }
             }
         });
         let instructions = machine.instret() - before;

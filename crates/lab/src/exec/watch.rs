@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use tollgate_cores::{Causes, Core, CoreError, TimedCore};
+use tollgate_cores::{Causes, Core, CoreError, Timed};
 use tollgate_riscv::{
     Access, BlockInsn, Class, Insn, Observer, Op, Pass, Privilege, Retired, Several, Touch, Trap, TrapReturn,
     Walk,
@@ -216,7 +216,7 @@ pub(crate) struct Watch {
     alone: Vec<(u64, bool)>,
     /// Where the trap returns to.
     returns_to: Privilege,
-    clock: Option<TimedCore<(), ()>>,
+    clock: Option<Timed<(), ()>>,
     /// Cycles that were charged to paths.
     at: u64,
     owner: (u32, u32),
@@ -238,7 +238,7 @@ impl Watch {
         loaded: &tollgate_riscv::Code,
     ) -> Result<Self, CoreError> {
         let [switch_to, task_dead] = ["__switch_to", "do_task_dead"].map(|name| code.kernel_function(name));
-        let clock = core.map(|core| TimedCore::new(core, (), ())).transpose()?;
+        let clock = core.map(|core| Timed::new(core, (), ())).transpose()?;
         let mut watch = Self {
             code,
             init,
@@ -297,12 +297,12 @@ impl Watch {
 
     /// Cycles on the core so far.
     pub(crate) fn cycles(&self) -> Option<u64> {
-        self.clock.as_ref().map(TimedCore::cycles)
+        self.clock.as_ref().map(Timed::cycles)
     }
 
     /// The core.
     pub(crate) fn core(&self) -> Option<&Core> {
-        self.clock.as_ref().map(TimedCore::core)
+        self.clock.as_ref().map(Timed::core)
     }
 
     /// The crossing that a name of a path stands for.
@@ -468,8 +468,8 @@ impl Watch {
         let task = self.task();
         let trap = task.calls.0.iter().position(|frame| frame.trap);
         let back = trap.map(|at| task.calls.0[at].back.wrapping_add(4));
-        let executed = matches!(task.crossing, Crossing::Call(number) if EXECVE.contains(&number))
-            && back != Some(pc);
+        let executed =
+            matches!(task.crossing, Crossing::Call(number) if EXECVE.contains(&number)) && back != Some(pc);
         self.pop_to(trap.unwrap_or(0));
         let task = self.task();
         if executed || trap.is_none() {
@@ -636,7 +636,8 @@ impl Watch {
                     self.next = Some(va);
                 }
             }
-            if let (Leave::Return, Some(next)) = (leave, self.next.take_if(|_| matches!(leave, Leave::Return)))
+            if let (Leave::Return, Some(next)) =
+                (leave, self.next.take_if(|_| matches!(leave, Leave::Return)))
             {
                 self.switch(next);
             }
@@ -727,8 +728,11 @@ impl Observer for Watch {
                 if changes {
                     self.arrive(part.pc, part.place, user, last);
                 }
-                let step =
-                    if part.step == Step::Inherit { self.tasks[self.now as usize].inherit } else { part.step };
+                let step = if part.step == Step::Inherit {
+                    self.tasks[self.now as usize].inherit
+                } else {
+                    part.step
+                };
                 let key = match part.charged {
                     (context, of, key) if context == self.context && of == step => key,
                     _ => {
