@@ -81,7 +81,8 @@ pub fn guest(a: &Run, b: &Run) -> Option<GuestComparison> {
     });
     let functions = |kernel: bool| {
         let of = bills.map(|(_, found, _)| {
-            let fits = found.functions.iter().filter(|function| function.name.starts_with("kernel:") == kernel);
+            let fits =
+                found.functions.iter().filter(|function| function.name.starts_with("kernel:") == kernel);
             let size = |function: &tollgate_record::family::FunctionFound| match timed {
                 true => function.causes.values().sum(),
                 false => function.instructions,
@@ -110,7 +111,9 @@ pub fn guest(a: &Run, b: &Run) -> Option<GuestComparison> {
     };
     let mut differs = Vec::new();
     if core[0] != core[1] {
-        differs.push("only one side has cycles, or they are of different cores; instructions are compared".into());
+        differs.push(
+            "only one side has cycles, or they are of different cores; instructions are compared".into(),
+        );
     }
     let kernels = bills.map(|(.., exec)| exec.kernel.clone().unwrap_or_else(|| "no kernel".into()));
     let hashes = bills.map(|(.., exec)| exec.hashes.get("kernel").cloned());
@@ -167,9 +170,8 @@ mod tests {
 
     #[test]
     fn one_more_call_is_named_and_nothing_else() {
-        let list = |getpid: u64| {
-            vec![("write".to_owned(), (3, 900)), ("getpid".to_owned(), (getpid, 150 * getpid))]
-        };
+        let list =
+            |getpid: u64| vec![("write".to_owned(), (3, 900)), ("getpid".to_owned(), (getpid, 150 * getpid))];
         let found = sorted(moved([list(4), list(5)], true));
         assert_eq!(found, [Moved { name: "getpid".into(), cost: [600, 750], count: Some([4, 5]) }]);
         assert_eq!(found[0].difference(), 150);

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use tollgate_cores::{Core, CoreError};
-use tollgate_record::family::ProgramAsked;
 use tollgate_record::Measurement;
+use tollgate_record::family::ProgramAsked;
 use tollgate_riscv::Isa;
 
 pub use code::ObjectError;
@@ -101,7 +101,9 @@ pub enum ExecError {
     Dynamic(String, String),
     #[error("{0}")]
     Alone(String),
-    #[error("the bill does not add up: {counted} instructions by function, {retired} by the machine's counter")]
+    #[error(
+        "the bill does not add up: {counted} instructions by function, {retired} by the machine's counter"
+    )]
     Sum { counted: u64, retired: u64 },
 }
 

@@ -19,10 +19,10 @@ pub use exec::{
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
-    Accesses, CacheShape, Caches, CallFound, CyclesCompared, FunctionFound, GuestCrossing, GuestExec, GuestSite, IcacheAsked,
-    IcacheFound,
-    LatencyAsked, PathFound, PhaseCompared, PipelineAsked, PipelineFound, ProgramAsked, ProgramFound,
-    SweepCurve, TrapAsked, TrapFound, ValidationAsked, ValidationFound, Wait, WorkloadAsked,
+    Accesses, CacheShape, Caches, CallFound, CyclesCompared, FunctionFound, GuestCrossing, GuestExec,
+    GuestSite, IcacheAsked, IcacheFound, LatencyAsked, PathFound, PhaseCompared, PipelineAsked,
+    PipelineFound, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound, ValidationAsked,
+    ValidationFound, Wait, WorkloadAsked,
 };
 pub use runtime::{RuntimeAsked, RuntimeFound};
 pub use scan::{ScanAsked, ScanFound};

@@ -7,7 +7,8 @@ use tollgate_record::family::{
     FunctionFound, GuestCrossing, GuestExec, GuestSite, PathFound, ProgramAsked, ProgramFound,
 };
 use tollgate_record::{
-    Asked, Estimate, Evidence, Found, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase, warning,
+    Asked, Estimate, Evidence, Found, Measurement, Per, Phase, PhaseName, Status, Warning, counter, phase,
+    warning,
 };
 
 use super::watch::{Crossing, Key, Stage, Step, Watch};
@@ -282,6 +283,8 @@ fn paths(watch: &Watch) -> (Vec<PathFound>, Vec<GuestSite>) {
         .into_iter()
         .map(|((callers, crossing), (count, cost))| GuestSite { crossing, callers, count, cost })
         .collect();
-    sites.sort_by(|a, b| b.cost.cmp(&a.cost).then_with(|| (&a.crossing, &a.callers).cmp(&(&b.crossing, &b.callers))));
+    sites.sort_by(|a, b| {
+        b.cost.cmp(&a.cost).then_with(|| (&a.crossing, &a.callers).cmp(&(&b.crossing, &b.callers)))
+    });
     (found, sites)
 }

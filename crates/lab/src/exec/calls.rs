@@ -82,7 +82,8 @@ mod tests {
     #[test]
     fn calls_have_the_names_of_linux() {
         assert!(NAMES.is_sorted_by_key(|call| call.0));
-        let known = [(64, "write"), (93, "exit"), (172, "getpid"), (222, "mmap"), (259, "riscv_flush_icache")];
+        let known =
+            [(64, "write"), (93, "exit"), (172, "getpid"), (222, "mmap"), (259, "riscv_flush_icache")];
         assert!(known.iter().all(|&(number, expected)| name(number) == Some(expected)));
         assert_eq!(name(9999), None);
     }

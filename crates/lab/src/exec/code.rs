@@ -51,7 +51,9 @@ pub(super) struct Object {
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum ObjectError {
-    #[error("not an ELF file: give a linked program for riscv64, built for instance by riscv64-linux-gnu-gcc")]
+    #[error(
+        "not an ELF file: give a linked program for riscv64, built for instance by riscv64-linux-gnu-gcc"
+    )]
     NotElf,
     #[error(
         "a program for {0}, and the machine is a riscv64: build it with riscv64-linux-gnu-gcc (apt-get install gcc-riscv64-linux-gnu)"
@@ -129,11 +131,14 @@ impl Object {
         let symbols = file.symbols().chain(file.dynamic_symbols());
         let named: Vec<(SymbolKind, (u64, u64, String))> = symbols
             .filter(|symbol| symbol.is_definition() && object.is_code(symbol.address()))
-            .filter_map(|symbol| Some((symbol.kind(), (symbol.address(), symbol.size(), symbol.name().ok()?.to_owned()))))
+            .filter_map(|symbol| {
+                Some((symbol.kind(), (symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())))
+            })
             // Marks of instruction sets and of the compiler are no functions.
             .filter(|(_, (.., name))| !name.is_empty() && !name.starts_with(['.', '$']))
             .collect();
-        let of = |kind: fn(SymbolKind) -> bool| named.iter().filter(move |it| kind(it.0)).map(|it| it.1.clone());
+        let of =
+            |kind: fn(SymbolKind) -> bool| named.iter().filter(move |it| kind(it.0)).map(|it| it.1.clone());
         object.functions = of(|kind| kind == SymbolKind::Text).collect();
         object.functions.sort();
         // Assembly names functions without saying that they are.
@@ -166,7 +171,8 @@ impl Object {
             match tag {
                 DT_NEEDED => self.needed.extend(text(value)),
                 DT_RPATH | DT_RUNPATH => {
-                    self.search.extend(text(value).iter().flat_map(|list| list.split(':')).map(str::to_owned));
+                    self.search
+                        .extend(text(value).iter().flat_map(|list| list.split(':')).map(str::to_owned));
                 }
                 _ => {}
             }
@@ -175,9 +181,10 @@ impl Object {
 
     /// Where in the file the byte at an address is.
     pub(super) fn offset_of(&self, address: u64) -> Option<u64> {
-        let load = self.loads.iter().find(|load| {
-            load.address <= address && address - load.address < load.file_bytes
-        })?;
+        let load = self
+            .loads
+            .iter()
+            .find(|load| load.address <= address && address - load.address < load.file_bytes)?;
         Some(address - load.address + load.offset)
     }
 

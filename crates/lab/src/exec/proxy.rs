@@ -57,12 +57,12 @@ const BEGIN: [u32; 12] = [
     csrw(0x305, 12), // mtvec
     csrw(0x300, 13), // mstatus
     csrw(0x306, 14), // mcounteren
+    csrw(0x106, 14), // scounteren
     load_a0(START),
     CALL[0],
     CALL[1],
     CALL[2],
     MRET,
-    0,
 ];
 /// The handler of traps: the host yields where to continue, then the result.
 const HANDLER: [u32; 11] = [
@@ -116,8 +116,10 @@ pub(super) fn run(
     })
     .map_err(KernelError::from)?;
     machine.semihost();
-    let mut process = Process::load(&mut machine, object, file, rooted, job, name, alone)
-        .ok_or_else(|| ExecError::Alone(format!("{}: does not fit into the machine's memory", job.program)))?;
+    let mut process =
+        Process::load(&mut machine, object, file, rooted, job, name, alone).ok_or_else(|| {
+            ExecError::Alone(format!("{}: does not fit into the machine's memory", job.program))
+        })?;
     let mut code = Code::new(vec![("proxied".into(), 0)], 0..0);
     let number = code.add(object, None, false);
     for load in object.loads.iter().filter(|load| load.executable) {
@@ -129,23 +131,25 @@ pub(super) fn run(
     }
     let mut watch = Watch::new(code, None, None, job.core.as_ref(), &machine.code())?;
     let (mut left, before) = (limits.instructions, machine.instret());
-    let ended = aside(&mut watch, |watch| loop {
-        let budget = SLICE.min(left);
-        let stop = machine.run(budget, watch);
-        left -= budget.min(left);
-        match stop {
-            Stop::Semihosting { call } if machine.privilege() == Privilege::Machine => match call {
-                RESULT => machine.answer_semihosting(process.result as u64),
-                _ => {
-                    if let Some(ended) = process.trapped(&mut machine) {
-                        break ended;
+    let ended = aside(&mut watch, |watch| {
+        loop {
+            let budget = SLICE.min(left);
+            let stop = machine.run(budget, watch);
+            left -= budget.min(left);
+            match stop {
+                Stop::Semihosting { call } if machine.privilege() == Privilege::Machine => match call {
+                    RESULT => machine.answer_semihosting(process.result as u64),
+                    _ => {
+                        if let Some(ended) = process.trapped(&mut machine) {
+                            break ended;
+                        }
                     }
-                }
-            },
-            Stop::Budget if (limits.interrupted)() => break Ended::Stopped(Outcome::Interrupted),
-            Stop::Budget if left == 0 => break Ended::Stopped(Outcome::Budget),
-            Stop::Budget => {}
-            _ => break Ended::Stopped(Outcome::Waits),
+                },
+                Stop::Budget if (limits.interrupted)() => break Ended::Stopped(Outcome::Interrupted),
+                Stop::Budget if left == 0 => break Ended::Stopped(Outcome::Budget),
+                Stop::Budget => {}
+                _ => break Ended::Stopped(Outcome::Waits),
+            }
         }
     });
     let mut ran = Ran::new(watch, machine.instret() - before);
@@ -335,8 +339,9 @@ impl Process {
             98 => 0,
             261 => put(machine, a[3], &[STACK.to_le_bytes(), STACK.to_le_bytes()].concat()),
             278 => {
-                let bytes: Vec<u8> =
-                    std::iter::repeat_with(|| self.next_random() as u8).take(a[1].min(MOST) as usize).collect();
+                let bytes: Vec<u8> = std::iter::repeat_with(|| self.next_random() as u8)
+                    .take(a[1].min(MOST) as usize)
+                    .collect();
                 if put(machine, a[0], &bytes) == 0 { bytes.len() as i64 } else { EFAULT }
             }
             113 => put(machine, a[1], &time(machine, 1)),
@@ -381,9 +386,7 @@ impl Process {
     fn read(&mut self, machine: &mut Machine, file: u64, at: u64, bytes: u64, place: Option<u64>) -> i64 {
         let (source, position) = match (file, self.open.get_mut(&file)) {
             (0, _) => (self.input.as_slice(), &mut self.read),
-            (_, Some((name, position))) => {
-                (self.files.get(name).map_or(&[][..], Vec::as_slice), position)
-            }
+            (_, Some((name, position))) => (self.files.get(name).map_or(&[][..], Vec::as_slice), position),
             _ => return EBADF,
         };
         let from = place.map_or(*position, |place| place as usize).min(source.len());
@@ -400,7 +403,8 @@ impl Process {
         let mut sum = 0;
         for n in 0..a[2].min(1024) {
             let Some(block) = get(machine, a[1] + 16 * n, 16) else { return EFAULT };
-            let [at, bytes] = [0, 8].map(|n| u64::from_le_bytes(block[n..n + 8].try_into().unwrap_or_default()));
+            let [at, bytes] =
+                [0, 8].map(|n| u64::from_le_bytes(block[n..n + 8].try_into().unwrap_or_default()));
             let done = if writes {
                 self.write(machine, a[0], at, bytes)
             } else {
@@ -425,7 +429,9 @@ impl Process {
     }
 
     fn seek(&mut self, file: u64, offset: i64, whence: u64) -> i64 {
-        let Some((name, position)) = self.open.get_mut(&file) else { return if file < 3 { -29 } else { EBADF } };
+        let Some((name, position)) = self.open.get_mut(&file) else {
+            return if file < 3 { -29 } else { EBADF };
+        };
         let from = match whence {
             0 => 0,
             1 => *position as i64,
@@ -474,7 +480,9 @@ impl Process {
     fn map(&mut self, machine: &mut Machine, a: [u64; 6]) -> i64 {
         const FIXED: u64 = 0x10;
         const ANONYMOUS: u64 = 0x20;
-        let Some(bytes) = a[1].checked_next_multiple_of(PAGE).filter(|&bytes| bytes > 0) else { return EINVAL };
+        let Some(bytes) = a[1].checked_next_multiple_of(PAGE).filter(|&bytes| bytes > 0) else {
+            return EINVAL;
+        };
         let at = if a[3] & FIXED != 0 {
             a[0]
         } else {
@@ -541,7 +549,8 @@ fn place_words(
 ) -> Option<u64> {
     /// Keys of the auxiliary vector (getauxval(3)).
     const KEYS: [u64; 6] = [3, 4, 5, 6, 9, 25];
-    let mut strings: Vec<u8> = [mix(seed), mix(seed ^ 1)].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut strings: Vec<u8> =
+        [mix(seed), mix(seed ^ 1)].iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut at = Vec::new();
     for list in lists {
         for word in list {
@@ -598,7 +607,10 @@ fn text(machine: &Machine, at: u64) -> Option<String> {
 fn time(machine: &Machine, unit: u64) -> Vec<u8> {
     const START: u64 = 1_767_225_600;
     let ns = machine.elapsed();
-    [START + ns / 1_000_000_000, ns % 1_000_000_000 / unit].iter().flat_map(|word| word.to_le_bytes()).collect()
+    [START + ns / 1_000_000_000, ns % 1_000_000_000 / unit]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect()
 }
 
 /// `struct stat` of riscv64 (include/uapi/asm-generic/stat.h).

@@ -99,7 +99,8 @@ impl Tree {
         if self.entries.len() >= MOST_FILES {
             return Err(TreeError::Many(from.to_owned()));
         }
-        let parents = path.match_indices('/').map(|(at, _)| path[..at].to_owned()).filter(|it| !it.is_empty());
+        let parents =
+            path.match_indices('/').map(|(at, _)| path[..at].to_owned()).filter(|it| !it.is_empty());
         for parent in parents.collect::<Vec<_>>() {
             self.entries.entry(parent).or_insert(Entry::Directory(0o755));
         }
@@ -137,10 +138,12 @@ impl Tree {
                 let entry = entry.map_err(failed)?;
                 let (from, name) = (entry.path(), entry.file_name());
                 let to = format!("{at}/{}", name.to_string_lossy());
-                let kind = fs::symlink_metadata(&from).map_err(|error| TreeError::Read(from.clone(), error))?;
+                let kind =
+                    fs::symlink_metadata(&from).map_err(|error| TreeError::Read(from.clone(), error))?;
                 let mode = kind.permissions().mode() & 0o7777;
                 if kind.is_symlink() {
-                    let target = fs::read_link(&from).map_err(|error| TreeError::Read(from.clone(), error))?;
+                    let target =
+                        fs::read_link(&from).map_err(|error| TreeError::Read(from.clone(), error))?;
                     self.insert(&to, Entry::Link(target.to_string_lossy().into_owned()), &from)?;
                 } else if kind.is_dir() {
                     self.insert(&to, Entry::Directory(mode), &from)?;
@@ -359,7 +362,8 @@ fn libraries(
         if tree.file(&interpreter).is_none() && root.is_none() && from.is_file() {
             tree.add(&from, &interpreter)?;
         }
-        let missing = || TreeError::Interpreter { program: program.to_owned(), interpreter: interpreter.clone() };
+        let missing =
+            || TreeError::Interpreter { program: program.to_owned(), interpreter: interpreter.clone() };
         let path = tree.file(&interpreter).and_then(|_| tree.resolve(&interpreter)).ok_or_else(missing)?;
         let name = interpreter.rsplit('/').next().unwrap_or_default().to_owned();
         known.insert(name);
@@ -372,8 +376,7 @@ fn libraries(
                 continue;
             }
             let found = library_of(tree, library, &path, &object.search, root, sysroot)?;
-            let missing =
-                || TreeError::Library { program: program.to_owned(), library: library.clone() };
+            let missing = || TreeError::Library { program: program.to_owned(), library: library.clone() };
             let found = found.ok_or_else(missing)?;
             left.push((found.clone(), parse(tree, &found)?));
         }
@@ -402,10 +405,12 @@ fn library_of(
         if root.is_some() {
             continue;
         }
-        let relative: PathBuf = Path::new(&directory).components().filter(|it| *it != Component::RootDir).collect();
+        let relative: PathBuf =
+            Path::new(&directory).components().filter(|it| *it != Component::RootDir).collect();
         // Beside the program, or in the compiler's root.
         let beside = directory.strip_prefix(WORK).map(|rest| PathBuf::from(format!(".{rest}")).join(library));
-        let found = beside.into_iter().chain([sysroot.join(relative).join(library)]).find(|path| path.is_file());
+        let found =
+            beside.into_iter().chain([sysroot.join(relative).join(library)]).find(|path| path.is_file());
         if let Some(from) = found {
             tree.add(&from, &path)?;
             return Ok(tree.resolve(&path));

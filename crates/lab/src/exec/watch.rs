@@ -199,6 +199,8 @@ pub(crate) struct Watch {
     pub(crate) instructions: Vec<u64>,
     index: HashMap<Key, u32>,
     contexts: HashMap<(u32, Stage, Crossing), u32>,
+    /// The kernel's instructions that were looked up, by address.
+    looked_up: HashMap<u64, (Place, Step)>,
     /// How often each crossing was made, by task and stage.
     pub(crate) counts: HashMap<(u32, Stage, Crossing), u64>,
     pub(crate) paths: Vec<Node>,
@@ -251,6 +253,7 @@ impl Watch {
             instructions: Vec::new(),
             index: HashMap::new(),
             contexts: HashMap::new(),
+            looked_up: HashMap::new(),
             counts: HashMap::new(),
             paths: Vec::new(),
             path_index: HashMap::new(),
@@ -468,8 +471,8 @@ impl Watch {
         let task = self.task();
         let trap = task.calls.0.iter().position(|frame| frame.trap);
         let back = trap.map(|at| task.calls.0[at].back.wrapping_add(4));
-        let executed = matches!(task.crossing, Crossing::Call(number) if EXECVE.contains(&number))
-            && back != Some(pc);
+        let executed =
+            matches!(task.crossing, Crossing::Call(number) if EXECVE.contains(&number)) && back != Some(pc);
         self.pop_to(trap.unwrap_or(0));
         let task = self.task();
         if executed || trap.is_none() {
@@ -612,6 +615,9 @@ impl Watch {
             let mark = insn.op == Op::Slti && insn.rd == 0 && insn.rs1 == 0 && insn.imm == MARK;
             return (place, Step::Own, mark && self.init.is_some() && place.file == self.init);
         }
+        if let Some(&(place, step)) = self.looked_up.get(&pc) {
+            return (place, step, false);
+        }
         let place = self.code.kernel(pc);
         let name = self.code.name(place.function).strip_prefix("kernel:").unwrap_or_default();
         let step = match self.rules.as_ref().and_then(|rules| rules.phase(name, insn)) {
@@ -622,6 +628,7 @@ impl Watch {
             Some(Phase::Schedule | Phase::Switch | Phase::Space) => Step::Switch,
             Some(_) => Step::Work,
         };
+        self.looked_up.insert(pc, (place, step));
         (place, step, false)
     }
 
@@ -636,7 +643,8 @@ impl Watch {
                     self.next = Some(va);
                 }
             }
-            if let (Leave::Return, Some(next)) = (leave, self.next.take_if(|_| matches!(leave, Leave::Return)))
+            if let (Leave::Return, Some(next)) =
+                (leave, self.next.take_if(|_| matches!(leave, Leave::Return)))
             {
                 self.switch(next);
             }
@@ -727,8 +735,11 @@ impl Observer for Watch {
                 if changes {
                     self.arrive(part.pc, part.place, user, last);
                 }
-                let step =
-                    if part.step == Step::Inherit { self.tasks[self.now as usize].inherit } else { part.step };
+                let step = if part.step == Step::Inherit {
+                    self.tasks[self.now as usize].inherit
+                } else {
+                    part.step
+                };
                 let key = match part.charged {
                     (context, of, key) if context == self.context && of == step => key,
                     _ => {

@@ -10,6 +10,7 @@ mod bill;
 mod boot;
 mod cycles;
 mod engines;
+mod exec;
 mod kernel;
 mod lockstep;
 mod mistakes;

@@ -17,7 +17,9 @@ const SITES: usize = 10;
 pub(super) fn view(run: &Run, style: &Style) -> Sheet {
     let mut text = Sheet::new();
     for result in &run.results {
-        let Some((found, exec)) = result.found.program().and_then(|found| Some((found, found.exec.as_ref()?))) else {
+        let Some((found, exec)) =
+            result.found.program().and_then(|found| Some((found, found.exec.as_ref()?)))
+        else {
             continue;
         };
         text.extend(summary(result, exec, style));
@@ -62,7 +64,9 @@ fn summary(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
     let mut parts = vec![ended(exec), place];
     let instructions = result.counter(counter::INSTRUCTIONS).unwrap_or_default();
     parts.push(format!("{} instructions", count(instructions as u64)));
-    if let (Some(core), Some(cycles)) = (asked.and_then(|asked| asked.core.as_deref()), result.counter(counter::CYCLES)) {
+    if let (Some(core), Some(cycles)) =
+        (asked.and_then(|asked| asked.core.as_deref()), result.counter(counter::CYCLES))
+    {
         let cpi = share(cycles, instructions);
         parts.push(format!("{} cycles on {core} ({cpi:.2} for each)", count(cycles as u64)));
     }
@@ -73,16 +77,16 @@ fn summary(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
 /// What the parts of the bill are.
 fn part(name: &str) -> &str {
     match name {
-        "program-start" => "start: execve",
-        "loader" => "loader: to the entry point",
-        "own-code" => "the program's own code",
-        "entry-code" => "entry: trap, registers saved",
-        "dispatch" => "dispatch to the handler and back",
-        "kernel-work" => "the kernel's work for calls",
-        "fault-work" => "the kernel's work for faults",
-        "switches" => "switches to other tasks",
-        "exit-code" => "exit: registers restored, return",
-        "program-end" => "end: exit",
+        "program-start" => "start (execve)",
+        "loader" => "loader",
+        "own-code" => "own code",
+        "entry-code" => "entry and saving",
+        "dispatch" => "dispatch",
+        "kernel-work" => "work for system calls",
+        "fault-work" => "work for page faults",
+        "switches" => "switches of tasks",
+        "exit-code" => "restoring and return",
+        "program-end" => "end (exit)",
         other => other,
     }
 }
@@ -114,7 +118,8 @@ fn bill(result: &Measurement, style: &Style) -> Sheet {
         }
         cells.push(percent(share(of(&size), total)));
         cells.extend(causes.iter().map(|(cause, _)| {
-            count(of(&|phase: &tollgate_record::Phase| phase.causes.get(cause.name).copied().unwrap_or(0.0)) as u64)
+            count(of(&|phase: &tollgate_record::Phase| phase.causes.get(cause.name).copied().unwrap_or(0.0))
+                as u64)
         }));
         table.row(cells);
     };
@@ -148,7 +153,9 @@ fn apart(result: &Measurement) -> String {
 
 /// How much of the total depends on the layout of memory.
 fn layouts(result: &Measurement, style: &Style) -> Sheet {
-    let Some(series) = result.series.iter().find(|series| series.name == "layouts") else { return Sheet::new() };
+    let Some(series) = result.series.iter().find(|series| series.name == "layouts") else {
+        return Sheet::new();
+    };
     let mut all: Vec<f64> = series.points.iter().map(|point| point[1]).collect();
     all.sort_by(f64::total_cmp);
     let (Some(least), Some(most), Some(median)) = (all.first(), all.last(), all.get(all.len() / 2)) else {
@@ -277,10 +284,17 @@ fn sites(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
     ])
     .indent(2);
     // Those inside of other crossings belong to them.
-    let own = exec.sites.iter().filter(|site| site.callers.iter().all(|caller| !caller.starts_with("kernel:")));
+    let own = exec.sites.iter().filter(|site| {
+        site.callers.iter().all(|caller| !caller.starts_with("kernel:") && !caller.starts_with("init:"))
+    });
     for site in own.take(SITES) {
         let callers = site.callers.join(" < ");
-        table.row([clean(&site.crossing, style), count(site.count), count(site.cost), clean(&callers, style)]);
+        table.row([
+            clean(&site.crossing, style),
+            count(site.count),
+            count(site.cost),
+            clean(&callers, style),
+        ]);
     }
     let mut text = title("Where it crosses");
     text.extend(Sheet::from(table));

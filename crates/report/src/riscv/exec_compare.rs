@@ -64,7 +64,13 @@ fn table(heading: &str, list: &[Moved], style: &Style) -> Sheet {
         if counted {
             cells.extend(it.count.map_or([String::new(), String::new()], |count_of| count_of.map(count)));
         }
-        let sign = if it.difference() > 0 { "+" } else if it.difference() < 0 { "-" } else { "" };
+        let sign = if it.difference() > 0 {
+            "+"
+        } else if it.difference() < 0 {
+            "-"
+        } else {
+            ""
+        };
         let change = format!("{sign}{}", count(it.difference().unsigned_abs()));
         cells.extend([count(it.cost[0]), count(it.cost[1]), change]);
         table.row(cells);

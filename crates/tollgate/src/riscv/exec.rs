@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use tollgate_lab::boot::KernelError;
-use tollgate_lab::exec::{Alone, Ended, ExecError, ExecJob, Limits, Linux, Prepared, Ran, Ready, TreeError, hash};
+use tollgate_lab::exec::{
+    Alone, Ended, ExecError, ExecJob, Limits, Linux, Prepared, Ran, Ready, TreeError, hash,
+};
 use tollgate_lab::kernel::BillError;
 use tollgate_lab::status::EXIT_STATUS;
 use tollgate_measure::host;
@@ -164,14 +166,11 @@ pub(super) fn run(args: &ExecArgs) -> Result<ExitCode> {
 /// Says why a program did not end well.
 fn explain_end(ran: &Ran) {
     match ran.ended {
-        Ended::Exited(0) => {}
-        ended => {
-            let mut text = format!("tollgate: the program: {}", ended.sentence());
-            if !ran.console.is_empty() {
-                text = format!("{text}; the guest's last lines:\n{}", ran.console);
-            }
-            say(text);
-        }
+        Ended::Exited(_) => {}
+        ended => say(format!("tollgate: the program: {}", ended.sentence())),
+    }
+    if !ran.console.is_empty() {
+        say(format!("tollgate: the guest's last lines:\n{}", ran.console));
     }
 }
 
@@ -184,7 +183,9 @@ fn input() -> Result<Vec<u8>, Usage> {
         read.ok();
     }
     if bytes.len() as u64 > MOST_INPUT {
-        return Err(Usage::new("standard input has more than 256 MiB, and the guest holds it in memory; give it less"));
+        return Err(Usage::new(
+            "standard input has more than 256 MiB, and the guest holds it in memory; give it less",
+        ));
     }
     Ok(bytes)
 }
@@ -311,7 +312,12 @@ impl ExecArgs {
             }
         }
         let own = |usual: &&str| self.env.iter().all(|given| name(given) != name(usual));
-        Ok(usual.iter().filter(|usual| own(usual)).map(ToString::to_string).chain(self.env.iter().cloned()).collect())
+        Ok(usual
+            .iter()
+            .filter(|usual| own(usual))
+            .map(ToString::to_string)
+            .chain(self.env.iter().cloned())
+            .collect())
     }
 
     /// The other side of `--against`: a saved run if there is one of that name, else a program.
