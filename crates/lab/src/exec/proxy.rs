@@ -134,8 +134,10 @@ pub(super) fn run(
     let ended = aside(&mut watch, |watch| {
         loop {
             let budget = SLICE.min(left);
+            let retired = machine.instret();
             let stop = machine.run(budget, watch);
-            left -= budget.min(left);
+            // A call ends the slice early.
+            left -= if stop == Stop::Budget { budget } else { (machine.instret() - retired).min(budget) };
             match stop {
                 Stop::Semihosting { call } if machine.privilege() == Privilege::Machine => match call {
                     RESULT => machine.answer_semihosting(process.result as u64),
