@@ -129,7 +129,10 @@ fn bill(result: &Measurement, style: &Style) -> Sheet {
     line("total".into(), &|of| whole(of));
     let mut text = title("The bill");
     text.extend(Sheet::from(table));
-    text.extend(prose(clean(&apart(result), style), "  "));
+    let apart = apart(result);
+    if !apart.is_empty() {
+        text.extend(prose(clean(&apart, style), "  "));
+    }
     text
 }
 
