@@ -94,7 +94,6 @@ impl Ready {
                 seed,
             })
             .map_err(KernelError::from)?;
-        let _ = crate::Tier::Auto.prepare(&mut machine);
         machine.semihost();
         let mut console = Vec::new();
         for _ in 0..BOOT / SLICE {

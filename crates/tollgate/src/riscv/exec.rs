@@ -276,7 +276,7 @@ impl Guest {
             prepared.run(ready, &limits)
         }
         .map_err(|error| args.explain(&error))?;
-        let mut entry = ran.record(args.asked()).map_err(|error| args.explain(&error))?;
+        let mut entry = ran.record(args.asked(prepared.program())).map_err(|error| args.explain(&error))?;
         if let Found::Program(found) = &mut entry.found
             && let Some(exec) = &mut found.exec
         {
@@ -362,15 +362,15 @@ impl ExecArgs {
     }
 
     /// What the record says of the request.
-    fn asked(&self) -> ProgramAsked {
-        let name = Path::new(&self.command[0]).file_name().unwrap_or_default();
+    fn asked(&self, program: &str) -> ProgramAsked {
+        let name = Path::new(program).file_name().unwrap_or_default();
         ProgramAsked {
             program: name.to_string_lossy().into_owned(),
             isa: ISA.into(),
             machine: "virt".into(),
             core: None,
             top: Some(self.top),
-            command: self.command.clone(),
+            command: std::iter::once(program.to_owned()).chain(self.command[1..].iter().cloned()).collect(),
         }
     }
 
