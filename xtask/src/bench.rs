@@ -3,6 +3,7 @@
 
 mod boot;
 mod cores;
+mod exact;
 mod exec;
 mod families;
 mod figures;
@@ -53,6 +54,7 @@ static BENCHES: &[Bench] = &[
     ("rungs-wake", rungs::wake),
     ("rungs-interpose", rungs::interpose),
     ("rungs-ffi", rungs::ffi),
+    ("exec-exact", |tool, _| exact::exact(tool)),
     ("exec-overhead", |tool, _| exec::overhead(tool)),
     ("exec-windows", |tool, _| exec::windows(tool)),
     ("exec-unattributed", |tool, _| exec::unattributed(tool)),

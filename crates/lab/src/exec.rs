@@ -264,6 +264,12 @@ impl Prepared {
         Ok(Self { job, rooted })
     }
 
+    /// The program, as it was named.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        &self.job.program
+    }
+
     /// The SHA-256 of the program's file.
     #[must_use]
     pub fn program_hash(&self) -> String {

@@ -194,7 +194,7 @@ pub(super) fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, Exec
                 .collect(),
         })
         .collect();
-    let (paths, sites) = paths(watch);
+    let (paths, sites) = paths(watch, alone);
     let (status, signal, stopped) = match ran.ended {
         Ended::Exited(status) => (Some(status), None, None),
         Ended::Killed(signal) => (None, Some(signal), None),
@@ -240,12 +240,13 @@ fn stage_name(stage: Stage) -> &'static str {
 /// The most functions of a call site.
 const CALLERS: usize = 4;
 
-/// The paths of the program without what interrupts it, and where it crosses.
-fn paths(watch: &Watch) -> (Vec<PathFound>, Vec<GuestSite>) {
+/// The paths of the program without what is not in its bill, and where it crosses.
+fn paths(watch: &Watch, alone: bool) -> (Vec<PathFound>, Vec<GuestSite>) {
     let nodes = &watch.paths;
-    let is_interrupt = |at: usize| {
-        let crossing = watch.crossing_of(nodes[at].function);
-        matches!(crossing, Some(Crossing::Interrupt(_)))
+    // Without a kernel no crossing costs anything.
+    let is_apart = |at: usize| match watch.crossing_of(nodes[at].function) {
+        Some(crossing) => alone || matches!(crossing, Crossing::Interrupt(_)),
+        None => false,
     };
     // A caller comes before its calls, so its weight with all of them is known from the last one on.
     let mut total: Vec<u64> = nodes.iter().map(|node| node.weight).collect();
@@ -260,7 +261,7 @@ fn paths(watch: &Watch) -> (Vec<PathFound>, Vec<GuestSite>) {
     for (at, node) in nodes.iter().enumerate() {
         let caller = node.caller.map(|caller| caller as usize);
         let dropped = caller.is_some_and(|caller| !places.contains_key(&caller));
-        if !watch.is_program(node.task) || is_interrupt(at) || dropped || total[at] == 0 && node.count == 0 {
+        if !watch.is_program(node.task) || is_apart(at) || dropped || total[at] == 0 && node.count == 0 {
             continue;
         }
         places.insert(at, found.len() as u64);

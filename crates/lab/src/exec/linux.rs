@@ -32,6 +32,8 @@ const BOOT: u64 = 20_000_000_000;
 const AROUND: u64 = 20_000_000_000;
 /// Steps between two looks at budget and interruption.
 const SLICE: u64 = 1 << 20;
+/// Simulated nanoseconds in which a program only waits, after which nothing will wake it.
+const LONGEST_WAIT: u64 = 300_000_000_000;
 /// The kernel's command line: quiet, without the self-tests of its cryptography, and it ends when it panics.
 const APPEND: &str = "console=ttyS0 rdinit=/init quiet cryptomgr.notests panic=-1";
 const STVEC: u16 = 0x105;
@@ -92,7 +94,6 @@ impl Ready {
                 seed,
             })
             .map_err(KernelError::from)?;
-        let _ = crate::Tier::Auto.prepare(&mut machine);
         machine.semihost();
         let mut console = Vec::new();
         for _ in 0..BOOT / SLICE {
@@ -172,15 +173,21 @@ impl Ready {
         machine.answer_semihosting(0);
         let before = machine.instret();
         let mut left = limits.instructions;
+        let mut idle = 0;
         let stop = aside(&mut watch, |watch| {
             loop {
                 let budget = SLICE.min(left);
+                let (retired, elapsed) = (machine.instret(), machine.elapsed());
                 let stop = machine.run(budget, watch);
                 left -= budget;
+                // An instruction takes a nanosecond, so it waited for most of the time.
+                let (retired, elapsed) = (machine.instret() - retired, machine.elapsed() - elapsed);
+                idle = if elapsed > 20 * retired { idle + elapsed } else { 0 };
                 console.extend(machine.take_console());
                 match stop {
                     Stop::Budget if (limits.interrupted)() => break Some(Outcome::Interrupted),
                     Stop::Budget if left == 0 => break Some(Outcome::Budget),
+                    Stop::Budget if idle > LONGEST_WAIT => break Some(Outcome::Waits),
                     Stop::Budget => {}
                     Stop::Semihosting { .. } => break None,
                     Stop::Idle => break Some(Outcome::Waits),
@@ -242,7 +249,10 @@ impl Ready {
             (None, None) => return Err(ExecError::KernelEnded(kernel::last_lines(&console))),
         };
         [ran.output, ran.errors] = output;
-        ran.console = kernel::last_lines(&console);
+        // What was typed is no line of the guest.
+        let lines = kernel::last_lines(&console);
+        let own: Vec<&str> = lines.lines().filter(|line| line.trim() != "^C").collect();
+        ran.console = own.join("\n");
         ran.kernel = Some(self.kernel.clone());
         Ok(ran)
     }

@@ -57,12 +57,12 @@ const BEGIN: [u32; 12] = [
     csrw(0x305, 12), // mtvec
     csrw(0x300, 13), // mstatus
     csrw(0x306, 14), // mcounteren
+    csrw(0x106, 14), // scounteren
     load_a0(START),
     CALL[0],
     CALL[1],
     CALL[2],
     MRET,
-    0,
 ];
 /// The handler of traps: the host yields where to continue, then the result.
 const HANDLER: [u32; 11] = [
@@ -134,8 +134,10 @@ pub(super) fn run(
     let ended = aside(&mut watch, |watch| {
         loop {
             let budget = SLICE.min(left);
+            let retired = machine.instret();
             let stop = machine.run(budget, watch);
-            left -= budget.min(left);
+            // A call ends the slice early.
+            left -= if stop == Stop::Budget { budget } else { (machine.instret() - retired).min(budget) };
             match stop {
                 Stop::Semihosting { call } if machine.privilege() == Privilege::Machine => match call {
                     RESULT => machine.answer_semihosting(process.result as u64),

@@ -100,6 +100,8 @@ struct Running {
 }
 
 struct Task {
+    /// The task whose keys this one's are: the program's tasks share those of its first one.
+    group: u32,
     calls: Calls<Running>,
     beyond: u64,
     left: Leave,
@@ -140,8 +142,9 @@ impl Crossing {
 }
 
 impl Task {
-    fn new(stage: Stage, crossing: Crossing) -> Self {
+    fn new(group: u32, stage: Stage, crossing: Crossing) -> Self {
         Self {
+            group,
             calls: Calls(Vec::new()),
             beyond: 0,
             left: Leave::Next,
@@ -199,6 +202,8 @@ pub(crate) struct Watch {
     pub(crate) instructions: Vec<u64>,
     index: HashMap<Key, u32>,
     contexts: HashMap<(u32, Stage, Crossing), u32>,
+    /// The kernel's instructions that were looked up, by address.
+    looked_up: HashMap<u64, (Place, Step)>,
     /// How often each crossing was made, by task and stage.
     pub(crate) counts: HashMap<(u32, Stage, Crossing), u64>,
     pub(crate) paths: Vec<Node>,
@@ -251,11 +256,12 @@ impl Watch {
             instructions: Vec::new(),
             index: HashMap::new(),
             contexts: HashMap::new(),
+            looked_up: HashMap::new(),
             counts: HashMap::new(),
             paths: Vec::new(),
             path_index: HashMap::new(),
             pseudo: HashMap::new(),
-            tasks: vec![Task::new(Stage::Running, Crossing::None)],
+            tasks: vec![Task::new(0, Stage::Running, Crossing::None)],
             ids: HashMap::new(),
             now: 0,
             context: 0,
@@ -280,11 +286,9 @@ impl Watch {
 
     /// The current task is the program's from here on.
     fn begin(&mut self) {
-        self.tasks.push(Task::new(
-            if self.rules.is_none() { Stage::Loading } else { Stage::Starting },
-            Crossing::None,
-        ));
-        let new = self.tasks.len() as u32 - 1;
+        let new = self.tasks.len() as u32;
+        let stage = if self.rules.is_none() { Stage::Loading } else { Stage::Starting };
+        self.tasks.push(Task::new(new, stage, Crossing::None));
         self.ids.values_mut().filter(|task| **task == self.now).for_each(|task| *task = new);
         (self.now, self.root) = (new, Some(new));
         self.set_context();
@@ -320,14 +324,14 @@ impl Watch {
     }
 
     fn set_context(&mut self) {
-        let Task { stage, crossing, .. } = self.tasks[self.now as usize];
+        let Task { group, stage, crossing, .. } = self.tasks[self.now as usize];
         let next = self.contexts.len() as u32;
-        self.context = *self.contexts.entry((self.now, stage, crossing)).or_insert(next);
+        self.context = *self.contexts.entry((group, stage, crossing)).or_insert(next);
     }
 
     fn key(&mut self, step: Step, function: u32) -> u32 {
-        let Task { stage, crossing, .. } = self.tasks[self.now as usize];
-        let key = Key { task: self.now, stage, crossing, step, function };
+        let Task { group, stage, crossing, .. } = self.tasks[self.now as usize];
+        let key = Key { task: group, stage, crossing, step, function };
         let next = self.keys.len() as u32;
         let found = *self.index.entry(key).or_insert(next);
         if found == next {
@@ -338,15 +342,15 @@ impl Watch {
     }
 
     fn path(&mut self, caller: Option<u32>, function: u32) -> u32 {
-        let root = caller.map_or(self.now, |_| 0);
+        let group = self.tasks[self.now as usize].group;
+        let root = caller.map_or(group, |_| 0);
         let next = self.paths.len() as u32;
         if let (Some(caller), true) = (caller, self.paths.len() >= MOST_PATHS) {
             return caller;
         }
-        let task = self.now;
         let found = *self.path_index.entry((caller, root, function)).or_insert(next);
         if found == next {
-            self.paths.push(Node { caller, task, function, weight: 0, count: 0 });
+            self.paths.push(Node { caller, task: group, function, weight: 0, count: 0 });
         }
         found
     }
@@ -447,9 +451,12 @@ impl Watch {
             }
         }
         if user {
-            let init = self.init;
+            let (init, root) = (self.init, self.root);
             let task = self.task();
-            task.is_program |= place.file != init || init.is_none();
+            if place.file != init || init.is_none() {
+                task.is_program = true;
+                task.group = root.unwrap_or(task.group);
+            }
             if task.stage == Stage::Loading && (place.entry || place.file.is_none()) {
                 task.stage = Stage::Running;
             }
@@ -493,7 +500,7 @@ impl Watch {
         let new = self.tasks.len() as u32;
         let to = *self.ids.entry(id).or_insert(new);
         if to == new {
-            self.tasks.push(Task::new(Stage::Running, Crossing::Birth));
+            self.tasks.push(Task::new(new, Stage::Running, Crossing::Birth));
         }
         self.now = to;
         self.set_context();
@@ -612,6 +619,9 @@ impl Watch {
             let mark = insn.op == Op::Slti && insn.rd == 0 && insn.rs1 == 0 && insn.imm == MARK;
             return (place, Step::Own, mark && self.init.is_some() && place.file == self.init);
         }
+        if let Some(&(place, step)) = self.looked_up.get(&pc) {
+            return (place, step, false);
+        }
         let place = self.code.kernel(pc);
         let name = self.code.name(place.function).strip_prefix("kernel:").unwrap_or_default();
         let step = match self.rules.as_ref().and_then(|rules| rules.phase(name, insn)) {
@@ -622,6 +632,7 @@ impl Watch {
             Some(Phase::Schedule | Phase::Switch | Phase::Space) => Step::Switch,
             Some(_) => Step::Work,
         };
+        self.looked_up.insert(pc, (place, step));
         (place, step, false)
     }
 
@@ -817,7 +828,8 @@ impl Observer for Watch {
         task.left = Leave::Trap { epc: trap.epc };
         let stage = task.stage;
         self.set_context();
-        *self.counts.entry((self.now, stage, crossing)).or_default() += 1;
+        let group = self.tasks[self.now as usize].group;
+        *self.counts.entry((group, stage, crossing)).or_default() += 1;
         if self.clock.is_some() {
             let handler = self.code.kernel(trap.handler).function;
             let key = self.key(Step::Entry, handler);

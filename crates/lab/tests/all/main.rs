@@ -11,6 +11,7 @@ mod boot;
 mod cycles;
 mod engines;
 mod exercise;
+mod exec;
 mod kernel;
 mod lockstep;
 mod mistakes;

@@ -22,6 +22,6 @@ pub(super) fn write(_: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportE
         }
         left_out.extend(cut(found).map(|why| (row.name.clone(), why)));
     }
-    let why = "only 'tollgate riscv run --core' and 'riscv boot --core' follow the calls of a program";
+    let why = "only 'tollgate riscv exec', 'riscv run --core' and 'riscv boot --core' follow the calls of a program";
     if text.is_empty() { Err(ExportError::Nothing("folded", why)) } else { Ok(Exported::new(text, left_out)) }
 }

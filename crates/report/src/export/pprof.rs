@@ -28,7 +28,7 @@ pub(super) fn write(_: &Run, rows: &[ExportRow<'_>]) -> Result<Exported, ExportE
             None => left_out.extend(row.left_out("it is not the profile of a RISC-V program or kernel")),
         }
     }
-    let why = "only 'tollgate riscv run' and 'riscv boot', with --profile or --core, name functions";
+    let why = "only 'tollgate riscv exec', and 'riscv run' and 'riscv boot' with --profile or --core, name functions";
     let profile = profile.ok_or(ExportError::Nothing("pprof", why))?;
     let failed = |error: std::io::Error| ExportError::Unwritable("pprof", error.to_string());
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
@@ -50,6 +50,10 @@ impl Profile {
     /// The cycles by who called whom or, if no core counted them, the instructions of each function.
     fn of(found: &ProgramFound) -> Self {
         let mut profile = Self { unit: "cycles", strings: [String::new()].into(), samples: Vec::new() };
+        let is_timed = found.functions.iter().any(|function| !function.causes.is_empty());
+        if found.exec.is_some() && !is_timed {
+            profile.unit = "instructions";
+        }
         if found.paths.is_empty() {
             profile.unit = "instructions";
             for function in found.functions.iter().filter(|function| function.instructions > 0) {

@@ -77,16 +77,16 @@ fn summary(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
 /// What the parts of the bill are.
 fn part(name: &str) -> &str {
     match name {
-        "program-start" => "start: execve",
-        "loader" => "loader: to the entry point",
-        "own-code" => "the program's own code",
-        "entry-code" => "entry: trap, registers saved",
-        "dispatch" => "dispatch to the handler and back",
-        "kernel-work" => "the kernel's work for calls",
-        "fault-work" => "the kernel's work for faults",
-        "switches" => "switches to other tasks",
-        "exit-code" => "exit: registers restored, return",
-        "program-end" => "end: exit",
+        "program-start" => "start (execve)",
+        "loader" => "loader",
+        "own-code" => "own code",
+        "entry-code" => "entry and saving",
+        "dispatch" => "dispatch",
+        "kernel-work" => "work for system calls",
+        "fault-work" => "work for page faults",
+        "switches" => "switches of tasks",
+        "exit-code" => "restoring and return",
+        "program-end" => "end (exit)",
         other => other,
     }
 }
@@ -129,7 +129,10 @@ fn bill(result: &Measurement, style: &Style) -> Sheet {
     line("total".into(), &|of| whole(of));
     let mut text = title("The bill");
     text.extend(Sheet::from(table));
-    text.extend(prose(clean(&apart(result), style), "  "));
+    let apart = apart(result);
+    if !apart.is_empty() {
+        text.extend(prose(clean(&apart, style), "  "));
+    }
     text
 }
 
@@ -284,8 +287,9 @@ fn sites(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
     ])
     .indent(2);
     // Those inside of other crossings belong to them.
-    let own =
-        exec.sites.iter().filter(|site| site.callers.iter().all(|caller| !caller.starts_with("kernel:")));
+    let own = exec.sites.iter().filter(|site| {
+        site.callers.iter().all(|caller| !caller.starts_with("kernel:") && !caller.starts_with("init:"))
+    });
     for site in own.take(SITES) {
         let callers = site.callers.join(" < ");
         table.row([

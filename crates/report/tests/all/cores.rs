@@ -4,7 +4,7 @@ use tollgate_record::{Found, Run, document};
 use tollgate_report::export::{ExportError, Format};
 use tollgate_report::{Style, view};
 
-use crate::fixture::cores::{ledger, validation};
+use crate::fixture::cores::{guest, ledger, validation};
 
 const WIDE: Style = Style { width: 160, color: false, unicode: false, ..Style::PLAIN };
 
@@ -32,6 +32,35 @@ fn a_ledger_has_each_functions_cycles_and_those_with_its_calls() {
         text.contains("rocket against its RTL: exact on 58 of 60 kernels; traps within 1.0 %."),
         "{text}"
     );
+}
+
+#[test]
+fn a_bill_of_a_program_and_its_kernel_adds_up() {
+    let text = view(&guest(3), &WIDE);
+    assert_eq!(row(&text, "  total"), ["51,960", "100", "%"]);
+    // Each call: 250 instructions of toll, 50 of work.
+    assert_eq!(row(&text, "  getppid "), ["3", "250", "50", "900", "2", "%"]);
+    assert!(text.contains("Apart: 2 interrupts took 900 instructions; other tasks 7,000."), "{text}");
+    assert!(text.contains("getppid < main"), "{text}");
+}
+
+#[test]
+fn one_more_call_of_a_program_is_all_that_a_comparison_shows() {
+    let found = tollgate_judge::guest(&guest(3), &guest(4)).unwrap();
+    assert_eq!((found.total.cost, found.total.difference()), ([51_960, 52_280], 320));
+    assert!(found.exceeds(0.006) && !found.exceeds(0.0062));
+    let text = tollgate_report::guest_comparison(&found, &WIDE);
+    assert!(text.starts_with("B costs 320 instructions more (+0.616 %)"), "{text}");
+    assert_eq!(row(&text, "  main "), ["1,060", "1,080", "+20"]);
+    assert_eq!(row(&text, "  getppid "), ["3", "4", "900", "1,200", "+300"]);
+    assert_eq!(row(&text, "  kernel:handle_exception "), ["750", "1,000", "+250"]);
+    // What is the same is not there, and neither are interrupts.
+    assert!(!text.contains("execve") && !text.contains("timer"), "{text}");
+    assert!(found.parts.iter().all(|part| part.name != "program-start"));
+    let none = tollgate_judge::guest(&guest(3), &guest(3)).unwrap();
+    let text = tollgate_report::guest_comparison(&none, &WIDE);
+    assert!(text.starts_with("No difference: 51,960 instructions each."), "{text}");
+    assert!(tollgate_judge::guest(&guest(3), &ledger()).is_none());
 }
 
 #[test]

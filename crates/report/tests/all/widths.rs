@@ -18,7 +18,7 @@ const STYLES: [(&str, Style); 5] = [
 ];
 
 /// A run for each view.
-fn runs() -> [(&'static str, Run); 17] {
+fn runs() -> [(&'static str, Run); 18] {
     let read = |text: &str| document::from_json(text.as_bytes()).unwrap();
     [
         ("ladder", fixture::ladder()),
@@ -34,6 +34,7 @@ fn runs() -> [(&'static str, Run); 17] {
         ("profile", read(include_str!("../records/riscv-profile.json"))),
         ("ledger", fixture::cores::ledger()),
         ("validation", fixture::cores::validation()),
+        ("guest", fixture::cores::guest(3)),
         ("pipeline", read(include_str!("../runs/riscv-pipeline.json"))),
         ("latency", read(include_str!("../runs/riscv-interrupt.json"))),
         ("fault_scan", read(include_str!("../records/fault-scan.json"))),

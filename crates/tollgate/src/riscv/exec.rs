@@ -166,14 +166,11 @@ pub(super) fn run(args: &ExecArgs) -> Result<ExitCode> {
 /// Says why a program did not end well.
 fn explain_end(ran: &Ran) {
     match ran.ended {
-        Ended::Exited(0) => {}
-        ended => {
-            let mut text = format!("tollgate: the program: {}", ended.sentence());
-            if !ran.console.is_empty() {
-                text = format!("{text}; the guest's last lines:\n{}", ran.console);
-            }
-            say(text);
-        }
+        Ended::Exited(_) => {}
+        ended => say(format!("tollgate: the program: {}", ended.sentence())),
+    }
+    if !ran.console.is_empty() {
+        say(format!("tollgate: the guest's last lines:\n{}", ran.console));
     }
 }
 
@@ -279,7 +276,7 @@ impl Guest {
             prepared.run(ready, &limits)
         }
         .map_err(|error| args.explain(&error))?;
-        let mut entry = ran.record(args.asked()).map_err(|error| args.explain(&error))?;
+        let mut entry = ran.record(args.asked(prepared.program())).map_err(|error| args.explain(&error))?;
         if let Found::Program(found) = &mut entry.found
             && let Some(exec) = &mut found.exec
         {
@@ -365,15 +362,15 @@ impl ExecArgs {
     }
 
     /// What the record says of the request.
-    fn asked(&self) -> ProgramAsked {
-        let name = Path::new(&self.command[0]).file_name().unwrap_or_default();
+    fn asked(&self, program: &str) -> ProgramAsked {
+        let name = Path::new(program).file_name().unwrap_or_default();
         ProgramAsked {
             program: name.to_string_lossy().into_owned(),
             isa: ISA.into(),
             machine: "virt".into(),
             core: None,
             top: Some(self.top),
-            command: self.command.clone(),
+            command: std::iter::once(program.to_owned()).chain(self.command[1..].iter().cloned()).collect(),
         }
     }
 

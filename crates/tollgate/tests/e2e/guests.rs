@@ -63,7 +63,43 @@ const INTERRUPTED: Case = Case {
     ..CASE
 };
 
+/// A static program for Linux, which prints what one getpid costs.
+macro_rules! calls {
+    ($before:literal) => {
+        concat!($before, env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/ctx_switch-linux.elf")
+    };
+}
+
 pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "the bill of a program without a kernel",
+        args: calls!("riscv exec --no-save --user-only -- "),
+        exit: 0,
+        says: &["exit status 0, without a kernel", "own code", "getpid"],
+        ..CASE
+    },
+    Case {
+        name: "a program that the machine cannot execute",
+        args: "riscv exec --no-save --user-only -- {dir}/a.elf",
+        exit: 126,
+        says: &["not an ELF file: give a linked program for riscv64"],
+        scene: |scene| fs::write(scene.path("a.elf"), "#!/bin/sh\n").map_err(|error| error.to_string()),
+        ..CASE
+    },
+    Case {
+        name: "a program that is not there, for the guest",
+        args: "riscv exec --no-save --user-only -- {dir}/none",
+        exit: 127,
+        says: &["not found, neither here nor in the root"],
+        ..CASE
+    },
+    Case {
+        name: "a saved machine that is none, for a program",
+        args: calls!("riscv exec --no-save --from {dir}/none.snap -- "),
+        exit: 125,
+        says: &["none.snap: No such file"],
+        ..CASE
+    },
     Case {
         name: "the status of a bare program",
         args: "riscv run {dir}/a.elf",
