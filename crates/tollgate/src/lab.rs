@@ -23,9 +23,8 @@ const LONGEST: u64 = 1 << 20;
 
 /// Exercises that check themselves, and the lab as a page in a browser
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tollgate lab list\n  tollgate lab start count --student ada@example.org\n  \
-                        tollgate lab check count.s\n  tollgate lab serve\n\nFor teachers: docs/howto/teach.md and \
-                        docs/howto/write-exercise.md")]
+#[command(after_help = "Examples:\n  tollgate lab list\n  tollgate lab start fast --student ada@example.org\n  \
+                        tollgate lab check solution.s\n  tollgate lab serve\n\nFor teachers: docs/howto/teach.md")]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
     command: LabCommand,
@@ -59,7 +58,7 @@ struct ListArgs {
 /// `tollgate lab start`.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tollgate lab start count\n  tollgate lab start count --student ada@example.org\n  \
+    after_help = "Examples:\n  tollgate lab start count\n  tollgate lab start save --student ada@example.org\n  \
                         tollgate lab start count --seed 7 --out mine.s\n  tollgate lab start my-exercise.toml --seed 1 --json"
 )]
 struct StartArgs {

@@ -29,9 +29,9 @@ const FORMATS: [(&str, Format, &str); 4] = [
 #[derive(Args)]
 #[command(
     after_help = "Exit status: 0 every check passed; 1 a check failed; 2 the command line or a file is wrong.\n\nExamples:\n  \
-                        tollgate lab check count.s\n  \
-                        tollgate lab check count.s --exercise count --student ada@example.org\n  \
-                        tollgate lab check count.s --format junit --out results.xml\n\nNothing that a source contains is trusted: everything runs again here, and the seed of \
+                        tollgate lab check solution.s\n  \
+                        tollgate lab check solution.s --exercise count --seed 7\n  \
+                        tollgate lab check solution.s --format junit --out results.xml\n\nNothing that a source contains is trusted: everything runs again here, and the seed of \
                         --seed, --student or --metadata is used, not that in the source."
 )]
 pub(super) struct CheckArgs {

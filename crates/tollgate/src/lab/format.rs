@@ -225,7 +225,11 @@ fn junit(verdict: &Verdict) -> String {
         for error in &verdict.errors {
             let _ = writeln!(text, "{}", fault(error));
         }
-        let message = xml(&check.found);
+        let message = match check.expected.as_str() {
+            "" => check.found.clone(),
+            expected => format!("expected {expected}, found {}", check.found),
+        };
+        let message = xml(&message);
         let _ = writeln!(out, "{case}>\n      <failure message=\"{message}\">{}</failure>\n    </testcase>", xml(&text));
     }
     out += "  </testsuite>\n</testsuites>\n";

@@ -11,11 +11,13 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::find;
-use super::pages::Pages;
+use super::pages::{INDEX, Pages};
 use crate::args::{Usage, one_of};
 use crate::output::{Sink, say};
 
 const SETUP: &str = include_str!("autograder/setup.sh");
+/// What tells the course system about a verdict; the page that is not in a course does without it.
+const BRIDGE: (&str, &str) = ("scorm.js", include_str!("scorm.js"));
 const RUN: &str = include_str!("autograder/run_autograder");
 /// Where the name of the exercise goes in the script.
 const EXERCISE: &str = "@EXERCISE@";
@@ -79,8 +81,8 @@ const VERSIONS: [(&str, Scorm, &str); 2] =
 #[command(
     after_help = "The package is the page, and reports the points of an exercise to the course system. Those points are for \
                         the student's overview: a student can change them. To grade, let students hand in their source, and \
-                        check it with tollgate lab check.\n\nExamples:\n  tollgate lab scorm --out lab.zip\n  \
-                        tollgate lab scorm --exercise count --scorm 2004 --out count.zip"
+                        check it with tollgate lab check.\n\nExamples:\n  tollgate lab scorm --page page --out lab.zip\n  \
+                        tollgate lab scorm --page page --exercise count --scorm 2004 --out count-scorm.zip"
 )]
 pub(super) struct ScormArgs {
     /// The package
@@ -103,15 +105,29 @@ pub(super) fn scorm(args: &ScormArgs) -> Result<ExitCode> {
     let exercise = args.exercise.as_deref().map(find).transpose()?.map(|it| it.listing());
     let title = exercise.as_ref().map_or("The RISC-V lab", |it| &it.title);
     let launch = exercise.as_ref().map_or(String::new(), |it| format!("?exercise={}", it.id));
-    let names: Vec<&str> = pages.iter().map(|(name, _)| name).collect();
+    let names: Vec<&str> = pages.iter().map(|(name, _)| name).chain([BRIDGE.0]).collect();
     let mut archive = Archive::new();
     archive.add("imsmanifest.xml", manifest(args.scorm, title, &launch, &names).as_bytes(), 0o644)?;
+    archive.add(BRIDGE.0, BRIDGE.1.as_bytes(), 0o644)?;
     for (name, bytes) in pages.iter() {
-        archive.add(name, bytes, 0o644)?;
+        match name == INDEX {
+            true => archive.add(name, &with_bridge(bytes), 0o644)?,
+            false => archive.add(name, bytes, 0o644)?,
+        }
     }
     sink.deliver(archive.finish()?)?;
     say(format!("{} is the package: add it to a course as an activity of the kind SCORM", args.out.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page with the bridge loaded first.
+fn with_bridge(page: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(page);
+    let script = format!("<script src=\"{}\"></script>", BRIDGE.0);
+    match text.contains("<head>") {
+        true => text.replacen("<head>", &format!("<head>{script}"), 1).into_bytes(),
+        false => format!("{text}{script}\n").into_bytes(),
+    }
 }
 
 /// The manifest: SCORM 1.2 Content Aggregation Model, 2.3; SCORM 2004 4th edition Content Aggregation Model, 3.4.
