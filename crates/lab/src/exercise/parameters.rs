@@ -150,12 +150,19 @@ impl Values {
             let (name, after) = after
                 .split_once("}}")
                 .ok_or_else(|| ExerciseError::File("a text has {{ without }}".into()))?;
-            let value = self.0.get(name.trim());
-            let value = value.ok_or_else(|| {
-                ExerciseError::File(format!("a text has {{{{{name}}}}}, which is not a parameter"))
-            })?;
+            // An address is easier to read in hexadecimal.
+            let (name, is_hex) = match name.trim().strip_suffix(":x") {
+                Some(name) => (name, true),
+                None => (name.trim(), false),
+            };
+            let value = self.0.get(name);
+            let value =
+                value.ok_or_else(|| ExerciseError::File(format!("a text has {{{{{name}}}}}, which is not a parameter")))?;
             filled += before;
-            filled += &value.to_string();
+            filled += &match value {
+                Value::Number(number) if is_hex => format!("{number:#x}"),
+                value => value.to_string(),
+            };
             rest = after;
         }
         Ok(filled + rest)
@@ -218,6 +225,13 @@ mod tests {
         assert_eq!(set("a", "d - d + 5").unwrap().fill("{{a}}").unwrap(), "5");
         assert!(set("z", "1").is_err());
         assert!(set("a", "b").is_err());
+    }
+
+    #[test]
+    fn numbers_can_be_hexadecimal() {
+        let values = Values::draw(&parameters(), "id", 1).unwrap();
+        let set = values.with(&BTreeMap::from([("a".into(), "255".into())])).unwrap();
+        assert_eq!(set.fill("{{a:x}} {{ a }}").unwrap(), "0xff 255");
     }
 
     #[test]
