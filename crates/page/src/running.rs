@@ -79,18 +79,30 @@ pub(crate) struct Noted {
 /// The traps of a run.
 #[derive(Default)]
 pub(crate) struct TrapLog {
+    /// How many there were up to here.
     pub(crate) count: u64,
-    pub(crate) latest: VecDeque<Noted>,
+    /// The latest of them, and those that come behind a step back.
+    latest: VecDeque<Noted>,
+}
+
+impl TrapLog {
+    /// The latest traps up to here, in order.
+    pub(crate) fn so_far(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        self.latest.iter().filter(|noted| noted.index < self.count)
+    }
 }
 
 impl Observer for TrapLog {
     const TRAP: bool = true;
 
     fn trap(&mut self, trap: &Trap) {
-        if self.latest.len() == MOST_TRAPS {
-            self.latest.pop_front();
+        // One that was taken before, and is taken again behind a step back, is known.
+        if self.latest.back().is_none_or(|last| last.index < self.count) {
+            if self.latest.len() == MOST_TRAPS {
+                self.latest.pop_front();
+            }
+            self.latest.push_back(Noted { index: self.count, trap: *trap });
         }
-        self.latest.push_back(Noted { index: self.count, trap: *trap });
         self.count += 1;
     }
 }
@@ -339,8 +351,8 @@ impl Running {
 
     /// A handler that does nothing but trap.
     fn endless(&mut self) -> Option<Stop> {
-        let first = self.traps.latest.iter().rev().take(ENDLESS as usize - 1).last()?;
-        let last = self.traps.latest.back()?;
+        let first = self.traps.so_far().rev().take(ENDLESS as usize - 1).last()?;
+        let last = self.traps.so_far().next_back()?;
         if first.trap.instret != last.trap.instret {
             return None;
         }
@@ -373,7 +385,7 @@ impl Running {
     }
 
     fn trap_break(&self, goal: &Goal) -> Option<Stop> {
-        let cause = self.traps.latest.back()?.trap.cause.to_string();
+        let cause = self.traps.so_far().next_back()?.trap.cause.to_string();
         let hit = |at: &Break| matches!(at, Break::Trap(wanted) if wanted.as_ref().is_none_or(|it| *it == cause));
         let index = goal.breaks.iter().position(hit)?;
         Some(Stop::Breakpoint(index, format!("a trap was taken: {cause}")))
@@ -502,8 +514,6 @@ impl Running {
         self.traps.count = point.traps;
         self.taken = point.typed;
         self.recent = Recent::default();
-        let count = point.traps;
-        self.traps.latest.retain(|noted| noted.index < count);
         self.ended = None;
         self.reach(position.saturating_sub(CLOSE))?;
         let last = self.points.iter().rev().find(|it| it.position <= position).map_or(0, |it| it.position);
@@ -552,6 +562,8 @@ impl Running {
         let position = self.position();
         self.points.retain(|point| point.position <= position);
         self.typed.truncate(self.taken);
+        let count = self.traps.count;
+        self.traps.latest.retain(|noted| noted.index < count);
         self.typed.push((position, text.as_bytes().to_vec()));
         if self.ended.is_none() {
             self.loaded.machine.type_in(text.as_bytes());
