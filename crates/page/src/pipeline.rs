@@ -41,7 +41,8 @@ pub(crate) fn pipeline(running: &mut Running, count: Option<u64>) -> Answer {
             "line": line.as_ref().map(|line| line.line),
         })
     });
-    let names = Stage::ALL.into_iter().zip(core.stages()).filter(|(_, has)| *has).map(|(stage, _)| stage.name());
+    let names =
+        Stage::ALL.into_iter().zip(core.stages()).filter(|(_, has)| *has).map(|(stage, _)| stage.name());
     Ok(json!({
         "core": core.core().name, "stages": names.collect::<Vec<_>>(), "rows": rows.collect::<Value>(),
         "cycle": passages.iter().map(|passage| passage.end).max().unwrap_or_default(),

@@ -240,7 +240,9 @@ impl Running {
         let mut left = steps.max(1);
         let began = (self.machine().instret(), self.machine().elapsed());
         self.slices += 1;
-        if !single && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS)) {
+        if !single
+            && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS))
+        {
             if let Some(stop) = self.look(&goal, &mut left)? {
                 return Ok(Some(stop));
             }
@@ -279,7 +281,10 @@ impl Running {
             if let Some(stop) = self.halted(halt) {
                 return Ok(Some(stop));
             }
-            if single && self.traps.count > traps && let Some(stop) = self.trap_break(&goal) {
+            if single
+                && self.traps.count > traps
+                && let Some(stop) = self.trap_break(&goal)
+            {
                 return Ok(Some(stop));
             }
             if self.position() - before >= ENDLESS
@@ -367,9 +372,9 @@ impl Running {
         let pc = self.machine().pc();
         let hit = |at: &Break| match at {
             Break::At(addresses) => addresses.contains(&pc),
-            Break::Csr(number) => self
-                .instruction(pc)
-                .is_some_and(|(insn, _)| insn.row().class == Class::Csr && insn.imm as u16 & 0xfff == *number),
+            Break::Csr(number) => self.instruction(pc).is_some_and(|(insn, _)| {
+                insn.row().class == Class::Csr && insn.imm as u16 & 0xfff == *number
+            }),
             Break::Trap(_) => false,
         };
         let index = goal.breaks.iter().position(hit)?;
@@ -386,7 +391,8 @@ impl Running {
 
     fn trap_break(&self, goal: &Goal) -> Option<Stop> {
         let cause = self.traps.so_far().next_back()?.trap.cause.to_string();
-        let hit = |at: &Break| matches!(at, Break::Trap(wanted) if wanted.as_ref().is_none_or(|it| *it == cause));
+        let hit =
+            |at: &Break| matches!(at, Break::Trap(wanted) if wanted.as_ref().is_none_or(|it| *it == cause));
         let index = goal.breaks.iter().position(hit)?;
         Some(Stop::Breakpoint(index, format!("a trap was taken: {cause}")))
     }
@@ -508,7 +514,8 @@ impl Running {
     /// To an earlier position, or the same one before what has happened there.
     pub(crate) fn go_to(&mut self, position: u64) -> Result<(), Failure> {
         let at = self.points.partition_point(|point| point.position <= position);
-        let point = self.points.get(at.saturating_sub(1)).ok_or_else(|| Failure::machine("there is no beginning"))?;
+        let point =
+            self.points.get(at.saturating_sub(1)).ok_or_else(|| Failure::machine("there is no beginning"))?;
         self.loaded.machine.go_back(&point.machine).map_err(Failure::machine)?;
         self.timing = point.core.clone().map_or(Timing::None, Timing::Quick);
         self.traps.count = point.traps;
@@ -542,11 +549,14 @@ impl Running {
             return Ok(());
         }
         let machine = self.machine().checkpoint(before.map(|it| &it.machine)).map_err(Failure::machine)?;
-        let point = Point { position, machine, core: self.core(), traps: self.traps.count, typed: self.taken };
+        let point =
+            Point { position, machine, core: self.core(), traps: self.traps.count, typed: self.taken };
         self.points.insert(at, point);
         let bytes = |points: &[Point]| points.iter().map(|it| it.machine.own_bytes()).sum::<usize>();
         // Of the older ones every second goes; the first one stays.
-        while self.points.len() > MOST_POINTS || self.points.len() > 4 && bytes(&self.points) > MOST_POINT_BYTES {
+        while self.points.len() > MOST_POINTS
+            || self.points.len() > 4 && bytes(&self.points) > MOST_POINT_BYTES
+        {
             let half = self.points.len() / 2;
             let mut index = 0;
             self.points.retain(|_| {

@@ -14,7 +14,9 @@ fn sources(id: &str) -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exercises").join(id);
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let files = files.map(|entry| entry.unwrap().path());
-    files.map(|it| (it.file_stem().unwrap().to_string_lossy().into(), fs::read_to_string(&it).unwrap())).collect()
+    files
+        .map(|it| (it.file_stem().unwrap().to_string_lossy().into(), fs::read_to_string(&it).unwrap()))
+        .collect()
 }
 
 fn check(exercise: &Exercise, seed: u64, source: &str) -> Verdict {
@@ -51,7 +53,10 @@ fn starters_run_and_fail_with_a_hint() {
             let verdict = exercise.check(seed, &starter).unwrap();
             assert!(!verdict.passed && verdict.errors.is_empty(), "{id}, seed {seed}: {verdict:#?}");
             let hints = verdict.checks.iter().filter(|it| !it.passed);
-            assert!(hints.clone().all(|it| it.hint.as_ref().is_some_and(|hint| hint.len() > 20)), "{verdict:#?}");
+            assert!(
+                hints.clone().all(|it| it.hint.as_ref().is_some_and(|hint| hint.len() > 20)),
+                "{verdict:#?}"
+            );
         }
     }
 }
@@ -70,7 +75,8 @@ fn wrong_solutions_fail_on_the_right_check() {
                     let line = source.lines().find_map(|line| line.strip_prefix(word));
                     line.map(|line| exercise.fill(seed, line.trim()).unwrap())
                 };
-                let expected = word("# fails:").unwrap_or_else(|| panic!("{id}/{name} does not say what fails"));
+                let expected =
+                    word("# fails:").unwrap_or_else(|| panic!("{id}/{name} does not say what fails"));
                 let found = verdict.checks.iter().find(|it| it.name == expected);
                 let found = found.unwrap_or_else(|| panic!("{id}/{name}: no check '{expected}'"));
                 assert!(!found.passed, "{id}/{name}, seed {seed}: {verdict:#?}");

@@ -16,7 +16,8 @@ fn a_starter_does_not_pass_and_each_student_has_a_seed() {
         let exercise = start(session, "ada");
         assert_eq!(exercise, start(session, "ada"));
         assert_ne!(exercise["files"], start(session, "grace")["files"]);
-        let check = json!({ "op": "check", "exercise": entry["id"], "student": "ada", "files": exercise["files"] });
+        let check =
+            json!({ "op": "check", "exercise": entry["id"], "student": "ada", "files": exercise["files"] });
         let result = answer(session, check);
         assert_eq!(result["passed"], false, "{}", entry["id"]);
         assert!(result["checks"].as_array().unwrap().iter().any(|check| check["hint"].is_string()));
