@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tollgate_lab::own::{Own, OwnError};
 use tollgate_lab::source::{Executable, Recipe, SourceError, assemble};
 use tollgate_riscv::asm::AsmError;
-use tollgate_riscv::{Decoder, Elf, Isa, Symbol, text};
+use tollgate_riscv::{Decoder, Elf, Insn, Isa, Symbol, text};
 
 use crate::failure::{Answer, Failure};
 use crate::request::SourceFile;
@@ -160,6 +160,18 @@ fn listing(executable: &Executable, elf: &Elf, isa: Isa) -> Value {
     lines.into()
 }
 
+/// An instruction in assembly, whose target, if it jumps, is a label or an address.
+pub(crate) fn text_at(insn: &Insn, address: u64, places: &Places) -> String {
+    let text = text(insn);
+    let Some((before, offset)) = text.rsplit_once("pc").filter(|(before, _)| before.ends_with(',')) else {
+        return text;
+    };
+    let Ok(offset) = offset.parse::<i64>() else { return text };
+    let target = address.wrapping_add(offset as u64);
+    let place = places.name(target);
+    format!("{before}{}", if place.is_empty() { hex(target) } else { place })
+}
+
 /// A line of a listing.
 pub(crate) fn listed(
     decoder: &Decoder,
@@ -177,7 +189,7 @@ pub(crate) fn listed(
         None => String::new(),
     };
     json!({
-        "address": hex(address), "word": shown, "text": insn.as_ref().map(text).unwrap_or_default(),
+        "address": hex(address), "word": shown, "text": insn.as_ref().map(|insn| text_at(insn, address, places)).unwrap_or_default(),
         "place": places.name(address), "file": line.as_ref().map(|line| &line.file),
         "line": line.as_ref().map(|line| line.line), "current": current,
     })

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tollgate_cores::Stage;
 use tollgate_lab::pipeline::{Known, is_trapping, row};
-use tollgate_riscv::text;
 
+use crate::assemble::text_at;
 use crate::failure::{Answer, Failure};
 use crate::running::Running;
 use crate::state;
@@ -23,7 +23,7 @@ pub(crate) fn pipeline(running: &mut Running, count: Option<u64>) -> Answer {
         };
         let line = running.loaded.executable.line(passage.pc);
         let known = Known {
-            text: decoded.as_ref().map(text).unwrap_or_default(),
+            text: decoded.as_ref().map(|it| text_at(it, passage.pc, &running.loaded.places)).unwrap_or_default(),
             place: running.loaded.places.name(passage.pc),
             op: decoded.map(|insn| insn.op),
             traps: is_trapping(passage, i.checked_sub(1).and_then(|i| passages.get(i))),

@@ -30,6 +30,10 @@ const LOOKS: u64 = 64;
 /// Traps in a row, with nothing retired between them, after which there is no handler.
 const ENDLESS: u64 = 1000;
 
+/// How many times longer a slice takes than its instructions, and how many nanoseconds, when a kernel waits for input.
+const IDLE: u64 = 20;
+const IDLE_NS: u64 = 10_000_000;
+
 /// Why a run stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -75,18 +79,30 @@ pub(crate) struct Noted {
 /// The traps of a run.
 #[derive(Default)]
 pub(crate) struct TrapLog {
+    /// How many there were up to here.
     pub(crate) count: u64,
-    pub(crate) latest: VecDeque<Noted>,
+    /// The latest of them, and those that come behind a step back.
+    latest: VecDeque<Noted>,
+}
+
+impl TrapLog {
+    /// The latest traps up to here, in order.
+    pub(crate) fn so_far(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        self.latest.iter().filter(|noted| noted.index < self.count)
+    }
 }
 
 impl Observer for TrapLog {
     const TRAP: bool = true;
 
     fn trap(&mut self, trap: &Trap) {
-        if self.latest.len() == MOST_TRAPS {
-            self.latest.pop_front();
+        // One that was taken before, and is taken again behind a step back, is known.
+        if self.latest.back().is_none_or(|last| last.index < self.count) {
+            if self.latest.len() == MOST_TRAPS {
+                self.latest.pop_front();
+            }
+            self.latest.push_back(Noted { index: self.count, trap: *trap });
         }
-        self.latest.push_back(Noted { index: self.count, trap: *trap });
         self.count += 1;
     }
 }
@@ -222,6 +238,7 @@ impl Running {
         let goal = self.goal.clone();
         let single = !goal.breaks.is_empty();
         let mut left = steps.max(1);
+        let began = (self.machine().instret(), self.machine().elapsed());
         self.slices += 1;
         if !single
             && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS))
@@ -278,8 +295,14 @@ impl Running {
             }
         }
         // A goal that is reached exactly with the last step.
-        let reached = goal.position.is_some_and(|to| self.position() >= to);
-        Ok(reached.then_some(Stop::Done))
+        if goal.position.is_some_and(|to| self.position() >= to) {
+            return Ok(Some(Stop::Done));
+        }
+        // A kernel at its prompt: time passes, and nothing but its timer happens.
+        let retired = self.machine().instret() - began.0;
+        let passed = self.machine().elapsed() - began.1;
+        let idles = self.machine().listens() && passed > IDLE * (retired + 1) && passed > IDLE_NS;
+        Ok((idles && goal.position.is_none() && goal.cycle.is_none()).then_some(Stop::Input))
     }
 
     /// Whether the program repeats itself for ever, and changes nothing.
@@ -333,8 +356,8 @@ impl Running {
 
     /// A handler that does nothing but trap.
     fn endless(&mut self) -> Option<Stop> {
-        let first = self.traps.latest.iter().rev().take(ENDLESS as usize - 1).last()?;
-        let last = self.traps.latest.back()?;
+        let first = self.traps.so_far().rev().take(ENDLESS as usize - 1).last()?;
+        let last = self.traps.so_far().next_back()?;
         if first.trap.instret != last.trap.instret {
             return None;
         }
@@ -367,7 +390,7 @@ impl Running {
     }
 
     fn trap_break(&self, goal: &Goal) -> Option<Stop> {
-        let cause = self.traps.latest.back()?.trap.cause.to_string();
+        let cause = self.traps.so_far().next_back()?.trap.cause.to_string();
         let hit =
             |at: &Break| matches!(at, Break::Trap(wanted) if wanted.as_ref().is_none_or(|it| *it == cause));
         let index = goal.breaks.iter().position(hit)?;
@@ -498,8 +521,6 @@ impl Running {
         self.traps.count = point.traps;
         self.taken = point.typed;
         self.recent = Recent::default();
-        let count = point.traps;
-        self.traps.latest.retain(|noted| noted.index < count);
         self.ended = None;
         self.reach(position.saturating_sub(CLOSE))?;
         let last = self.points.iter().rev().find(|it| it.position <= position).map_or(0, |it| it.position);
@@ -551,6 +572,8 @@ impl Running {
         let position = self.position();
         self.points.retain(|point| point.position <= position);
         self.typed.truncate(self.taken);
+        let count = self.traps.count;
+        self.traps.latest.retain(|noted| noted.index < count);
         self.typed.push((position, text.as_bytes().to_vec()));
         if self.ended.is_none() {
             self.loaded.machine.type_in(text.as_bytes());

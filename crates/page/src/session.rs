@@ -100,7 +100,7 @@ impl Session {
             Request::Caches => caches::caches(self.running.as_ref().ok_or_else(nothing)?, &mut self.shown),
             Request::Traps => {
                 let running = self.running()?;
-                Ok(running.traps.latest.iter().map(|noted| trap_walk::event(running, noted)).collect())
+                Ok(running.traps.so_far().map(|noted| trap_walk::event(running, noted)).collect())
             }
             Request::TrapWalk { index } => trap_walk::walk(self.running()?, index),
             Request::Type { text } => {

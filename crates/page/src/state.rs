@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tollgate_cores::Cause;
-use tollgate_riscv::{F_NAMES, Privilege, X_NAMES, text};
+use tollgate_riscv::{F_NAMES, Privilege, X_NAMES};
 
-use crate::assemble::hex;
+use crate::assemble::{hex, text_at};
 use crate::csrs;
 use crate::running::{Running, Stop};
 
@@ -110,7 +110,7 @@ pub(crate) fn state(running: &Running, loaded: u64, before: &mut Before) -> Valu
     let answer = json!({
         "loaded": loaded, "position": running.position(), "pc": hex(pc), "place": places.name(pc),
         "file": line.as_ref().map(|line| &line.file), "line": line.as_ref().map(|line| line.line),
-        "instruction": running.instruction(pc).map(|(insn, _)| text(&insn)).unwrap_or_default(),
+        "instruction": running.instruction(pc).map(|(insn, _)| text_at(&insn, pc, places)).unwrap_or_default(),
         "mode": machine.privilege().letter().to_string(), "instructions": instructions, "cycles": cycles, "cpi": cpi,
         "traps": running.traps.count, "ended": running.ended.as_ref().map(stop), "rv32": !isa.is_rv64(),
         "core": running.loaded.core.as_ref().map(|core| &core.name),

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use tollgate_cores::Cause;
 use tollgate_lab::Phase;
+use tollgate_record::phase_words;
 use tollgate_riscv::{
     Access, Machine, Observer, Privilege, Step, TRAP_PHASES, Trap, TrapReturn, X_NAMES, text,
 };
@@ -259,7 +260,7 @@ struct Part {
 
 /// The walk through one of the traps so far.
 pub(crate) fn walk(running: &mut Running, index: u64) -> Answer {
-    let noted = running.traps.latest.iter().find(|it| it.index == index).copied();
+    let noted = running.traps.so_far().find(|it| it.index == index).copied();
     let noted =
         noted.ok_or_else(|| Failure::request(format!("there was no trap {index}, or it is too long ago")))?;
     let (position, ended) = (running.position(), running.ended.clone());
@@ -349,7 +350,7 @@ fn take_apart(running: &mut Running, noted: &Noted) -> Answer {
             listed(running.machine().decoder(), &loaded.places, &loaded.executable, pc, word, false)
         });
         json!({
-            "phase": part.phase, "from": hex(part.from), "place": loaded.places.name(part.from),
+            "phase": phase_words(part.phase), "from": hex(part.from), "place": loaded.places.name(part.from),
             "instructions": part.instructions, "cycles": has_core.then_some(part.cycles),
             "causes": lost.map(|(cause, cycles)| json!({ "cause": cause.name(), "cycles": cycles })).collect::<Value>(),
             "loads": part.loads, "stores": part.stores, "listing": lines.collect::<Value>(),

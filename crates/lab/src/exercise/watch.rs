@@ -176,11 +176,7 @@ impl Observer for Watch<'_> {
                 if self.is_own && !self.built.may_write(access.pa, access.size.into()) {
                     let pa = access.pa;
                     self.violates(|built, pc| {
-                        format!(
-                            "{} writes to {}, which is not yours to write",
-                            built.place(pc),
-                            built.place(pa)
-                        )
+                        format!("{} writes to {}, which is not yours to write", built.place(pc), built.place(pa))
                     });
                 }
             }
@@ -277,9 +273,7 @@ impl Observer for Watch<'_> {
             }),
             // The harness enters U-mode in this way.
             None if self.is_own => {
-                self.violates(|built, pc| {
-                    format!("{} returns from a trap that did not happen", built.place(pc))
-                });
+                self.violates(|built, pc| format!("{} returns from a trap that did not happen", built.place(pc)));
             }
             None => {}
         }

@@ -14,9 +14,7 @@ fn sources(id: &str) -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exercises").join(id);
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let files = files.map(|entry| entry.unwrap().path());
-    files
-        .map(|it| (it.file_stem().unwrap().to_string_lossy().into(), fs::read_to_string(&it).unwrap()))
-        .collect()
+    files.map(|it| (it.file_stem().unwrap().to_string_lossy().into(), fs::read_to_string(&it).unwrap())).collect()
 }
 
 /// A source with a seed's numbers. `[[NAME: A B C]]` is the answer that belongs to the value of a parameter: 0, 1 or 2.

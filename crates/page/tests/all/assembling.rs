@@ -7,7 +7,7 @@ use crate::{answer, loaded, refusal, register};
 
 #[test]
 fn every_error_has_its_place_and_the_nearest_name() {
-    let text = "start:\n  adi a0, a0, 1\n  j strat\n";
+    let text = "begin:\n  adi a0, a0, 1\n  j begni\n";
     let files = json!([{ "name": "main.s", "text": text }]);
     let found = answer(&mut Session::default(), json!({ "op": "assemble", "files": files }));
     let errors = found["errors"].as_array().unwrap();
@@ -22,7 +22,7 @@ fn every_error_has_its_place_and_the_nearest_name() {
         )
     };
     assert_eq!(shown(0), (Some(2), Some(3), Some(3), Some("addi")));
-    assert_eq!(shown(1), (Some(3), Some(5), Some(5), Some("start")));
+    assert_eq!(shown(1), (Some(3), Some(5), Some(5), Some("begin")));
     let (kind, message) = refusal(
         &mut Session::default(),
         json!({ "op": "load", "program": { "kind": "source", "files": files } }),
@@ -40,7 +40,7 @@ fn a_listing_has_each_instruction_with_its_line() {
         found["listing"].as_array().unwrap().iter().map(|it| (it["line"].as_u64(), it["text"].as_str()));
     assert_eq!(
         lines.collect::<Vec<_>>(),
-        [(Some(1), Some("addi a0,zero,1")), (Some(5), Some("jal zero,0x80000000"))]
+        [(Some(1), Some("addi a0,zero,1")), (Some(5), Some("jal zero,main"))]
     );
     assert!(found["symbols"].as_array().unwrap().iter().any(|it| it["name"] == "x"));
 }

@@ -1,6 +1,8 @@
 //! The session as a page uses it.
 
 mod assembling;
+mod exercises;
+mod fixtures;
 mod running;
 mod sheets;
 mod traps;

@@ -55,3 +55,24 @@ fn a_nested_trap_is_part_of_the_one_around_it() {
     });
     assert!(walks.collect::<Vec<_>>().contains(&1));
 }
+
+#[test]
+fn walking_through_all_traps_leaves_the_machine_where_it_was() {
+    for name in ["full", "nested-taken", "timer-space"] {
+        let mut session = kernel(name, "ripes-5stage");
+        answer(&mut session, json!({ "op": "run" }));
+        let before = answer(&mut session, json!({ "op": "traps" }));
+        for trap in before.as_array().unwrap() {
+            answer(&mut session, json!({ "op": "trapWalk", "index": trap["index"] }));
+            let now = answer(&mut session, json!({ "op": "traps" }));
+            let state = answer(&mut session, json!({ "op": "state" }));
+            assert_eq!(
+                now.as_array().unwrap().len(),
+                before.as_array().unwrap().len(),
+                "{name} {trap} {} {}",
+                state["position"],
+                state["traps"]
+            );
+        }
+    }
+}

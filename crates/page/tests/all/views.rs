@@ -68,7 +68,7 @@ fn a_walk_goes_level_by_level_to_the_page() {
     assert!(kinds[..kinds.len() - 1].iter().all(|kind| *kind == "table"));
     let mappings = answer(&mut session, json!({ "op": "mappings" }));
     assert!(!mappings.as_array().unwrap().is_empty());
-    let walk = answer(&mut session, json!({ "op": "walk", "address": "0x10", "access": "store" }));
+    let walk = answer(&mut session, json!({ "op": "walk", "address": "0x3000000000", "access": "store" }));
     assert!(walk["fault"].as_str().is_some_and(|why| why.contains("page fault")), "{walk}");
 }
 
