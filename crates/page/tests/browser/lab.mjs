@@ -101,6 +101,7 @@ const CHECKS = {
       faults.is(text.length > title.length + 30, `'${title}' explains nothing`);
       if (await next.isDisabled()) break;
       await next.click();
+      await page.getByText(`Step ${step + 2} of`).waitFor();
     }
     const groups = await page.locator('.walk .group').allInnerTexts();
     faults.is(groups.join() === 'The hardware,The handler: your software,The return', `groups: ${groups}`);

@@ -323,7 +323,7 @@ function breakpoints(app: App): TemplateResult {
 }
 
 function console_(app: App): TemplateResult {
-  const text = app.progress?.console ?? app.state?.console ?? '';
+  const text = (app.state?.console ?? '') + app.printed;
   const send = (event: Event) => {
     const form = event.target as HTMLFormElement;
     const typed = String(entered(event).get('text') ?? '');
