@@ -65,18 +65,71 @@ pub(crate) fn kernels() -> Answer {
     Ok(DESIGNS.iter().map(one).collect())
 }
 
-/// What can be watched without writing anything: the bundled kernels.
-pub(crate) fn gallery() -> Answer {
-    let one = |design: &tollgate_lab::Design| {
-        json!({
-            "id": format!("kernel-{}", design.name), "title": format!("Kernel {}", design.name), "about": design.about,
-            "lab": "trap", "load": {
-                "op": "load", "program": { "kind": "kernel", "kernel": design.name }, "core": { "name": "rocket" },
-            },
-            "sheet": { "view": "trap", "subjects": [{ "kernel": design.name, "core": { "name": "rocket" } }] },
-        })
+/// A program to start from: its name, the lab that it belongs to, its core, its source. The source begins with its title and a
+/// paragraph on it.
+struct Start(&'static str, &'static str, Option<&'static str>, &'static str);
+
+macro_rules! start {
+    ($id:literal, $lab:literal, $core:expr) => {
+        Start($id, $lab, $core, include_str!(concat!("../web/gallery/", $id, ".s")))
     };
-    Ok(DESIGNS.iter().map(one).collect())
+}
+
+/// A cache of 4 lines with 8 bytes, as in the note of the lab about instruction caches.
+const SMALL_CACHE: &str = "name = 'small-icache'\nabout = 'ripes-5stage with an instruction cache of 4 lines of 8 bytes'\nbase = \
+                           'ripes-5stage'\n\n[l1i]\ngeometry = '4:1:8'\n";
+
+static GALLERY: &[Start] = &[
+    start!("ecall", "trap", Some("rocket")),
+    start!("hazard", "pipeline", Some("ripes-5stage")),
+    start!("stalls", "pipeline", Some("rocket")),
+    start!("fault", "fault", Some("rocket")),
+    start!("timer", "trap", Some("rocket")),
+    start!("icache", "icache", None),
+    start!("icache-c", "icache", None),
+    start!("hello", "first steps", None),
+];
+
+/// The title of a source, and the paragraph below it.
+fn introduction(source: &str) -> (String, String) {
+    let mut lines = source.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+    let title = lines.next().unwrap_or_default().to_owned();
+    (title, lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// The sheet that tells most about a lab.
+fn sheet(lab: &str, kernel: Option<&str>) -> Value {
+    match (lab, kernel) {
+        (_, Some(kernel)) => json!({ "view": "trap", "subjects": [{ "kernel": kernel, "core": { "name": "rocket" } }] }),
+        ("icache", _) => json!({ "view": "icache" }),
+        ("first steps", _) => Value::Null,
+        _ => json!({ "view": "ledger" }),
+    }
+}
+
+/// What can be watched at once: programs of the page, and the bundled kernels.
+pub(crate) fn gallery() -> Answer {
+    let programs = GALLERY.iter().map(|&Start(id, lab, core, source)| {
+        let (title, about) = introduction(source);
+        let core = match lab {
+            "icache" => json!({ "toml": SMALL_CACHE }),
+            _ => core.map_or(Value::Null, |name| json!({ "name": name })),
+        };
+        let files = json!([{ "name": format!("{id}.s"), "text": source }]);
+        json!({
+            "id": id, "title": title, "about": about, "lab": lab, "sheet": sheet(lab, None),
+            "load": { "op": "load", "program": { "kind": "source", "files": files }, "core": core },
+        })
+    });
+    let kernels = DESIGNS.iter().map(|design| {
+        let (name, core) = (design.name, json!({ "name": "rocket" }));
+        json!({
+            "id": format!("kernel-{name}"), "title": format!("Kernel {name}"), "about": design.about, "lab": "kernels",
+            "sheet": sheet("kernels", Some(name)),
+            "load": { "op": "load", "program": { "kind": "kernel", "kernel": name }, "core": core },
+        })
+    });
+    Ok(programs.chain(kernels).collect())
 }
 
 fn failed(error: ExerciseError) -> Failure {

@@ -1,6 +1,7 @@
 //! The session as a page uses it.
 
 mod assembling;
+mod exercises;
 mod running;
 mod sheets;
 mod traps;

@@ -121,3 +121,18 @@ fn an_endless_loop_and_endless_traps_are_named() {
     let ran = answer(&mut session, json!({ "op": "run" }));
     assert_eq!(ran["stop"]["kind"], "stuck", "{}", ran["stop"]);
 }
+
+/// Each has a title and a text, runs on its core, and ends.
+#[test]
+fn every_program_of_the_gallery_runs_to_its_end() {
+    let gallery = answer(&mut Session::default(), json!({ "op": "gallery" }));
+    let all = gallery.as_array().unwrap();
+    for entry in all {
+        assert!(!entry["title"].as_str().unwrap().is_empty() && !entry["about"].as_str().unwrap().is_empty());
+        let mut session = Session::default();
+        answer(&mut session, entry["load"].clone());
+        let ran = answer(&mut session, json!({ "op": "run" }));
+        assert_eq!((&ran["stop"]["kind"], &ran["stop"]["code"]), (&json!("exit"), &json!(0)), "{}: {}", entry["id"], ran["stop"]);
+    }
+    assert!(all.iter().any(|entry| entry["lab"] == "icache"));
+}
