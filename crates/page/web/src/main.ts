@@ -1,9 +1,9 @@
 // The page begins here: the program of the last visit, the editor, the machine, the keys.
 import { render } from 'lit-html';
+import start from '../gallery/ecall.s';
 import { App, editedOf } from './app.ts';
 import { edit } from './editor.ts';
 import { Machine } from './machine.ts';
-import { FIRST } from './gallery.ts';
 import { followTheme, openFiles, page } from './page.ts';
 import { T } from './texts.ts';
 import { openWorker } from './worker-port.ts';
@@ -27,7 +27,7 @@ function draw(): void {
 const kept = App.recalled('draft');
 const app = new App(
   (reports) => new Machine(openWorker, reports),
-  kept?.load ?? FIRST,
+  kept?.load ?? { program: { kind: 'source', files: [{ name: 'ecall.s', text: start }] }, core: { name: 'rocket' } },
   draw,
 );
 root.replaceChildren();

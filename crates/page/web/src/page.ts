@@ -2,7 +2,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
 import { VIEWS, type App } from './app.ts';
-import { PROGRAMS } from './gallery.ts';
 import { recall, keep } from './storage.ts';
 import { MODES, T } from './texts.ts';
 import { listing } from './views/listing.ts';
@@ -226,7 +225,7 @@ export async function openFiles(app: App, files: File[]): Promise<void> {
 }
 
 function examples(app: App): TemplateResult {
-  const gallery = [...PROGRAMS, ...app.gallery];
+  const { gallery } = app;
   const choose = (event: globalThis.Event) => {
     const select = event.target as HTMLSelectElement;
     const entry = gallery.find((each) => each.id === select.value);
