@@ -143,6 +143,8 @@ export class App {
   readonly #draw: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #loads = 0;
+  /** The program whose console was opened; a user who closes it is not asked again. */
+  #consoleOf = -1;
   #pending: Promise<void> = Promise.resolve();
 
   constructor(open: (reports: ConstructorParameters<typeof Machine>[1]) => Machine, start: Loaded, draw: () => void) {
@@ -344,6 +346,14 @@ export class App {
     this.#at(ran.state);
   }
 
+  /** Opens the console when there is something in it for the first time, or when the program waits for it. */
+  #showConsole({ state, stop }: Ran): void {
+    if (this.open.has('console') || (state.console === '' && stop.kind !== 'input')) return;
+    if (stop.kind !== 'input' && this.#consoleOf === state.loaded) return;
+    this.#consoleOf = state.loaded;
+    this.open.add('console');
+  }
+
   /** The phase after a failed request. */
   #after(error: unknown): Phase {
     return error instanceof RequestError && (error.kind === 'died' || error.kind === 'panic') ? this.phase : 'idle';
@@ -362,6 +372,7 @@ export class App {
     try {
       ran = await move();
       this.printed = '';
+      this.#showConsole(ran);
       this.#ran(ran);
       if (ran.stop.kind === 'start') this.remark = T.atStart;
       this.phase = 'idle';
@@ -412,12 +423,18 @@ export class App {
     this.draw();
   }
 
+  /** Runs until the instruction at a symbol or an address comes next. */
   runTo(address: string): Promise<Ran | undefined> {
     return this.#move('running', () => this.machine.request({ op: 'runTo', address }));
   }
 
-  goTo(position: number): Promise<Ran | undefined> {
-    return this.#move('running', () => this.machine.request({ op: 'goTo', position }));
+  /** Runs until the line of the cursor comes next. */
+  async runToCursor(): Promise<void> {
+    const file = this.edited()?.name;
+    const line = this.editor?.cursor();
+    if (file === undefined || line === undefined) return;
+    this.showWatch();
+    await this.#move('running', () => this.machine.request({ op: 'runTo', line: { file, line } }));
   }
 
   type(text: string): Promise<void> {

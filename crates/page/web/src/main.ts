@@ -51,10 +51,11 @@ followTheme();
 
 addEventListener('keydown', (event) => {
   if (document.querySelector('dialog[open]') !== null) return;
-  const key = `${event.altKey ? 'Alt+' : ''}${event.ctrlKey || event.metaKey ? 'Mod+' : ''}${event.key}`;
+  const key = `${event.altKey ? 'Alt+' : ''}${event.shiftKey ? 'Shift+' : ''}${event.ctrlKey || event.metaKey ? 'Mod+' : ''}${event.key}`;
   const actions: Record<string, () => unknown> = {
     F8: () => app.run(),
     'Mod+Enter': () => app.run(),
+    'Shift+F8': () => app.runToCursor(),
     F10: () => app.step(),
     'Alt+.': () => app.step(),
     F9: () => app.back(),

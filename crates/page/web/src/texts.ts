@@ -36,7 +36,8 @@ export const T = {
   back: 'Step back',
   follow: 'Follow the trap',
   reset: 'Restart',
-  runTo: 'Run to…',
+  runTo: 'Run to',
+  runToHere: (address: string) => `Run to ${address}`,
 
   // The state of the machine in a sentence
   starting: 'The machine starts…',
@@ -61,6 +62,7 @@ export const T = {
   program: 'Program',
   example: 'Start from',
   exampleMine: 'your program',
+  exampleEarlier: 'your earlier program',
   labs: {
     trap: 'Traps',
     pipeline: 'The pipeline',
@@ -166,7 +168,8 @@ export const T = {
   breakpointsHint: 'In the editor click left of a line, or press F7. Here you can also stop at an address, a CSR or a trap.',
   breakpointKind: 'Stop at',
   breakpointKinds: { address: 'an address', csr: 'a CSR', trap: 'a trap' },
-  breakpointValue: { address: 'symbol or 0x…', csr: 'mepc', trap: 'any cause, or one such as: load page fault' },
+  breakpointValue: { address: 'symbol or 0x…', csr: 'mepc', trap: 'cause, or empty' },
+  breakpointWhich: 'Which one',
   breakpointAdd: 'Add',
   breakpointRemove: (what: string) => `Remove: ${what}`,
   breakpointText: { address: (at: string) => `address ${at}`, csr: (name: string) => `CSR ${name}`, trap: (cause: string) => (cause === '' ? 'any trap' : `trap: ${cause}`), line: (line: number) => `line ${line}` },
@@ -311,6 +314,7 @@ export const T = {
     ['F10 or Alt+.', 'execute one instruction'],
     ['F9 or Alt+,', 'step back'],
     ['F7', 'in the editor: breakpoint on this line'],
+    ['Shift+F8', 'in the editor: run to this line'],
     ['Ctrl+Space', 'in the editor: names that can be written here'],
     ['Ctrl+F', 'in the editor: find'],
     ['Ctrl+/', 'in the editor: comment'],
