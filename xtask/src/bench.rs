@@ -7,6 +7,7 @@ mod exec;
 mod families;
 mod figures;
 mod fleet;
+mod lab_page;
 mod lat_ctx;
 mod neighbor;
 mod page;
@@ -66,6 +67,7 @@ static BENCHES: &[Bench] = &[
     ("fleet-designs", |tool, _| fleet::part(tool, "designs")),
     ("fleet-wheel", |_, _| fleet::wheel()),
     ("page", |tool, _| page::in_browser(tool)),
+    ("page-lab", |_, _| lab_page::speed()),
     ("report", |tool, _| page::report(tool)),
     ("compare", compare),
     ("repeat", |tool, effort| repeated(tool, effort, "")),
@@ -106,7 +108,7 @@ fn names() -> Vec<&'static str> {
 /// `exec` of `exec-time`, `rungs` of `rungs-wake`; any other is its own group.
 fn group(name: &str) -> &str {
     name.split_once('-')
-        .filter(|(group, _)| ["exec", "fleet", "riscv", "rungs"].contains(group))
+        .filter(|(group, _)| ["exec", "fleet", "page", "riscv", "rungs"].contains(group))
         .map_or(name, |(group, _)| group)
 }
 

@@ -19,6 +19,7 @@ static RECORDED: &[(&str, &[&str])] = &[
     ("doctor", &["test", "--package", "tollgate-measure", "--lib", "doctor"]),
     ("help", &["test", "--package", "tollgate", "--test", "e2e", "help::"]),
     ("machines", &["xtask", "vm"]),
+    ("page", &["test", "--package", "tollgate-page", "--test", "all", "fixtures::"]),
     ("places", &["test", "--package", "tollgate", "--test", "e2e", "sandboxes::"]),
     ("rtl", &["test", "--package", "tollgate-lab", "--test", "rtl"]),
     ("schema", &["test", "--package", "tollgate-record", "--test", "all", "schema::"]),

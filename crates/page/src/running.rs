@@ -30,6 +30,10 @@ const LOOKS: u64 = 64;
 /// Traps in a row, with nothing retired between them, after which there is no handler.
 const ENDLESS: u64 = 1000;
 
+/// How many times longer a slice takes than its instructions, and how many nanoseconds, when a kernel waits for input.
+const IDLE: u64 = 20;
+const IDLE_NS: u64 = 10_000_000;
+
 /// Why a run stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -222,6 +226,7 @@ impl Running {
         let goal = self.goal.clone();
         let single = !goal.breaks.is_empty();
         let mut left = steps.max(1);
+        let began = (self.machine().instret(), self.machine().elapsed());
         self.slices += 1;
         if !single && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS)) {
             if let Some(stop) = self.look(&goal, &mut left)? {
@@ -273,8 +278,14 @@ impl Running {
             }
         }
         // A goal that is reached exactly with the last step.
-        let reached = goal.position.is_some_and(|to| self.position() >= to);
-        Ok(reached.then_some(Stop::Done))
+        if goal.position.is_some_and(|to| self.position() >= to) {
+            return Ok(Some(Stop::Done));
+        }
+        // A kernel at its prompt: time passes, and nothing but its timer happens.
+        let retired = self.machine().instret() - began.0;
+        let passed = self.machine().elapsed() - began.1;
+        let idles = self.machine().listens() && passed > IDLE * (retired + 1) && passed > IDLE_NS;
+        Ok((idles && goal.position.is_none() && goal.cycle.is_none()).then_some(Stop::Input))
     }
 
     /// Whether the program repeats itself for ever, and changes nothing.

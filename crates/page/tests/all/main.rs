@@ -2,6 +2,7 @@
 
 mod assembling;
 mod exercises;
+mod fixtures;
 mod running;
 mod sheets;
 mod traps;

@@ -59,7 +59,7 @@ export type Request =
   | { op: "pause" }
   /** Executes instructions one by one. Answer: `Ran`. */
   | { op: "step"; count?: number }
-  /** To the position so many instructions and traps earlier; with `cycles` to the last position at or before so many cycles earlier. Answer: `Ran`. */
+  /** To the position so many instructions and traps earlier; with `cycles` to the first position at or after the cycle so many cycles earlier. Answer: `Ran`. */
   | { op: "back"; count?: number; cycles?: number }
   /** Runs until the instruction at an address is about to be executed (a symbol, or hexadecimal), or until the file's line is. Answer: `Ran`. */
   | { op: "runTo"; address?: string; line?: { file: string; line: number }; limit?: number }
@@ -523,6 +523,8 @@ export interface TrapWalk {
   line: number | null;
   /** What the hardware does, in order: seven steps. */
   hardware: HardwareStep[];
+  /** Cycles of the trap itself, up to the handler's first instruction: null without a core. */
+  hardwareCycles: number | null;
   /** The handler, phase by phase in the order of execution; one phase if it has no marks. */
   handler: HandlerPhase[];
   /** What the return does, in order; empty if it was not seen within a million instructions. */
@@ -625,7 +627,7 @@ export interface CoreEntry {
 }
 
 export interface CoreCheck {
-  /** Null if it is a core. */
+  /** Null if the text describes a core. */
   error: string | null;
   /** The line of the error, if it is known. */
   line: number | null;
@@ -671,6 +673,8 @@ export interface Exercise extends ExerciseEntry {
   /** From the first small hint to the last. */
   hints: string[];
   core: string | null;
+  /** The program around it, which enters it. */
+  harness: string;
   /** What loads the starter. */
   load: Load | null;
 }
