@@ -1,11 +1,11 @@
 // Checks the built page in a real browser as a person uses it: node lab.mjs FOLDER [CHECK,...]
 // FOLDER is what `cargo xtask page` writes. A line for each check, with what is wrong below it; exit status 1 when something is.
 import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { extname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DESKTOP, PHONE, axe, launch } from '../../../report/tests/browser/launch.mjs';
+import { serve } from './serve.mjs';
 
 const [folder, only] = process.argv.slice(2);
 
@@ -15,23 +15,6 @@ class Faults {
   is(good, what) {
     if (!good) this.all.push(what);
   }
-}
-
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
-
-/** A web server for the folder, with the address of the page. */
-async function serve() {
-  const server = createServer((request, response) => {
-    const path = normalize(decodeURIComponent(new URL(request.url, 'http://x').pathname));
-    try {
-      const body = readFileSync(join(folder, path === '/' ? 'index.html' : path));
-      response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/html' }).end(body);
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, url: `http://127.0.0.1:${server.address().port}/` };
 }
 
 /** Opens the page; a request to elsewhere, a complaint of the browser or an error of a script is a fault. */
@@ -461,7 +444,7 @@ const CHECKS = {
 };
 
 const browser = await launch();
-const { server, url } = await serve();
+const { server, url } = await serve(folder);
 let failed = false;
 for (const [name, check] of Object.entries(CHECKS)) {
   if (only !== undefined && !only.split(',').includes(name)) continue;
