@@ -37,7 +37,7 @@ async function open(browser, faults, url, { script, expects, ...settings } = {})
   return page;
 }
 
-/** Waits until the machine stands still with a program. */
+/** Waits until the machine is idle with a program. */
 const ready = (page) => page.waitForFunction(() => /Next:|ended|Stopped/.test(document.querySelector('.status')?.textContent ?? ''));
 const status = (page) => page.locator('.status').innerText();
 const button = (page, name) => page.getByRole('button', { name, exact: true });
@@ -48,7 +48,7 @@ const view = async (page, name) => {
 const bar = (page, name) => page.locator('.bar').getByRole('button', { name });
 /** How many instructions the status names. */
 const counted = async (page) => Number(/([\d,]+) instructions?/.exec(await status(page))?.[1]?.replaceAll(',', ''));
-/** Presses a key, and waits until the machine stands still behind it. */
+/** Presses a key, and waits until the machine is idle behind it. */
 async function press(page, key) {
   const before = await status(page);
   await page.keyboard.press(key);
@@ -184,7 +184,7 @@ const CHECKS = {
     await button(page, 'Use this core').click();
     await page.locator('#core-editor').waitFor({ state: 'hidden' });
     await ready(page);
-    faults.is((await chooser.inputValue()) === 'toml:', 'the own core is not chosen');
+    faults.is((await chooser.inputValue()) === 'toml:', 'its own core is not chosen');
   },
 
   /** Everything in the gallery loads and runs, and every card shows it. */
@@ -314,7 +314,7 @@ const CHECKS = {
     faults.is((await page.locator('.notice').allInnerTexts()).some((text) => /too large/.test(text)), 'nothing says that the text is not kept');
   },
 
-  /** A file that is no program: a sentence, and the program stays. */
+  /** A file that is not a program: a sentence, and the program stays. */
   async files(browser, faults, url) {
     const page = await open(browser, faults, url);
     const text = await page.locator('.cm-content').innerText();

@@ -54,7 +54,7 @@ export const T = {
   paused: 'Paused.',
   atBreakpoint: (text: string) => `Stopped at a breakpoint: ${text}.`,
   waitsForInput: 'The program waits for input: type it into the console.',
-  atStart: 'This is the start of the program: there is no step before it.',
+  atStart: 'This is the start of the program: you cannot step back further.',
   noMoreTraps: 'The program ended without another trap. Restart it to follow one from the start.',
   edited: 'The program changed, so the machine is at its start again.',
 
@@ -91,7 +91,7 @@ export const T = {
   replaced: 'The editor has another program now.',
   undo: 'Bring back mine',
   noSource: (name: string) => `${name} has no source here. Its instructions:`,
-  disassemblyEmpty: 'There are no instructions yet.',
+  disassemblyEmpty: 'No instructions yet.',
 
   // Watch
   welcomeTitle: 'See what a system call costs',
@@ -140,7 +140,7 @@ export const T = {
   memoryAddress: 'Address',
   memoryAddressHint: 'symbol, register or 0x…',
   memorySpace: 'physical address',
-  memoryNone: '.. is where there is no memory.',
+  memoryNone: '.. marks addresses without memory.',
   walkAddress: 'Translate',
   walkAccess: 'as a',
   walkAccesses: { load: 'load', store: 'store', fetch: 'fetch' },
