@@ -148,6 +148,17 @@ fn holds_code(image: &Image, range: &Range<u64>) -> bool {
     image.sections.iter().any(|it| it.exec && range.start >= it.address && range.start < it.address + it.size)
 }
 
+/// The same program as one unit with what it includes, so that it can be watched: the first file is the program.
+pub(super) fn files(harness: &str, source: &str) -> Vec<(&'static str, String)> {
+    let program = format!(".include \"{CONSTANTS}\"\n{harness}\n        .text\n        .include \"{SOURCE}\"\n");
+    vec![
+        (HARNESS, program),
+        (SOURCE, source.into()),
+        ("prelude.s", include_str!("prelude.s").into()),
+        (CONSTANTS, constants()),
+    ]
+}
+
 /// The numbers of phases and causes, for sources that name one.
 fn constants() -> String {
     let word = |name: &str| name.to_uppercase().replace(['-', ' '], "_");
