@@ -54,9 +54,13 @@ pub(crate) fn built(root: &Path, out: &Path, module: Option<&Path>) -> Result<Pa
     let web = root.join(WEB);
     // What was installed by this lock file is not installed again.
     let (lock, installed) = (web.join("package-lock.json"), web.join("node_modules/.package-lock.json"));
-    let is_new = fs::metadata(&installed).and_then(|it| it.modified()).ok() >= fs::metadata(&lock)?.modified().ok();
+    let is_new =
+        fs::metadata(&installed).and_then(|it| it.modified()).ok() >= fs::metadata(&lock)?.modified().ok();
     if !is_new {
-        let npm = Command::new(npm).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(&web).status();
+        let npm = Command::new(npm)
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(&web)
+            .status();
         ensure!(npm.context("npm")?.success(), "the page's packages could not be installed by npm");
     }
     let bundled = Command::new(&node).arg("build.mjs").args([out, &module]).current_dir(&web).status();
@@ -82,6 +86,9 @@ pub(crate) fn check(root: &Path, module: &Path, programs: u64) -> Result<()> {
     let node = need("node", "apt-get install nodejs")?;
     let in_node = Command::new(node).arg(&script).args([module, &file]).status().context("node")?;
     let in_browser = Browser::find()?.run(&script).args([module, &file]).arg("browser").status()?;
-    ensure!(in_node.success() && in_browser.success(), "the module's answers differ from the native program's");
+    ensure!(
+        in_node.success() && in_browser.success(),
+        "the module's answers differ from the native program's"
+    );
     Ok(())
 }

@@ -207,7 +207,11 @@ impl Exercise {
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn program(&self, seed: u64, source: &str) -> Result<Result<Vec<u8>, Vec<SourceFault>>, ExerciseError> {
+    pub fn program(
+        &self,
+        seed: u64,
+        source: &str,
+    ) -> Result<Result<Vec<u8>, Vec<SourceFault>>, ExerciseError> {
         let values = self.values(seed)?;
         let case = self.document.cases.iter().find(|case| !case.starter);
         let built = case.map(|case| self.build(case, &values, source)).transpose();
@@ -257,8 +261,10 @@ impl Exercise {
         for row in &document.checks {
             checks.push(self.evaluate(row, &values, &outcomes)?);
         }
-        let points = |passed: &dyn Fn(&Check) -> bool| checks.iter().filter(|it| passed(it)).map(|it| it.points).sum();
-        let runs = outcomes.iter().filter(|(case, _)| !case.starter).map(|(_, it)| it.report.clone()).collect();
+        let points =
+            |passed: &dyn Fn(&Check) -> bool| checks.iter().filter(|it| passed(it)).map(|it| it.points).sum();
+        let runs =
+            outcomes.iter().filter(|(case, _)| !case.starter).map(|(_, it)| it.report.clone()).collect();
         Ok(Verdict {
             exercise: document.id.clone(),
             title: document.title.clone(),
@@ -362,8 +368,11 @@ impl Exercise {
         let is_meant = |case: &Case| row.case.as_ref().map_or(!case.starter, |name| case.name == *name);
         for (case, outcome) in outcomes.iter().filter(|(case, _)| is_meant(case)) {
             let names = |name: &str| {
-                let (name, case) = name.split_once('@').map_or((name, None), |(name, case)| (name, Some(case)));
-                let other = outcomes.iter().find(|(it, _)| case.is_some_and(|case| it.name.replace(' ', "_") == case));
+                let (name, case) =
+                    name.split_once('@').map_or((name, None), |(name, case)| (name, Some(case)));
+                let other = outcomes
+                    .iter()
+                    .find(|(it, _)| case.is_some_and(|case| it.name.replace(' ', "_") == case));
                 match (case, other) {
                     (None, _) => outcome.figure(name),
                     (_, Some((_, other))) => other.figure(name),

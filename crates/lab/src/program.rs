@@ -17,8 +17,8 @@ use tollgate_record::number::{self, count};
 use tollgate_riscv::cache::CacheError;
 use tollgate_riscv::tier::Counter;
 use tollgate_riscv::{
-    Access, Config, ConfigError, Elf, HostCalls, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer, Refused,
-    Retired, Stop, Trap, aside, ram_below,
+    Access, Config, ConfigError, Elf, HostCalls, Isa, LoadError, Machine, MachineKind, MemoryFiles, Observer,
+    Refused, Retired, Stop, Trap, aside, ram_below,
 };
 
 pub use caches::Shapes;

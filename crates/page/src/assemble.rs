@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tollgate_lab::own::{Own, OwnError};
 use tollgate_lab::source::{Executable, Recipe, SourceError, assemble};
 use tollgate_riscv::asm::AsmError;
-use tollgate_riscv::{Decoder, Elf, Isa, Symbol, text};
+use tollgate_riscv::{Decoder, Elf, Insn, Isa, Symbol, text};
 
 use crate::failure::{Answer, Failure};
 use crate::request::SourceFile;
@@ -43,7 +43,9 @@ fn check_size(files: &[SourceFile]) -> Result<(), Failure> {
     let bytes: usize = files.iter().map(|file| file.text.len()).sum();
     match bytes {
         0..=LONGEST => Ok(()),
-        _ => Err(Failure::request(format!("the sources have {bytes} bytes, and at most {LONGEST} are assembled"))),
+        _ => Err(Failure::request(format!(
+            "the sources have {bytes} bytes, and at most {LONGEST} are assembled"
+        ))),
     }
 }
 
@@ -70,7 +72,8 @@ pub(crate) fn error(error: &AsmError) -> Value {
     let nearest = message.split_once("did you mean `").and_then(|(_, rest)| rest.split('`').next());
     let word = source.chars().skip(*column as usize - 1);
     let length = word.take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '$')).count().max(1);
-    let expansion = expansion.iter().map(|(name, file, line)| json!({ "macro": name, "file": file, "line": line }));
+    let expansion =
+        expansion.iter().map(|(name, file, line)| json!({ "macro": name, "file": file, "line": line }));
     json!({
         "file": file, "line": line, "column": column, "message": message, "nearest": nearest, "length": length,
         "expansion": expansion.collect::<Value>(),
@@ -79,7 +82,9 @@ pub(crate) fn error(error: &AsmError) -> Value {
 
 /// Assembles without loading.
 pub(crate) fn assembled(files: &[SourceFile], march: &str, base: Option<&str>, as_entry: bool) -> Answer {
-    let base = base.map(|text| number(text).ok_or_else(|| Failure::request(format!("no address: {text}")))).transpose()?;
+    let base = base
+        .map(|text| number(text).ok_or_else(|| Failure::request(format!("no address: {text}"))))
+        .transpose()?;
     let result = match as_entry {
         true => entry(files).map(|own| own.source().clone()),
         false => program(files, march, base),
@@ -97,7 +102,9 @@ pub(crate) fn assembled(files: &[SourceFile], march: &str, base: Option<&str>, a
                     "expansion": [],
                 }]);
             }
-            return Ok(json!({ "errors": errors, "entry": null, "symbols": [], "sections": [], "listing": [] }));
+            return Ok(
+                json!({ "errors": errors, "entry": null, "symbols": [], "sections": [], "listing": [] }),
+            );
         }
     };
     let elf = Elf::parse(&executable.elf).map_err(Failure::request)?;
@@ -153,6 +160,18 @@ fn listing(executable: &Executable, elf: &Elf, isa: Isa) -> Value {
     lines.into()
 }
 
+/// An instruction in assembly, whose target, if it jumps, is a label or an address.
+pub(crate) fn text_at(insn: &Insn, address: u64, places: &Places) -> String {
+    let text = text(insn);
+    let Some((before, offset)) = text.rsplit_once("pc").filter(|(before, _)| before.ends_with(',')) else {
+        return text;
+    };
+    let Ok(offset) = offset.parse::<i64>() else { return text };
+    let target = address.wrapping_add(offset as u64);
+    let place = places.name(target);
+    format!("{before}{}", if place.is_empty() { hex(target) } else { place })
+}
+
 /// A line of a listing.
 pub(crate) fn listed(
     decoder: &Decoder,
@@ -170,7 +189,7 @@ pub(crate) fn listed(
         None => String::new(),
     };
     json!({
-        "address": hex(address), "word": shown, "text": insn.as_ref().map(text).unwrap_or_default(),
+        "address": hex(address), "word": shown, "text": insn.as_ref().map(|insn| text_at(insn, address, places)).unwrap_or_default(),
         "place": places.name(address), "file": line.as_ref().map(|line| &line.file),
         "line": line.as_ref().map(|line| line.line), "current": current,
     })
@@ -187,8 +206,10 @@ impl Places {
     pub(crate) fn new(elf: &Elf) -> Self {
         let mut labels: Vec<(u64, u64, String)> = Vec::new();
         for symbol in &elf.symbols {
-            let is_mark = ["phase.", "phase_", "toll.", "$", ".L"].iter().any(|it| symbol.name.starts_with(it));
-            let inside = |it: &&tollgate_riscv::Segment| symbol.address.wrapping_sub(it.address) <= it.memory_size;
+            let is_mark =
+                ["phase.", "phase_", "toll.", "$", ".L"].iter().any(|it| symbol.name.starts_with(it));
+            let inside =
+                |it: &&tollgate_riscv::Segment| symbol.address.wrapping_sub(it.address) <= it.memory_size;
             let Some(segment) = elf.segments.iter().find(inside).filter(|_| !is_mark) else { continue };
             if labels.last().is_none_or(|last| last.0 != symbol.address) {
                 labels.push((symbol.address, segment.address + segment.memory_size, symbol.name.clone()));

@@ -14,7 +14,8 @@ pub(crate) struct Shown(BTreeSet<(&'static str, u64, u64)>);
 
 /// Contents and counts. What is not among those `shown` before is fresh.
 pub(crate) fn caches(running: &Running, shown: &mut Shown) -> Answer {
-    let core = running.core().ok_or_else(|| Failure::machine("there are no caches without a core: choose one"))?;
+    let core =
+        running.core().ok_or_else(|| Failure::machine("there are no caches without a core: choose one"))?;
     let machine = running.machine();
     let sp = machine.x(2);
     let mut now = BTreeSet::new();

@@ -38,8 +38,10 @@ const SSTATUS: &[Field] =
     &[STATUS[0], STATUS[2], STATUS[6], STATUS[7], STATUS[9], STATUS[11], STATUS[13], STATUS[15]];
 const CAUSE: &[Field] =
     &[("Interrupt", 63, 63, "1 for an interrupt, 0 for an exception"), ("Code", 62, 0, "which one")];
-const TVEC: &[Field] =
-    &[("BASE", 63, 2, "address of the handler, without its lowest two bits"), ("MODE", 1, 0, "where interrupts go")];
+const TVEC: &[Field] = &[
+    ("BASE", 63, 2, "address of the handler, without its lowest two bits"),
+    ("MODE", 1, 0, "where interrupts go"),
+];
 const INTERRUPTS: &[Field] = &[
     ("ME", 11, 11, "machine external"),
     ("SE", 9, 9, "supervisor external"),

@@ -45,7 +45,9 @@ pub(crate) fn check_core(text: &str) -> Answer {
                 word.len() > 2 && text.lines().any(|line| line.trim_start().starts_with(&format!("{word} =")))
             });
             let of_key = key.and_then(|key| {
-                text.lines().position(|line| line.trim_start().starts_with(&format!("{key} ="))).map(|at| at + 1)
+                text.lines()
+                    .position(|line| line.trim_start().starts_with(&format!("{key} =")))
+                    .map(|at| at + 1)
             });
             json!({ "error": message, "line": line.or(of_key), "name": null, "about": null })
         }
@@ -100,7 +102,9 @@ fn introduction(source: &str) -> (String, String) {
 /// The sheet that tells most about a lab.
 fn sheet(lab: &str, kernel: Option<&str>) -> Value {
     match (lab, kernel) {
-        (_, Some(kernel)) => json!({ "view": "trap", "subjects": [{ "kernel": kernel, "core": { "name": "rocket" } }] }),
+        (_, Some(kernel)) => {
+            json!({ "view": "trap", "subjects": [{ "kernel": kernel, "core": { "name": "rocket" } }] })
+        }
         ("icache", _) => json!({ "view": "icache" }),
         ("first steps", _) => Value::Null,
         _ => json!({ "view": "ledger" }),
@@ -139,9 +143,7 @@ fn failed(error: ExerciseError) -> Failure {
 /// The exercises.
 pub(crate) fn exercises() -> Answer {
     let all = exercise::list().map_err(failed)?;
-    let one = |it: &exercise::Listing| {
-        json!({ "id": it.id, "title": it.title, "about": it.about, "minutes": it.minutes, "core": it.core })
-    };
+    let one = |it: &exercise::Listing| json!({ "id": it.id, "title": it.title, "about": it.about, "minutes": it.minutes, "core": it.core });
     Ok(all.iter().map(one).collect())
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tollgate_cores::Stage;
 use tollgate_lab::pipeline::{Known, is_trapping, row};
-use tollgate_riscv::text;
 
+use crate::assemble::text_at;
 use crate::failure::{Answer, Failure};
 use crate::running::Running;
 use crate::state;
@@ -23,7 +23,7 @@ pub(crate) fn pipeline(running: &mut Running, count: Option<u64>) -> Answer {
         };
         let line = running.loaded.executable.line(passage.pc);
         let known = Known {
-            text: decoded.as_ref().map(text).unwrap_or_default(),
+            text: decoded.as_ref().map(|it| text_at(it, passage.pc, &running.loaded.places)).unwrap_or_default(),
             place: running.loaded.places.name(passage.pc),
             op: decoded.map(|insn| insn.op),
             traps: is_trapping(passage, i.checked_sub(1).and_then(|i| passages.get(i))),
@@ -41,7 +41,8 @@ pub(crate) fn pipeline(running: &mut Running, count: Option<u64>) -> Answer {
             "line": line.as_ref().map(|line| line.line),
         })
     });
-    let names = Stage::ALL.into_iter().zip(core.stages()).filter(|(_, has)| *has).map(|(stage, _)| stage.name());
+    let names =
+        Stage::ALL.into_iter().zip(core.stages()).filter(|(_, has)| *has).map(|(stage, _)| stage.name());
     Ok(json!({
         "core": core.core().name, "stages": names.collect::<Vec<_>>(), "rows": rows.collect::<Value>(),
         "cycle": passages.iter().map(|passage| passage.end).max().unwrap_or_default(),

@@ -116,7 +116,9 @@ pub(crate) fn load(request: &Load) -> Result<Loaded, Failure> {
     let elf = match Elf::parse(&executable.elf) {
         Ok(elf) => elf,
         // Linux's image is no ELF file, and has no symbols here.
-        Err(_) if boot.is_some() => Elf { entry: 0, xlen: isa.xlen(), segments: Vec::new(), symbols: Vec::new() },
+        Err(_) if boot.is_some() => {
+            Elf { entry: 0, xlen: isa.xlen(), segments: Vec::new(), symbols: Vec::new() }
+        }
         Err(error) => return Err(Failure::request(format!("{name}: {error}"))),
     };
     let usual = core.as_ref().map_or_else(Config::default, Core::config);

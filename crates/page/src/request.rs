@@ -180,28 +180,11 @@ pub(crate) enum Access {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "view", rename_all = "camelCase")]
 pub(crate) enum Sheet {
-    Ledger {
-        limit: Option<u64>,
-    },
-    Trap {
-        subjects: Vec<Subject>,
-        crossing: Option<String>,
-        iterations: Option<u64>,
-    },
-    Kernels {
-        core: Option<CoreChoice>,
-        crossing: Option<String>,
-    },
-    Icache {
-        caches: Option<Vec<String>>,
-        count: Option<String>,
-        optimization: Option<String>,
-    },
-    Pipeline {
-        around: String,
-        nth: Option<u64>,
-        count: Option<usize>,
-    },
+    Ledger { limit: Option<u64> },
+    Trap { subjects: Vec<Subject>, crossing: Option<String>, iterations: Option<u64> },
+    Kernels { core: Option<CoreChoice>, crossing: Option<String> },
+    Icache { caches: Option<Vec<String>>, count: Option<String>, optimization: Option<String> },
+    Pipeline { around: String, nth: Option<u64>, count: Option<usize> },
 }
 
 #[derive(Clone, Debug, Deserialize)]

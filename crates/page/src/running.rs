@@ -79,18 +79,30 @@ pub(crate) struct Noted {
 /// The traps of a run.
 #[derive(Default)]
 pub(crate) struct TrapLog {
+    /// How many there were up to here.
     pub(crate) count: u64,
-    pub(crate) latest: VecDeque<Noted>,
+    /// The latest of them, and those that come behind a step back.
+    latest: VecDeque<Noted>,
+}
+
+impl TrapLog {
+    /// The latest traps up to here, in order.
+    pub(crate) fn so_far(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        self.latest.iter().filter(|noted| noted.index < self.count)
+    }
 }
 
 impl Observer for TrapLog {
     const TRAP: bool = true;
 
     fn trap(&mut self, trap: &Trap) {
-        if self.latest.len() == MOST_TRAPS {
-            self.latest.pop_front();
+        // One that was taken before, and is taken again behind a step back, is known.
+        if self.latest.back().is_none_or(|last| last.index < self.count) {
+            if self.latest.len() == MOST_TRAPS {
+                self.latest.pop_front();
+            }
+            self.latest.push_back(Noted { index: self.count, trap: *trap });
         }
-        self.latest.push_back(Noted { index: self.count, trap: *trap });
         self.count += 1;
     }
 }
@@ -228,7 +240,9 @@ impl Running {
         let mut left = steps.max(1);
         let began = (self.machine().instret(), self.machine().elapsed());
         self.slices += 1;
-        if !single && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS)) {
+        if !single
+            && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS))
+        {
             if let Some(stop) = self.look(&goal, &mut left)? {
                 return Ok(Some(stop));
             }
@@ -267,7 +281,10 @@ impl Running {
             if let Some(stop) = self.halted(halt) {
                 return Ok(Some(stop));
             }
-            if single && self.traps.count > traps && let Some(stop) = self.trap_break(&goal) {
+            if single
+                && self.traps.count > traps
+                && let Some(stop) = self.trap_break(&goal)
+            {
                 return Ok(Some(stop));
             }
             if self.position() - before >= ENDLESS
@@ -339,8 +356,8 @@ impl Running {
 
     /// A handler that does nothing but trap.
     fn endless(&mut self) -> Option<Stop> {
-        let first = self.traps.latest.iter().rev().take(ENDLESS as usize - 1).last()?;
-        let last = self.traps.latest.back()?;
+        let first = self.traps.so_far().rev().take(ENDLESS as usize - 1).last()?;
+        let last = self.traps.so_far().next_back()?;
         if first.trap.instret != last.trap.instret {
             return None;
         }
@@ -355,9 +372,9 @@ impl Running {
         let pc = self.machine().pc();
         let hit = |at: &Break| match at {
             Break::At(addresses) => addresses.contains(&pc),
-            Break::Csr(number) => self
-                .instruction(pc)
-                .is_some_and(|(insn, _)| insn.row().class == Class::Csr && insn.imm as u16 & 0xfff == *number),
+            Break::Csr(number) => self.instruction(pc).is_some_and(|(insn, _)| {
+                insn.row().class == Class::Csr && insn.imm as u16 & 0xfff == *number
+            }),
             Break::Trap(_) => false,
         };
         let index = goal.breaks.iter().position(hit)?;
@@ -373,8 +390,9 @@ impl Running {
     }
 
     fn trap_break(&self, goal: &Goal) -> Option<Stop> {
-        let cause = self.traps.latest.back()?.trap.cause.to_string();
-        let hit = |at: &Break| matches!(at, Break::Trap(wanted) if wanted.as_ref().is_none_or(|it| *it == cause));
+        let cause = self.traps.so_far().next_back()?.trap.cause.to_string();
+        let hit =
+            |at: &Break| matches!(at, Break::Trap(wanted) if wanted.as_ref().is_none_or(|it| *it == cause));
         let index = goal.breaks.iter().position(hit)?;
         Some(Stop::Breakpoint(index, format!("a trap was taken: {cause}")))
     }
@@ -496,14 +514,13 @@ impl Running {
     /// To an earlier position, or the same one before what has happened there.
     pub(crate) fn go_to(&mut self, position: u64) -> Result<(), Failure> {
         let at = self.points.partition_point(|point| point.position <= position);
-        let point = self.points.get(at.saturating_sub(1)).ok_or_else(|| Failure::machine("there is no beginning"))?;
+        let point =
+            self.points.get(at.saturating_sub(1)).ok_or_else(|| Failure::machine("there is no beginning"))?;
         self.loaded.machine.go_back(&point.machine).map_err(Failure::machine)?;
         self.timing = point.core.clone().map_or(Timing::None, Timing::Quick);
         self.traps.count = point.traps;
         self.taken = point.typed;
         self.recent = Recent::default();
-        let count = point.traps;
-        self.traps.latest.retain(|noted| noted.index < count);
         self.ended = None;
         self.reach(position.saturating_sub(CLOSE))?;
         let last = self.points.iter().rev().find(|it| it.position <= position).map_or(0, |it| it.position);
@@ -532,11 +549,14 @@ impl Running {
             return Ok(());
         }
         let machine = self.machine().checkpoint(before.map(|it| &it.machine)).map_err(Failure::machine)?;
-        let point = Point { position, machine, core: self.core(), traps: self.traps.count, typed: self.taken };
+        let point =
+            Point { position, machine, core: self.core(), traps: self.traps.count, typed: self.taken };
         self.points.insert(at, point);
         let bytes = |points: &[Point]| points.iter().map(|it| it.machine.own_bytes()).sum::<usize>();
         // Of the older ones every second goes; the first one stays.
-        while self.points.len() > MOST_POINTS || self.points.len() > 4 && bytes(&self.points) > MOST_POINT_BYTES {
+        while self.points.len() > MOST_POINTS
+            || self.points.len() > 4 && bytes(&self.points) > MOST_POINT_BYTES
+        {
             let half = self.points.len() / 2;
             let mut index = 0;
             self.points.retain(|_| {
@@ -552,6 +572,8 @@ impl Running {
         let position = self.position();
         self.points.retain(|point| point.position <= position);
         self.typed.truncate(self.taken);
+        let count = self.traps.count;
+        self.traps.latest.retain(|noted| noted.index < count);
         self.typed.push((position, text.as_bytes().to_vec()));
         if self.ended.is_none() {
             self.loaded.machine.type_in(text.as_bytes());

@@ -92,13 +92,15 @@ impl Session {
                 let address = self.address(&address)?;
                 walk::walk(self.running()?.machine(), address, access)
             }
-            Request::Mappings { limit } => walk::mappings(self.running()?.machine(), limit.unwrap_or(MOST_MAPPINGS)),
+            Request::Mappings { limit } => {
+                walk::mappings(self.running()?.machine(), limit.unwrap_or(MOST_MAPPINGS))
+            }
             Request::Disassemble { address, count } => self.disassemble(address.as_deref(), count),
             Request::Pipeline { count } => pipeline::pipeline(self.running()?, count),
             Request::Caches => caches::caches(self.running.as_ref().ok_or_else(nothing)?, &mut self.shown),
             Request::Traps => {
                 let running = self.running()?;
-                Ok(running.traps.latest.iter().map(|noted| trap_walk::event(running, noted)).collect())
+                Ok(running.traps.so_far().map(|noted| trap_walk::event(running, noted)).collect())
             }
             Request::TrapWalk { index } => trap_walk::walk(self.running()?, index),
             Request::Type { text } => {
@@ -153,7 +155,11 @@ impl Session {
         let goal = match request {
             Request::Run(Run { breakpoints, limit }) => {
                 let breaks = breakpoints.iter().map(|at| self.breakpoint(at));
-                Goal { breaks: breaks.collect::<Result<_, _>>()?, limit: limit.or(Some(LIMIT)), ..Goal::default() }
+                Goal {
+                    breaks: breaks.collect::<Result<_, _>>()?,
+                    limit: limit.or(Some(LIMIT)),
+                    ..Goal::default()
+                }
             }
             Request::RunTo { address, line, limit } => {
                 let addresses = match (address, line) {
@@ -198,7 +204,8 @@ impl Session {
             None => running.back(count.unwrap_or(1))?,
             Some(cycles) => {
                 let now = running.cycles();
-                let now = now.ok_or_else(|| Failure::machine("there are no cycles without a core: choose one"))?;
+                let now =
+                    now.ok_or_else(|| Failure::machine("there are no cycles without a core: choose one"))?;
                 if running.position() == 0 {
                     Stop::Start
                 } else {
@@ -251,7 +258,8 @@ impl Session {
         let running = self.running()?;
         let executable = &running.loaded.executable;
         let image = executable.image();
-        let image = image.ok_or_else(|| Failure::request("the program has no source here: give an address"))?;
+        let image =
+            image.ok_or_else(|| Failure::request("the program has no source here: give an address"))?;
         let file = image.files.iter().position(|name| *name == line.file);
         let at = |entry: &&tollgate_riscv::asm::LineEntry| {
             Some(entry.file as usize) == file && entry.line == line.line
@@ -276,7 +284,8 @@ impl Session {
             machine.read_memory(pa?, 1).ok().map(|bytes| bytes[0])
         };
         let length = length.min(MOST_MEMORY);
-        let bytes = (0..length).map(|i| byte(address.wrapping_add(i)).map_or("..".into(), |byte| format!("{byte:02x}")));
+        let bytes = (0..length)
+            .map(|i| byte(address.wrapping_add(i)).map_or("..".into(), |byte| format!("{byte:02x}")));
         let bytes = bytes.collect::<Vec<String>>();
         let inside = running.loaded.elf.symbols.iter().filter(|it| it.address.wrapping_sub(address) < length);
         Ok(json!({ "address": hex(address), "bytes": bytes, "symbols": assemble::symbols(inside) }))

@@ -118,7 +118,12 @@ enum Kernel {
     Own(Box<Own>),
 }
 
-fn measure(design: &Design, crossing: Option<&str>, iterations: u64, core: Option<&Core>) -> Vec<Measurement> {
+fn measure(
+    design: &Design,
+    crossing: Option<&str>,
+    iterations: u64,
+    core: Option<&Core>,
+) -> Vec<Measurement> {
     let crossing = match programs::crossing(design, crossing) {
         Ok(crossing) => crossing,
         Err(_) => tollgate_lab::USUAL[0],
@@ -127,9 +132,9 @@ fn measure(design: &Design, crossing: Option<&str>, iterations: u64, core: Optio
     let failed = |why| vec![record::not_measured(&experiment, "embedded", &why)];
     match core {
         None => Embedded.measure(&experiment).map_or_else(failed, |bill| vec![record::measured(&bill)]),
-        Some(core) => {
-            Embedded.measure_cycles(&experiment, core).map_or_else(failed, |bill| record::measured_cycles(&bill).into())
-        }
+        Some(core) => Embedded
+            .measure_cycles(&experiment, core)
+            .map_or_else(failed, |bill| record::measured_cycles(&bill).into()),
     }
 }
 
@@ -190,8 +195,11 @@ fn icache(caches: Option<&[String]>, count: Option<&str>, optimization: Option<&
         other => return Err(Failure::request(format!("'{other}' is not counted: give fetch or cycle"))),
     };
     let geometry = |text: &String| text.parse().map_err(|error| Failure::request(format!("{text}: {error}")));
-    let settings =
-        Settings { caches: caches.iter().map(geometry).collect::<Result<_, _>>()?, count, ..Settings::default() };
+    let settings = Settings {
+        caches: caches.iter().map(geometry).collect::<Result<_, _>>()?,
+        count,
+        ..Settings::default()
+    };
     let builds: Vec<_> = BUNDLED.iter().filter(|it| it.opt == level).collect();
     if builds.is_empty() {
         return Err(Failure::request(format!("optimization {level} is not bundled: give 1 or 2")));
@@ -202,19 +210,24 @@ fn icache(caches: Option<&[String]>, count: Option<&str>, optimization: Option<&
         results.extend(icache::record::measured(&report));
     }
     let counted = if count == Count::Fetch { "fetch" } else { "cycle" };
-    let command = ["riscv", "icache", "--opt-level", level, "--icache", &caches.join(","), "--count", counted];
+    let command =
+        ["riscv", "icache", "--opt-level", level, "--icache", &caches.join(","), "--count", counted];
     Ok((results, words(&command)))
 }
 
 fn stages(loaded: &Loaded, around: &str, nth: Option<u64>, count: Option<usize>) -> Measured {
-    let core = loaded.core.as_ref().ok_or_else(|| Failure::machine("there is no pipeline without a core: choose one"))?;
+    let core = loaded
+        .core
+        .as_ref()
+        .ok_or_else(|| Failure::machine("there is no pipeline without a core: choose one"))?;
     let kind = match around {
         "trap" => Around::Trap,
         "interrupt" => Around::Interrupt,
         "branch" => Around::Branch,
         symbol => Around::Symbol(symbol.into()),
     };
-    let wanted = Wanted { around: kind, nth: nth.unwrap_or(1).max(1), count: count.unwrap_or(ROWS).clamp(2, MOST) };
+    let wanted =
+        Wanted { around: kind, nth: nth.unwrap_or(1).max(1), count: count.unwrap_or(ROWS).clamp(2, MOST) };
     let view = pipeline::view(&job(loaded, LIMIT), core, &wanted).map_err(Failure::request)?;
     let results = vec![record::stages(view, &wanted, &core.name, &loaded.name)];
     let place = if matches!(wanted.around, Around::Symbol(_)) { "--from" } else { "--around" };

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tollgate_cores::Cause;
-use tollgate_riscv::{F_NAMES, Privilege, X_NAMES, text};
+use tollgate_riscv::{F_NAMES, Privilege, X_NAMES};
 
-use crate::assemble::hex;
+use crate::assemble::{hex, text_at};
 use crate::csrs;
 use crate::running::{Running, Stop};
 
@@ -39,9 +39,15 @@ pub(crate) fn stop(stop: &Stop) -> Value {
         Stop::Done => json!({ "kind": "done" }),
         Stop::Breakpoint(index, text) => json!({ "kind": "breakpoint", "breakpoint": index, "text": text }),
         Stop::Exit(0) => json!({ "kind": "exit", "code": 0, "text": "the program ended" }),
-        Stop::Exit(code) => json!({ "kind": "exit", "code": code, "text": format!("the program ended with status {code}") }),
-        Stop::Limit => json!({ "kind": "limit", "text": "the program has not ended after the instructions that it was given" }),
-        Stop::Input => json!({ "kind": "input", "text": "the program waits for input: type something on its console" }),
+        Stop::Exit(code) => {
+            json!({ "kind": "exit", "code": code, "text": format!("the program ended with status {code}") })
+        }
+        Stop::Limit => {
+            json!({ "kind": "limit", "text": "the program has not ended after the instructions that it was given" })
+        }
+        Stop::Input => {
+            json!({ "kind": "input", "text": "the program waits for input: type something on its console" })
+        }
         Stop::Stuck(text) => json!({ "kind": "stuck", "text": text }),
         Stop::Start => json!({ "kind": "start" }),
     }
@@ -49,7 +55,10 @@ pub(crate) fn stop(stop: &Stop) -> Value {
 
 /// The mode of a row of the ledger.
 fn mode(row: usize) -> Option<Privilege> {
-    [Some(Privilege::User), Some(Privilege::Supervisor), None, Some(Privilege::Machine)].get(row).copied().flatten()
+    [Some(Privilege::User), Some(Privilege::Supervisor), None, Some(Privilege::Machine)]
+        .get(row)
+        .copied()
+        .flatten()
 }
 
 /// The number in a floating-point register.
@@ -79,8 +88,7 @@ pub(crate) fn state(running: &Running, loaded: u64, before: &mut Before) -> Valu
         })
     });
     let isa = running.loaded.isa;
-    let (single, double) =
-        (isa.has(tollgate_riscv::Extension::F), isa.has(tollgate_riscv::Extension::D));
+    let (single, double) = (isa.has(tollgate_riscv::Extension::F), isa.has(tollgate_riscv::Extension::D));
     let f = now.f.iter().enumerate().filter(|_| single).map(|(r, &value)| {
         json!({
             "name": F_NAMES[r], "value": hex(value), "number": number(value, double),
@@ -102,7 +110,7 @@ pub(crate) fn state(running: &Running, loaded: u64, before: &mut Before) -> Valu
     let answer = json!({
         "loaded": loaded, "position": running.position(), "pc": hex(pc), "place": places.name(pc),
         "file": line.as_ref().map(|line| &line.file), "line": line.as_ref().map(|line| line.line),
-        "instruction": running.instruction(pc).map(|(insn, _)| text(&insn)).unwrap_or_default(),
+        "instruction": running.instruction(pc).map(|(insn, _)| text_at(&insn, pc, places)).unwrap_or_default(),
         "mode": machine.privilege().letter().to_string(), "instructions": instructions, "cycles": cycles, "cpi": cpi,
         "traps": running.traps.count, "ended": running.ended.as_ref().map(stop), "rv32": !isa.is_rv64(),
         "core": running.loaded.core.as_ref().map(|core| &core.name),

@@ -4,7 +4,10 @@
 use serde_json::{Value, json};
 use tollgate_cores::Cause;
 use tollgate_lab::Phase;
-use tollgate_riscv::{Access, Machine, Observer, Privilege, Step, TRAP_PHASES, Trap, TrapReturn, X_NAMES, text};
+use tollgate_record::phase_words;
+use tollgate_riscv::{
+    Access, Machine, Observer, Privilege, Step, TRAP_PHASES, Trap, TrapReturn, X_NAMES, text,
+};
 
 use crate::assemble::{hex, listed};
 use crate::csrs;
@@ -138,7 +141,9 @@ fn hardware(trap: &Trap, before: &Moment, after: &Moment) -> Value {
         (true, false) => format!("{letter}tvec is vectored, but only for interrupts: the handler is at BASE"),
         (false, _) => format!("{letter}tvec is direct: all traps go to BASE"),
     };
-    let section = |of_machine: &'static str, of_supervisor: &'static str| if machine { of_machine } else { of_supervisor };
+    let section = |of_machine: &'static str, of_supervisor: &'static str| {
+        if machine { of_machine } else { of_supervisor }
+    };
     Value::from(vec![
         step(1, title(0), "3.1.8", format!("The trap comes from {from}-mode; {why}."), Vec::new()),
         step(
@@ -172,7 +177,9 @@ fn hardware(trap: &Trap, before: &Moment, after: &Moment) -> Value {
             5,
             title(4),
             section("3.1.6.1", "10.1.1"),
-            format!("The interrupt enable and the mode are kept for the return, and interrupts of {to}-mode are disabled."),
+            format!(
+                "The interrupt enable and the mode are kept for the return, and interrupts of {to}-mode are disabled."
+            ),
             status_changes(trap.to, before.status, after.status),
         ),
         step(
@@ -253,8 +260,9 @@ struct Part {
 
 /// The walk through one of the traps so far.
 pub(crate) fn walk(running: &mut Running, index: u64) -> Answer {
-    let noted = running.traps.latest.iter().find(|it| it.index == index).copied();
-    let noted = noted.ok_or_else(|| Failure::request(format!("there was no trap {index}, or it is too long ago")))?;
+    let noted = running.traps.so_far().find(|it| it.index == index).copied();
+    let noted =
+        noted.ok_or_else(|| Failure::request(format!("there was no trap {index}, or it is too long ago")))?;
     let (position, ended) = (running.position(), running.ended.clone());
     running.go_to(noted.trap.instret + index)?;
     let answer = take_apart(running, &noted);
@@ -314,7 +322,10 @@ fn take_apart(running: &mut Running, noted: &Noted) -> Answer {
             part.loads += watch.loads;
             part.stores += watch.stores;
             let now = causes(running);
-            part.causes.iter_mut().zip(now.iter().zip(&charged)).for_each(|(sum, (now, then))| *sum += now - then);
+            part.causes
+                .iter_mut()
+                .zip(now.iter().zip(&charged))
+                .for_each(|(sum, (now, then))| *sum += now - then);
             if part.listing.len() < MOST_LISTED {
                 part.listing.push(pc);
             }
@@ -339,7 +350,7 @@ fn take_apart(running: &mut Running, noted: &Noted) -> Answer {
             listed(running.machine().decoder(), &loaded.places, &loaded.executable, pc, word, false)
         });
         json!({
-            "phase": part.phase, "from": hex(part.from), "place": loaded.places.name(part.from),
+            "phase": phase_words(part.phase), "from": hex(part.from), "place": loaded.places.name(part.from),
             "instructions": part.instructions, "cycles": has_core.then_some(part.cycles),
             "causes": lost.map(|(cause, cycles)| json!({ "cause": cause.name(), "cycles": cycles })).collect::<Value>(),
             "loads": part.loads, "stores": part.stores, "listing": lines.collect::<Value>(),

@@ -148,8 +148,13 @@ pub(crate) fn walk(machine: &Machine, va: u64, access: Access) -> Answer {
     let mut fault = None;
     let mut physical = None;
     let va_bits = 12 + scheme.index_bits * scheme.levels;
-    if va_bits < 64 && scheme.entry_bytes == 8 && (va as i64) << (64 - va_bits) >> (64 - va_bits) != va as i64 {
-        fault = Some(format!("bits 63 to {va_bits} do not all equal bit {}: not an address of {}", va_bits - 1, scheme.name));
+    if va_bits < 64 && scheme.entry_bytes == 8 && (va as i64) << (64 - va_bits) >> (64 - va_bits) != va as i64
+    {
+        fault = Some(format!(
+            "bits 63 to {va_bits} do not all equal bit {}: not an address of {}",
+            va_bits - 1,
+            scheme.name
+        ));
     }
     let mut table = scheme.root;
     for level in (0..scheme.levels).rev() {
@@ -165,15 +170,21 @@ pub(crate) fn walk(machine: &Machine, va: u64, access: Access) -> Answer {
         let mask = (1u64 << shift) - 1;
         let (kind, text) = match read {
             None => ("invalid", "there is no memory where the entry should be: access fault".to_owned()),
-            Some(_) if pte & V == 0 => ("invalid", "V is 0: there is no mapping, page fault (step 3)".to_owned()),
-            Some(_) if pte & (R | W) == W => ("invalid", "W without R is reserved: page fault (step 3)".to_owned()),
+            Some(_) if pte & V == 0 => {
+                ("invalid", "V is 0: there is no mapping, page fault (step 3)".to_owned())
+            }
+            Some(_) if pte & (R | W) == W => {
+                ("invalid", "W without R is reserved: page fault (step 3)".to_owned())
+            }
             Some(_) if pte & (R | W | X) == 0 && level == 0 => {
                 ("invalid", "a table at the last level: page fault (step 4)".to_owned())
             }
             Some(_) if pte & (R | W | X) == 0 => {
                 ("table", format!("R, W and X are 0: it points to the next table at {to:#x} (step 4)"))
             }
-            Some(_) if to & mask != 0 => ("invalid", "a large page that is not aligned: page fault (step 6)".to_owned()),
+            Some(_) if to & mask != 0 => {
+                ("invalid", "a large page that is not aligned: page fault (step 6)".to_owned())
+            }
             Some(_) => {
                 let size = tollgate_record::number::bytes((mask + 1) as f64);
                 ("page", format!("R or X is 1: a page of {size} at {to:#x} (step 5)"))
@@ -216,7 +227,9 @@ pub(crate) fn mappings(machine: &Machine, limit: usize) -> Answer {
         let shift = 12 + scheme.index_bits * level;
         let mut below = Vec::new();
         for index in 0..1u64 << scheme.index_bits {
-            let Some(pte) = entry(machine, table + index * scheme.entry_bytes, scheme.entry_bytes) else { break };
+            let Some(pte) = entry(machine, table + index * scheme.entry_bytes, scheme.entry_bytes) else {
+                break;
+            };
             let va = base | index << shift;
             match pte {
                 _ if pte & V == 0 => {}
@@ -231,7 +244,9 @@ pub(crate) fn mappings(machine: &Machine, limit: usize) -> Answer {
     let mut ranges: Vec<(u64, u64, u64, u64)> = Vec::new();
     for (va, bytes, pa, flags) in pages {
         match ranges.last_mut() {
-            Some(last) if last.0 + last.1 == va && last.2 + last.1 == pa && last.3 == flags => last.1 += bytes,
+            Some(last) if last.0 + last.1 == va && last.2 + last.1 == pa && last.3 == flags => {
+                last.1 += bytes
+            }
             _ => ranges.push((va, bytes, pa, flags)),
         }
     }

@@ -32,9 +32,7 @@ pub(crate) fn words(isa: Isa) -> Value {
             "extension": extension,
         })
     });
-    let register = |number: String, name: &'static str| {
-        json!({ "name": name, "number": number, "about": purpose(name) })
-    };
+    let register = |number: String, name: &'static str| json!({ "name": name, "number": number, "about": purpose(name) });
     let x = X_NAMES.iter().enumerate().map(|(r, name)| register(format!("x{r}"), name));
     let f = F_NAMES.iter().enumerate().map(|(r, name)| register(format!("f{r}"), name));
     let csrs = (0..4096).filter_map(|number| {

@@ -24,12 +24,12 @@ mod state;
 mod statement;
 
 pub use error::AsmError;
-pub use names::{DIRECTIVES, pseudo_instructions};
 pub use image::{Image, LineEntry, OutputSection};
 pub use input::{
     MAX_DEPTH, MAX_ERRORS, MAX_EXPANSION, MAX_IMAGE, MAX_MEMORY, MAX_STATEMENT, MAX_STATEMENTS, Options,
     Sources, beside,
 };
+pub use names::{DIRECTIVES, pseudo_instructions};
 
 use state::Assembler;
 

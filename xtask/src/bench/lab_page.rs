@@ -14,7 +14,8 @@ pub(super) fn speed() -> Result<Vec<Figure>> {
     let out = root.join("target/page/site");
     crate::page::built(&root, &out, None)?;
     let script = root.join("crates/page/web/tools/bench.mjs");
-    let ran = Browser::find()?.run(&script).arg(&out).arg(root.join(PROGRAM)).stderr(Stdio::inherit()).output()?;
+    let ran =
+        Browser::find()?.run(&script).arg(&out).arg(root.join(PROGRAM)).stderr(Stdio::inherit()).output()?;
     let text = String::from_utf8_lossy(&ran.stdout);
     ensure!(ran.status.success(), "the page could not be measured: {text}");
     let number = |name: &str| number_after(&text, &[name]).with_context(|| format!("no figure {name}"));

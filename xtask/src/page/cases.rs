@@ -26,7 +26,8 @@ pub(crate) fn text(programs: u64) -> String {
 
 /// The requests, session by session.
 fn sessions(programs: u64) -> Vec<Vec<Value>> {
-    let about: Value = serde_json::from_str(&Session::default().call(r#"{"op":"about"}"#)).unwrap_or_default();
+    let about: Value =
+        serde_json::from_str(&Session::default().call(r#"{"op":"about"}"#)).unwrap_or_default();
     let names = |key: &str| -> Vec<String> {
         let all = about["answer"][key].as_array().into_iter().flatten();
         all.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
@@ -94,17 +95,19 @@ impl Random {
 
 /// A program that ends: arithmetic, accesses to memory and branches in a loop.
 fn source(random: &mut Random) -> String {
-    const REGISTERS: &[&str] = &["t0", "t1", "t2", "a0", "a1", "a2", "a3", "a4", "a5", "s2", "s3", "s4", "s5"];
+    const REGISTERS: &[&str] =
+        &["t0", "t1", "t2", "a0", "a1", "a2", "a3", "a4", "a5", "s2", "s3", "s4", "s5"];
     const THREE: &[&str] = &[
-        "add", "sub", "xor", "or", "and", "sll", "srl", "sra", "slt", "sltu", "addw", "subw", "mul", "mulh", "mulhu",
-        "mulhsu", "mulw", "div", "divu", "rem", "remu", "divw", "remw",
+        "add", "sub", "xor", "or", "and", "sll", "srl", "sra", "slt", "sltu", "addw", "subw", "mul", "mulh",
+        "mulhu", "mulhsu", "mulw", "div", "divu", "rem", "remu", "divw", "remw",
     ];
     const LOADS: &[(&str, u64)] =
         &[("lb", 1), ("lbu", 1), ("lh", 2), ("lhu", 2), ("lw", 4), ("lwu", 4), ("ld", 8)];
     const STORES: &[(&str, u64)] = &[("sb", 1), ("sh", 2), ("sw", 4), ("sd", 8)];
     const FLOATS: &[&str] = &["fadd.d", "fsub.d", "fmul.d", "fdiv.d", "fmin.d", "fmax.d"];
     const BRANCHES: &[&str] = &["beq", "bne", "blt", "bge", "bltu", "bgeu"];
-    let mut text = String::from("main: la s0, data\n  li s1, 20\n  li t3, 0x6000\n  csrs mstatus, t3\nround:\n");
+    let mut text =
+        String::from("main: la s0, data\n  li s1, 20\n  li t3, 0x6000\n  csrs mstatus, t3\nround:\n");
     for at in 0..LENGTH {
         let _ = write!(text, "l{at}: ");
         let [d, a, b] = [(); 3].map(|()| random.of(REGISTERS));
@@ -128,11 +131,16 @@ fn source(random: &mut Random) -> String {
                 writeln!(text, "{} fa{d}, fa{a}, fa{b}", random.of(FLOATS))
             }
             6 => writeln!(text, "fcvt.d.l fa{}, {a}", random.below(8)),
-            7 => writeln!(text, "csrr {d}, {}", random.of(&["mscratch", "mstatus", "instret", "cycle", "fcsr"])),
+            7 => writeln!(
+                text,
+                "csrr {d}, {}",
+                random.of(&["mscratch", "mstatus", "instret", "cycle", "fcsr"])
+            ),
             _ => writeln!(text, "{} {d}, {a}, {b}", random.of(THREE)),
         };
     }
-    let _ = write!(text, "l{LENGTH}: addi s1, s1, -1\n  beqz s1, done\n  j round\ndone: li a7, 93\n  ecall\n");
+    let _ =
+        write!(text, "l{LENGTH}: addi s1, s1, -1\n  beqz s1, done\n  j round\ndone: li a7, 93\n  ecall\n");
     text + "  .bss\n  .balign 64\ndata: .zero 2048\n"
 }
 

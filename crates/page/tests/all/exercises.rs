@@ -21,7 +21,8 @@ fn a_starter_does_not_pass_and_each_student_has_a_seed() {
         answer(session, load);
         answer(session, json!({ "op": "runTo", "address": "done", "limit": 200_000 }));
         assert_ne!(exercise["files"], start(session, "grace")["files"]);
-        let check = json!({ "op": "check", "exercise": entry["id"], "student": "ada", "files": exercise["files"] });
+        let check =
+            json!({ "op": "check", "exercise": entry["id"], "student": "ada", "files": exercise["files"] });
         let result = answer(session, check);
         assert_eq!(result["passed"], false, "{}", entry["id"]);
         assert!(result["checks"].as_array().unwrap().iter().any(|check| check["hint"].is_string()));

@@ -9,7 +9,10 @@ use crate::{answer, kernel};
 fn requests() -> Vec<(&'static str, Value)> {
     let subjects = json!([{ "kernel": "caller", "core": { "name": "rocket" } }]);
     vec![
-        ("ran", json!({ "op": "run", "breakpoints": [{ "kind": "trap", "cause": "environment call from U-mode" }] })),
+        (
+            "ran",
+            json!({ "op": "run", "breakpoints": [{ "kind": "trap", "cause": "environment call from U-mode" }] }),
+        ),
         ("pipeline", json!({ "op": "pipeline", "count": 16 })),
         ("caches", json!({ "op": "caches" })),
         ("walk", json!({ "op": "walk", "address": "pc", "access": "fetch" })),
@@ -17,7 +20,10 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("disassemble", json!({ "op": "disassemble", "count": 8 })),
         ("traps", json!({ "op": "traps" })),
         ("trap-walk", json!({ "op": "trapWalk", "index": 0 })),
-        ("sheet", json!({ "op": "sheet", "sheet": { "view": "trap", "subjects": subjects, "iterations": 10 } })),
+        (
+            "sheet",
+            json!({ "op": "sheet", "sheet": { "view": "trap", "subjects": subjects, "iterations": 10 } }),
+        ),
     ]
 }
 
@@ -33,6 +39,10 @@ fn recorded_answers_are_what_the_session_says() {
             continue;
         }
         let expected: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&found).unwrap(), expected, "{name}: cargo xtask bless page");
+        assert_eq!(
+            serde_json::from_str::<Value>(&found).unwrap(),
+            expected,
+            "{name}: cargo xtask bless page"
+        );
     }
 }

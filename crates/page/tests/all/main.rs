@@ -31,7 +31,10 @@ fn loaded(source: &str, core: Option<&str>) -> Session {
     let mut session = Session::default();
     let core = core.map(|name| json!({ "name": name }));
     let files = json!([{ "name": "main.s", "text": source }]);
-    answer(&mut session, json!({ "op": "load", "program": { "kind": "source", "files": files }, "core": core }));
+    answer(
+        &mut session,
+        json!({ "op": "load", "program": { "kind": "source", "files": files }, "core": core }),
+    );
     session
 }
 

@@ -132,7 +132,13 @@ fn every_program_of_the_gallery_runs_to_its_end() {
         let mut session = Session::default();
         answer(&mut session, entry["load"].clone());
         let ran = answer(&mut session, json!({ "op": "run" }));
-        assert_eq!((&ran["stop"]["kind"], &ran["stop"]["code"]), (&json!("exit"), &json!(0)), "{}: {}", entry["id"], ran["stop"]);
+        assert_eq!(
+            (&ran["stop"]["kind"], &ran["stop"]["code"]),
+            (&json!("exit"), &json!(0)),
+            "{}: {}",
+            entry["id"],
+            ran["stop"]
+        );
     }
     assert!(all.iter().any(|entry| entry["lab"] == "icache"));
 }

@@ -26,11 +26,13 @@ fn a_walk_has_the_steps_of_the_hardware_the_phases_and_the_return() {
         let parts = walk["handler"].as_array().unwrap().iter().filter(|it| it["phase"] == name);
         parts.map(|it| it["instructions"].as_u64().unwrap()).sum::<u64>()
     };
-    let phases = ["stack switch", "register save", "dispatch", "handler", "register restore", "return"].map(sum);
+    let phases =
+        ["stack switch", "register save", "dispatch", "handler", "register restore", "return"].map(sum);
     assert_eq!(phases, [3, 37, 16, 3, 35, 1]);
     // The ledger of the handler is its cycles.
     for part in walk["handler"].as_array().unwrap() {
-        let causes: u64 = part["causes"].as_array().unwrap().iter().map(|it| it["cycles"].as_u64().unwrap()).sum();
+        let causes: u64 =
+            part["causes"].as_array().unwrap().iter().map(|it| it["cycles"].as_u64().unwrap()).sum();
         assert_eq!(Some(causes), part["cycles"].as_u64(), "{part}");
     }
     assert_eq!(walk["to"].as_str(), walk["return"][2]["changes"][0]["after"].as_str());
@@ -52,4 +54,25 @@ fn a_nested_trap_is_part_of_the_one_around_it() {
         answer(&mut session, json!({ "op": "trapWalk", "index": trap["index"] }))["nested"].as_u64().unwrap()
     });
     assert!(walks.collect::<Vec<_>>().contains(&1));
+}
+
+#[test]
+fn walking_through_all_traps_leaves_the_machine_where_it_was() {
+    for name in ["full", "nested-taken", "timer-space"] {
+        let mut session = kernel(name, "ripes-5stage");
+        answer(&mut session, json!({ "op": "run" }));
+        let before = answer(&mut session, json!({ "op": "traps" }));
+        for trap in before.as_array().unwrap() {
+            answer(&mut session, json!({ "op": "trapWalk", "index": trap["index"] }));
+            let now = answer(&mut session, json!({ "op": "traps" }));
+            let state = answer(&mut session, json!({ "op": "state" }));
+            assert_eq!(
+                now.as_array().unwrap().len(),
+                before.as_array().unwrap().len(),
+                "{name} {trap} {} {}",
+                state["position"],
+                state["traps"]
+            );
+        }
+    }
 }

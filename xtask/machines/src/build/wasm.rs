@@ -21,7 +21,8 @@ pub fn module(root: &Path, package: &str) -> Result<PathBuf> {
     let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let linker = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/rust-lld");
     ensure!(linker.exists(), "{} is missing: this Rust has no linker for WebAssembly", linker.display());
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from).join("page");
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from).join("page");
     let mut cargo = workspace::cargo(root);
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
         cargo.env_remove(name);
