@@ -134,7 +134,7 @@ const CHECKS = {
     await page.waitForFunction(() => /ended with status 0/.test(document.querySelector('.status').textContent));
     await page.locator('#card-breakpoints summary').click();
     await page.locator('#card-breakpoints select').selectOption('csr');
-    await page.locator('#card-breakpoints input').fill('mepc');
+    await page.getByLabel('Which one').fill('mepc');
     await page.locator('#card-breakpoints').getByRole('button', { name: 'Add' }).click();
     faults.is(/CSR mepc/.test(await page.locator('#card-breakpoints').innerText()), 'the CSR is not listed');
   },
