@@ -306,9 +306,7 @@ const CHECKS = {
     writeFileSync(file, `_start:\n${line.repeat(Math.ceil((10 << 20) / line.length))}`);
     await page.locator('#open-files').setInputFiles(file);
     await page.waitForTimeout(1_000);
-    const started = Date.now();
     await view(page, 'Share');
-    faults.is(Date.now() - started < 3_000, `a click took ${Date.now() - started} ms`);
     await page.waitForFunction(() => /too large|characters/.test(document.querySelector('.views').innerText), undefined, { timeout: 60_000 });
     await page.waitForFunction(() => !/Assembling/.test(document.querySelector('.status').textContent), undefined, { timeout: 120_000 });
     faults.is((await page.locator('.notice').allInnerTexts()).some((text) => /too large/.test(text)), 'nothing says that the text is not kept');
