@@ -150,7 +150,8 @@ fn holds_code(image: &Image, range: &Range<u64>) -> bool {
 
 /// The same program as one unit with what it includes, so that it can be watched: the first file is the program.
 pub(super) fn files(harness: &str, source: &str) -> Vec<(&'static str, String)> {
-    let program = format!(".include \"{CONSTANTS}\"\n{harness}\n        .text\n        .include \"{SOURCE}\"\n");
+    let program =
+        format!(".include \"{CONSTANTS}\"\n{harness}\n        .text\n        .include \"{SOURCE}\"\n");
     vec![
         (HARNESS, program),
         (SOURCE, source.into()),
@@ -185,7 +186,8 @@ fn refused(document: &Document, errors: Vec<AsmError>) -> Failure {
     });
     let mut faults: Vec<_> = of_source.collect();
     // The harness uses the label that the source does not export.
-    let misses_entry = |error: &AsmError| error.is_undefined() && error.message.contains(&format!("`{entry}`"));
+    let misses_entry =
+        |error: &AsmError| error.is_undefined() && error.message.contains(&format!("`{entry}`"));
     if faults.is_empty() && errors.iter().any(misses_entry) {
         faults.push(SourceFault {
             line: 1,
