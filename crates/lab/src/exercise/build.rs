@@ -150,7 +150,8 @@ fn holds_code(image: &Image, range: &Range<u64>) -> bool {
 
 /// The same program as one unit with what it includes, so that it can be watched: the first file is the program.
 pub(super) fn files(harness: &str, source: &str) -> Vec<(&'static str, String)> {
-    let program = format!(".include \"{CONSTANTS}\"\n{harness}\n        .text\n        .include \"{SOURCE}\"\n");
+    let program =
+        format!(".include \"{CONSTANTS}\"\n{harness}\n        .text\n        .include \"{SOURCE}\"\n");
     vec![
         (HARNESS, program),
         (SOURCE, source.into()),

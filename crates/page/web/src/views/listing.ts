@@ -31,7 +31,7 @@ export function instructions(rows: Listed[], label: string, pc?: string, run?: (
             <td class="soft">${
               run === undefined
                 ? row.address.replace(/^0x0*/, '')
-                : html`<button class="link" title=${T.runToHere(row.address)} aria-label=${T.runToHere(row.address)} @click=${() => run(row.address)}>${row.address.replace(/^0x0*/, '')}</button>`
+                : html`<button class="link" title=${T.runToHere(row.address)} @click=${() => run(row.address)}><span class="unseen">${T.runTo} </span>${row.address.replace(/^0x0*/, '')}</button>`
             }</td>
             <td class="soft">${row.word.replace(/^0x/, '')}</td>
             <td>${row.text}</td>

@@ -2,7 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html';
 import type { App } from '../app.ts';
 import { copy, download } from '../download.ts';
-import { LONG_LINK, LONGEST_LINK, encode, type Shared } from '../link.ts';
+import { LARGEST_STATE, LONG_LINK, LONGEST_LINK, encode, type Shared } from '../link.ts';
 import { T } from '../texts.ts';
 import { latest, saveRecord } from './account.ts';
 
@@ -37,6 +37,8 @@ export function draw(app: App): TemplateResult {
 }
 
 function links(app: App): TemplateResult {
+  const size = app.files().reduce((sum, { text }) => sum + text.length, 0);
+  if (size > LARGEST_STATE) return html`<p class="warn">${T.shareTooLong(size)}</p>${source(app)}`;
   const state = shared(app);
   const from = JSON.stringify(state);
   if (made?.from !== from) {
