@@ -1,5 +1,6 @@
-//! `cargo xtask pictures`: the pictures of the report in README.md and docs, from the runs of its tests.
+//! `cargo xtask pictures`: the pictures of the report and of the lab's page in README.md and docs.
 
+use crate::page;
 use crate::tool::Tool;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -30,7 +31,7 @@ static COMMANDS: &[(&str, &[&str])] = &[
     ("riscv-icache", &["riscv", "icache", "--sweep"]),
 ];
 
-/// Make the pictures of the report in README.md and docs
+/// Make the pictures of the report and of the lab's page in README.md and docs
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The folder to write them to
@@ -63,7 +64,11 @@ impl Args {
         let folder = root.join(&self.to);
         fs::create_dir_all(&folder)?;
         let drawn = browser.script("shots.mjs").arg(&ladder).arg(&full).arg(&folder).status()?;
-        if !drawn.success() {
+        let site = scratch.path().join("site");
+        page::built(&root, &site, None)?;
+        let shots = root.join("crates/page/tests/browser/shots.mjs");
+        let of_page = browser.run(&shots).arg(&site).arg(&folder).status()?;
+        if !drawn.success() || !of_page.success() {
             bail!("the pictures could not be made");
         }
         check_sizes(&folder)

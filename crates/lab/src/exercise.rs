@@ -38,7 +38,14 @@ pub use parameters::seed_of;
 pub use verdict::{Check, PhaseCost, RunReport, SourceFault, Verdict};
 
 /// The bundled exercises, in the order of a course.
-const BUNDLED: &[&str] = &[include_str!("exercise/files/count.toml")];
+const BUNDLED: &[&str] = &[
+    include_str!("exercise/files/count.toml"),
+    include_str!("exercise/files/save.toml"),
+    include_str!("exercise/files/icache.toml"),
+    include_str!("exercise/files/fast.toml"),
+    include_str!("exercise/files/fault.toml"),
+    include_str!("exercise/files/where.toml"),
+];
 
 /// The longest source, in bytes.
 pub const LONGEST: usize = 256 << 10;
@@ -89,6 +96,15 @@ pub struct Started {
     pub starter: String,
     /// The program around it, which enters it.
     pub harness: String,
+}
+
+impl Started {
+    /// The files of the whole program with the starter, each with its name. The first is the program and includes the others; the
+    /// starter is `solution.s`.
+    #[must_use]
+    pub fn files(&self) -> Vec<(&'static str, String)> {
+        build::files(&self.harness, &self.starter)
+    }
 }
 
 /// An exercise.
@@ -302,6 +318,7 @@ impl Exercise {
                 None if passed => (None, "yes".into()),
                 None => (None, NOTHING.into()),
             };
+            let hint = if own.is_empty() { ERRORS_FIRST } else { hint };
             let hint = (!passed).then(|| hint.to_owned());
             Check { name: name.into(), passed, points: 1, expected: expected.into(), found, run, hint }
         };
@@ -338,7 +355,7 @@ impl Exercise {
     ) -> Result<Check, ExerciseError> {
         let fill = |text: &str| values.fill(text);
         let that = fill(&row.that)?;
-        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", fill(&row.unit)?) };
         let mut check = Check {
             name: fill(&row.name)?,
             passed: false,
@@ -392,7 +409,7 @@ impl Exercise {
         if check.passed {
             check.run = None;
         } else if check.hint.is_none() {
-            check.hint = Some("Correct the errors of the source first.".into());
+            check.hint = Some(ERRORS_FIRST.into());
         }
         Ok(check)
     }
@@ -400,6 +417,7 @@ impl Exercise {
 
 /// What is found where nothing ran.
 const NOTHING: &str = "nothing: the source has errors";
+const ERRORS_FIRST: &str = "Correct the errors of the source first.";
 
 fn too_long(source: &str) -> Vec<SourceFault> {
     if source.len() <= LONGEST {

@@ -155,14 +155,15 @@ pub(crate) fn start(id: &str, student: &str) -> Answer {
     let listing = all.into_iter().find(|it| it.id == id);
     let started = exercise::start(id, exercise::seed_of(student)).map_err(failed)?;
     let core = started.core.as_ref().map(|name| json!({ "name": name }));
+    let files: Value =
+        started.files().into_iter().map(|(name, text)| json!({ "name": name, "text": text })).collect();
     Ok(json!({
         "id": started.id, "title": started.title, "about": listing.as_ref().map_or("", |it| it.about.as_str()),
         "minutes": listing.as_ref().map(|it| it.minutes), "student": student, "text": started.text,
         "files": [{ "name": SOLUTION, "text": started.starter }], "hints": [], "core": started.core,
         "harness": started.harness,
         "load": {
-            "op": "load", "core": core,
-            "program": { "kind": "source", "files": [{ "name": SOLUTION, "text": started.starter }] },
+            "op": "load", "core": core, "program": { "kind": "source", "files": files },
         },
     }))
 }

@@ -1,6 +1,6 @@
 // Builds the page: node build.mjs OUT MODULE.wasm
 // OUT receives a folder for a web server (index.html and what it loads) and `tollgate-lab.html`, the same page as one file.
-import { build } from 'esbuild';
+import { build, transform } from 'esbuild';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -27,7 +27,10 @@ mkdirSync(out, { recursive: true });
 // The folder: what a view needs is loaded when it is first opened.
 await build({ ...common, entryPoints: { page: 'src/main.ts' }, outdir: out, format: 'esm', splitting: true, chunkNames: 'part-[hash]' });
 await build({ ...common, entryPoints: { worker: 'src/worker.ts' }, outdir: out, format: 'esm' });
-await build({ ...common, entryPoints: { page: 'src/styles.css' }, outdir: out });
+// A sheet looks as in a report: its styles, for what is in an element of class `sheet`.
+const report = readFileSync('../../report/src/html/page.css', 'utf8');
+const styles = `${readFileSync('src/styles.css', 'utf8')}\n.sheet {\n${report}\n}\n`;
+writeFileSync(join(out, 'page.css'), (await transform(styles, { loader: 'css', minify: true })).code);
 cpSync('index.html', join(out, 'index.html'));
 cpSync(wasm, join(out, 'tollgate.wasm'));
 

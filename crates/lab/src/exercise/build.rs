@@ -148,6 +148,17 @@ fn holds_code(image: &Image, range: &Range<u64>) -> bool {
     image.sections.iter().any(|it| it.exec && range.start >= it.address && range.start < it.address + it.size)
 }
 
+/// The same program as one unit with what it includes, so that it can be watched: the first file is the program.
+pub(super) fn files(harness: &str, source: &str) -> Vec<(&'static str, String)> {
+    let program = format!(".include \"{CONSTANTS}\"\n{harness}\n        .text\n        .include \"{SOURCE}\"\n");
+    vec![
+        (HARNESS, program),
+        (SOURCE, source.into()),
+        ("prelude.s", include_str!("prelude.s").into()),
+        (CONSTANTS, constants()),
+    ]
+}
+
 /// The numbers of phases and causes, for sources that name one.
 fn constants() -> String {
     let word = |name: &str| name.to_uppercase().replace(['-', ' '], "_");
@@ -166,25 +177,25 @@ fn exported(harness: &str) -> impl Iterator<Item = &str> {
 /// The errors of the source, or of the exercise if the source is not to blame.
 fn refused(document: &Document, errors: Vec<AsmError>) -> Failure {
     let entry = &document.entry;
-    let fault = |error: &AsmError| match error.file == SOURCE {
-        true => Some(SourceFault {
-            line: error.line,
-            column: error.column,
-            message: error.message.clone(),
-            text: error.source.clone(),
-        }),
-        // The harness uses the label that the source does not export.
-        false if error.is_undefined() && error.message.contains(&format!("`{entry}`")) => Some(SourceFault {
+    let of_source = errors.iter().filter(|error| error.file == SOURCE).map(|error| SourceFault {
+        line: error.line,
+        column: error.column,
+        message: error.message.clone(),
+        text: error.source.clone(),
+    });
+    let mut faults: Vec<_> = of_source.collect();
+    // The harness uses the label that the source does not export.
+    let misses_entry = |error: &AsmError| error.is_undefined() && error.message.contains(&format!("`{entry}`"));
+    if faults.is_empty() && errors.iter().any(misses_entry) {
+        faults.push(SourceFault {
             line: 1,
             column: 1,
             message: format!(
                 "there is no exported label `{entry}`: write `.globl {entry}` and begin your code with `{entry}:`"
             ),
             text: String::new(),
-        }),
-        false => None,
-    };
-    let faults: Vec<_> = errors.iter().filter_map(fault).collect();
+        });
+    }
     match faults.is_empty() {
         false => Failure::Source(faults),
         true => {

@@ -22,8 +22,12 @@ pub(super) enum Parameter {
         #[serde(default = "one")]
         step: i64,
     },
-    /// One of a list.
-    Choice { one_of: Vec<Value> },
+    /// One of a list: by chance, or the one with the index that another parameter has.
+    Choice {
+        one_of: Vec<Value>,
+        #[serde(default)]
+        by: Option<String>,
+    },
     /// Computed from others.
     Formula { formula: String },
 }
@@ -71,11 +75,23 @@ impl Values {
                     let count = (span / step) as u64 + 1;
                     Value::Number(from + (random % count) as i64 * step)
                 }
-                Parameter::Choice { one_of } if one_of.is_empty() => return wrong("one_of is empty"),
-                Parameter::Choice { one_of } => one_of[(random % one_of.len() as u64) as usize].clone(),
-                Parameter::Formula { .. } => continue,
+                Parameter::Choice { one_of, .. } if one_of.is_empty() => return wrong("one_of is empty"),
+                Parameter::Choice { one_of, by: None } => one_of[(random % one_of.len() as u64) as usize].clone(),
+                Parameter::Choice { .. } | Parameter::Formula { .. } => continue,
             };
             values.0.insert(name.clone(), value);
+        }
+        for (name, parameter) in all {
+            if let Parameter::Choice { one_of, by: Some(index) } = parameter {
+                let chosen = match values.0.get(index) {
+                    Some(Value::Number(number)) => usize::try_from(*number).ok().and_then(|at| one_of.get(at)),
+                    _ => None,
+                };
+                let chosen = chosen.cloned().ok_or_else(|| {
+                    ExerciseError::File(format!("parameter {name}: {index} must be a number below {}", one_of.len()))
+                })?;
+                values.0.insert(name.clone(), chosen);
+            }
         }
         for name in all.keys() {
             if let Parameter::Formula { .. } = all[name] {

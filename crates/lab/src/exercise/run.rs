@@ -216,7 +216,7 @@ impl Outcome {
                 let found = Cause::ALL.iter().find(|it| it.name().replace([' ', '-'], "_") == rest);
                 *found.ok_or_else(|| format!("there is no cause {rest}"))? as i128
             }
-            "instructions" if rest == "own" => counts.own.into(),
+            "instructions" if rest == "all" => counts.own.into(),
             "cycles" | "instructions" | "loads" | "stores" | "bytes" => {
                 let (which, phase) = match rest.strip_prefix("cold.") {
                     Some(phase) => (&counts.first, phase),
@@ -266,10 +266,11 @@ fn unknown<T>(name: &str) -> Result<T, String> {
 impl CrossingCost {
     fn figure(&self, kind: &str, phase: &str) -> Result<i128, String> {
         let each = match phase {
-            "total" => None,
+            "total" | "own" => None,
             name => Some(name.parse::<Phase>().map_err(|_| format!("there is no phase {name}"))?),
         };
-        let cost = each.map_or_else(|| self.phases.total(), |phase| self.phases[phase]);
+        let all = || if phase == "own" { self.own } else { self.phases.total() };
+        let cost = each.map_or_else(all, |phase| self.phases[phase]);
         let figure = match kind {
             "cycles" => each.map_or_else(|| self.ledger.total(), |phase| self.ledger.of_phase(phase as u8)),
             "instructions" => cost.instructions,

@@ -15,6 +15,8 @@ use crate::phase::Phase;
 #[derive(Clone, Debug, Default)]
 pub(super) struct CrossingCost {
     pub(super) phases: Phases,
+    /// What the source's own instructions cost.
+    pub(super) own: Cost,
     pub(super) ledger: Ledger,
 }
 
@@ -196,7 +198,9 @@ impl Observer for Watch<'_> {
         if self.open.is_some() {
             let phase = self.built.phases.at(retired.pc);
             if !is_user && let Some(open) = &mut self.open {
-                open.phases[phase] += Cost { instructions: 1, ..data };
+                let cost = Cost { instructions: 1, ..data };
+                open.phases[phase] += cost;
+                open.own += if self.is_own { cost } else { Cost::default() };
             }
             match spent {
                 Some(spent) if is_user => {

@@ -15,6 +15,11 @@ fn a_starter_does_not_pass_and_each_student_has_a_seed() {
         };
         let exercise = start(session, "ada");
         assert_eq!(exercise, start(session, "ada"));
+        // The whole program can be watched: it ends in the loop at which the checks look.
+        let mut load = exercise["load"].clone();
+        load["op"] = json!("load");
+        answer(session, load);
+        answer(session, json!({ "op": "runTo", "address": "done", "limit": 200_000 }));
         assert_ne!(exercise["files"], start(session, "grace")["files"]);
         let check =
             json!({ "op": "check", "exercise": entry["id"], "student": "ada", "files": exercise["files"] });

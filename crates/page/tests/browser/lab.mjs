@@ -1,11 +1,11 @@
 // Checks the built page in a real browser as a person uses it: node lab.mjs FOLDER [CHECK,...]
 // FOLDER is what `cargo xtask page` writes. A line for each check, with what is wrong below it; exit status 1 when something is.
 import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
-import { extname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DESKTOP, PHONE, axe, launch } from '../../../report/tests/browser/launch.mjs';
+import { serve } from './serve.mjs';
 
 const [folder, only] = process.argv.slice(2);
 
@@ -15,23 +15,6 @@ class Faults {
   is(good, what) {
     if (!good) this.all.push(what);
   }
-}
-
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
-
-/** A web server for the folder, with the address of the page. */
-async function serve() {
-  const server = createServer((request, response) => {
-    const path = normalize(decodeURIComponent(new URL(request.url, 'http://x').pathname));
-    try {
-      const body = readFileSync(join(folder, path === '/' ? 'index.html' : path));
-      response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'text/html' }).end(body);
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, url: `http://127.0.0.1:${server.address().port}/` };
 }
 
 /** Opens the page; a request to elsewhere, a complaint of the browser or an error of a script is a fault. */
@@ -54,7 +37,7 @@ async function open(browser, faults, url, { script, expects, ...settings } = {})
   return page;
 }
 
-/** Waits until the machine stands still with a program. */
+/** Waits until the machine is idle with a program. */
 const ready = (page) => page.waitForFunction(() => /Next:|ended|Stopped/.test(document.querySelector('.status')?.textContent ?? ''));
 const status = (page) => page.locator('.status').innerText();
 const button = (page, name) => page.getByRole('button', { name, exact: true });
@@ -65,7 +48,7 @@ const view = async (page, name) => {
 const bar = (page, name) => page.locator('.bar').getByRole('button', { name });
 /** How many instructions the status names. */
 const counted = async (page) => Number(/([\d,]+) instructions?/.exec(await status(page))?.[1]?.replaceAll(',', ''));
-/** Presses a key, and waits until the machine stands still behind it. */
+/** Presses a key, and waits until the machine is idle behind it. */
 async function press(page, key) {
   const before = await status(page);
   await page.keyboard.press(key);
@@ -101,6 +84,7 @@ const CHECKS = {
       faults.is(text.length > title.length + 30, `'${title}' explains nothing`);
       if (await next.isDisabled()) break;
       await next.click();
+      await page.getByText(`Step ${step + 2} of`).waitFor();
     }
     const groups = await page.locator('.walk .group').allInnerTexts();
     faults.is(groups.join() === 'The hardware,The handler: your software,The return', `groups: ${groups}`);
@@ -200,7 +184,7 @@ const CHECKS = {
     await button(page, 'Use this core').click();
     await page.locator('#core-editor').waitFor({ state: 'hidden' });
     await ready(page);
-    faults.is((await chooser.inputValue()) === 'toml:', 'the own core is not chosen');
+    faults.is((await chooser.inputValue()) === 'toml:', 'its own core is not chosen');
   },
 
   /** Everything in the gallery loads and runs, and every card shows it. */
@@ -330,7 +314,7 @@ const CHECKS = {
     faults.is((await page.locator('.notice').allInnerTexts()).some((text) => /too large/.test(text)), 'nothing says that the text is not kept');
   },
 
-  /** A file that is no program: a sentence, and the program stays. */
+  /** A file that is not a program: a sentence, and the program stays. */
   async files(browser, faults, url) {
     const page = await open(browser, faults, url);
     const text = await page.locator('.cm-content').innerText();
@@ -460,7 +444,7 @@ const CHECKS = {
 };
 
 const browser = await launch();
-const { server, url } = await serve();
+const { server, url } = await serve(folder);
 let failed = false;
 for (const [name, check] of Object.entries(CHECKS)) {
   if (only !== undefined && !only.split(',').includes(name)) continue;

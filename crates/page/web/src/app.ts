@@ -64,16 +64,24 @@ export interface Walk {
 
 /** What a student did with an exercise. */
 export interface Attempt {
-  files?: SourceFile[];
+  text?: string;
   passed?: boolean;
   hints?: number;
 }
+
+/** In an exercise, the student's file; the others are the harness around it. */
+const SOLUTION = 'solution.s';
+
+/** The file of a program that is edited. */
+export const editedOf = (files: SourceFile[]): SourceFile | undefined => files.find(({ name }) => name === SOLUTION) ?? files[0];
 
 /** How long after the last key the program is assembled, in milliseconds. */
 const PAUSE = 350;
 /** The same for a source of more than `LARGE` characters. */
 const LONG_PAUSE = 1500;
 const LARGE = 200_000;
+/** Characters of a running program's output that are kept, as in `State.console`. */
+const LONGEST_CONSOLE = 1 << 20;
 
 const isLoaded = (value: unknown): value is { load: unknown; breaks?: unknown } =>
   typeof value === 'object' && value !== null && 'load' in value;
@@ -86,13 +94,15 @@ export class App {
   view: View = 'watch';
   phase: Phase = 'starting';
   version = '';
-  /** What is loaded next; the text of its first file is in the editor. */
+  /** What is loaded next; the text of one of its files is in the editor. */
   load: Loaded;
   /** The text that the editor was given, to find out whether it was changed. */
   given = '';
   state: State | undefined;
   stop: Stop | undefined;
   progress: Extract<Event, { event: 'progress' }> | undefined;
+  /** What the program printed since the run began, as far as it is known. */
+  printed = '';
   errors: SourceError[] = [];
   /** Why the machine has nothing loaded, if not for errors of the source. */
   failure = '';
@@ -133,6 +143,8 @@ export class App {
   readonly #draw: () => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #loads = 0;
+  /** The program whose console was opened; a user who closes it is not asked again. */
+  #consoleOf = -1;
   #pending: Promise<void> = Promise.resolve();
 
   constructor(open: (reports: ConstructorParameters<typeof Machine>[1]) => Machine, start: Loaded, draw: () => void) {
@@ -154,13 +166,17 @@ export class App {
 
   // ------------------------------------------------------------------------------------------------------------ the program
 
-  /** The files of the program as they are in the editor; none for a program without a source. */
+  /** The files of the program, one as it is in the editor; none for a program without a source. */
   files(): SourceFile[] {
     const { program } = this.load;
     if (program.kind !== 'source' && program.kind !== 'entry') return [];
-    const [first, ...others] = program.files;
-    if (first === undefined) return [];
-    return [{ name: first.name, text: this.editor?.text() ?? first.text }, ...others];
+    const edited = editedOf(program.files);
+    return program.files.map((file) => (file === edited ? { name: file.name, text: this.editor?.text() ?? file.text } : file));
+  }
+
+  /** The file that is in the editor. */
+  edited(): SourceFile | undefined {
+    return editedOf(this.files());
   }
 
   /** What to load, with the text of the editor. */
@@ -189,9 +205,10 @@ export class App {
 
   /** Puts the files of an exercise into the editor. */
   showExercise(id: string, load: Loaded): Promise<void> {
-    const kept = this.attempts[id]?.files;
+    const kept = this.attempts[id]?.text;
     const { program } = load;
-    const shown = kept !== undefined && 'files' in program ? { ...load, program: { ...program, files: kept } } : load;
+    const files = 'files' in program ? program.files.map((file) => (file === editedOf(program.files) ? { ...file, text: kept ?? file.text } : file)) : [];
+    const shown = 'files' in program ? { ...load, program: { ...program, files } } : load;
     const done = this.show(shown, [], true);
     this.exercise = id;
     return done;
@@ -199,7 +216,7 @@ export class App {
 
   async #put(load: Loaded, breaks: number[]): Promise<void> {
     this.load = load;
-    const text = this.files().length > 0 && 'files' in load.program ? (load.program.files[0]?.text ?? '') : '';
+    const text = 'files' in load.program ? (editedOf(load.program.files)?.text ?? '') : '';
     this.given = text;
     this.editor?.setText(text, breaks);
     clearTimeout(this.#timer);
@@ -214,7 +231,7 @@ export class App {
   }
 
   /** To be called after each change of the text. */
-  edited(): void {
+  changed(): void {
     clearTimeout(this.#timer);
     const text = this.editor?.text() ?? '';
     if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search);
@@ -228,7 +245,7 @@ export class App {
   /** Keeps what was typed for the next visit. */
   keepDraft(): void {
     if (this.exercise !== undefined) {
-      this.attempts = { ...this.attempts, [this.exercise]: { ...this.attempts[this.exercise], files: this.files() } };
+      this.attempts = { ...this.attempts, [this.exercise]: { ...this.attempts[this.exercise], text: this.edited()?.text ?? '' } };
       this.#kept(keep('exercises', this.attempts));
       return;
     }
@@ -301,9 +318,9 @@ export class App {
   }
 
   problems(): Problem[] {
-    const [first] = this.files();
+    const edited = this.edited();
     return this.errors
-      .filter((error) => error.file === first?.name)
+      .filter((error) => error.file === edited?.name)
       .map(({ line, column, length, message }) => ({ line, column, length: length > 0 ? length : undefined, message, severity: 'error' }));
   }
 
@@ -320,13 +337,21 @@ export class App {
 
   #at(state: State): void {
     this.state = state;
-    const [first] = this.files();
-    this.editor?.next(state.ended === null && state.file === first?.name && state.line !== null ? state.line : undefined);
+    const edited = this.edited();
+    this.editor?.next(state.ended === null && state.file === edited?.name && state.line !== null ? state.line : undefined);
   }
 
   #ran(ran: Ran): void {
     this.stop = ran.stop;
     this.#at(ran.state);
+  }
+
+  /** Opens the console when there is something in it for the first time, or when the program waits for it. */
+  #showConsole({ state, stop }: Ran): void {
+    if (this.open.has('console') || (state.console === '' && stop.kind !== 'input')) return;
+    if (stop.kind !== 'input' && this.#consoleOf === state.loaded) return;
+    this.#consoleOf = state.loaded;
+    this.open.add('console');
   }
 
   /** The phase after a failed request. */
@@ -341,10 +366,13 @@ export class App {
     this.remark = '';
     this.trapTaken = undefined;
     this.progress = undefined;
+    this.printed = '';
     this.draw();
     let ran: Ran | undefined;
     try {
       ran = await move();
+      this.printed = '';
+      this.#showConsole(ran);
       this.#ran(ran);
       if (ran.stop.kind === 'start') this.remark = T.atStart;
       this.phase = 'idle';
@@ -395,12 +423,18 @@ export class App {
     this.draw();
   }
 
+  /** Runs until the instruction at a symbol or an address comes next. */
   runTo(address: string): Promise<Ran | undefined> {
     return this.#move('running', () => this.machine.request({ op: 'runTo', address }));
   }
 
-  goTo(position: number): Promise<Ran | undefined> {
-    return this.#move('running', () => this.machine.request({ op: 'goTo', position }));
+  /** Runs until the line of the cursor comes next. */
+  async runToCursor(): Promise<void> {
+    const file = this.edited()?.name;
+    const line = this.editor?.cursor();
+    if (file === undefined || line === undefined) return;
+    this.showWatch();
+    await this.#move('running', () => this.machine.request({ op: 'runTo', line: { file, line } }));
   }
 
   type(text: string): Promise<void> {
@@ -449,9 +483,9 @@ export class App {
   }
 
   allBreakpoints(): Breakpoint[] {
-    const [file] = this.files();
+    const file = this.edited()?.name;
     const lines = file === undefined ? [] : (this.editor?.breakpoints() ?? []);
-    return [...lines.map((line): Breakpoint => ({ kind: 'line', file: file?.name ?? '', line })), ...this.breakpoints];
+    return [...lines.map((line): Breakpoint => ({ kind: 'line', file: file ?? '', line })), ...this.breakpoints];
   }
 
   /** Fetches what the open cards show. */
@@ -558,8 +592,7 @@ export class App {
     if (before !== undefined) keep('earlier', before);
     this.exercise = shared.exercise?.id;
     this.load = shared.load;
-    const [first] = 'files' in shared.load.program ? shared.load.program.files : [];
-    this.given = first?.text ?? '';
+    this.given = 'files' in shared.load.program ? (editedOf(shared.load.program.files)?.text ?? '') : '';
     this.editor?.setText(this.given, shared.breaks ?? []);
     await this.reload(shared.at ?? 0);
   }
@@ -569,6 +602,7 @@ export class App {
   #event(event: Event): void {
     if (event.event === 'progress') {
       this.progress = event;
+      this.printed = (this.printed + event.console).slice(-LONGEST_CONSOLE);
       this.draw();
     } else if (event.event === 'ready') {
       this.version = event.about.version;

@@ -47,6 +47,8 @@ export interface Editor {
   next(line: number | undefined): void;
   breakpoints(): number[];
   goTo(line: number, column?: number): void;
+  /** The line of the cursor. */
+  cursor(): number;
   focus(): void;
   /** Colors the text again, with the names that the page has now. */
   recolor(): void;
@@ -217,6 +219,7 @@ export function edit(parent: HTMLElement, label: string, names: () => Names, lis
       view.dispatch({ selection: { anchor: position }, scrollIntoView: true });
       view.focus();
     },
+    cursor: () => view.state.doc.lineAt(view.state.selection.main.head).number,
     focus: () => view.focus(),
     recolor: () => view.dispatch({ effects: language.reconfigure(riscv(names)) }),
   };

@@ -87,7 +87,7 @@ function checked(json: string): Shared {
 const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** What to load, from a text that anyone may have written; nothing if there is no program in it. */
+/** What to load, from a text that anyone may have written; nothing if it contains no program. */
 export function loaded(value: unknown): Loaded | undefined {
   const { program: written, isa, machine, ramBytes, core: chosen } = record(value);
   const program = aProgram(record(written));

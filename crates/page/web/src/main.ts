@@ -1,7 +1,7 @@
 // The page begins here: the program of the last visit, the editor, the machine, the keys.
 import { render } from 'lit-html';
 import start from '../gallery/ecall.s';
-import { App } from './app.ts';
+import { App, editedOf } from './app.ts';
 import { edit } from './editor.ts';
 import { Machine } from './machine.ts';
 import { followTheme, openFiles, page } from './page.ts';
@@ -27,7 +27,7 @@ function draw(): void {
 const kept = App.recalled('draft');
 const app = new App(
   (reports) => new Machine(openWorker, reports),
-  kept?.load ?? { program: { kind: 'source', files: [{ name: 'main.s', text: start }] }, core: { name: 'rocket' } },
+  kept?.load ?? { program: { kind: 'source', files: [{ name: 'ecall.s', text: start }] }, core: { name: 'rocket' } },
   draw,
 );
 root.replaceChildren();
@@ -36,13 +36,13 @@ render(page(app), root);
 const place = document.getElementById('editor');
 if (place !== null) {
   app.editor = edit(place, T.editorLabel, () => app.names, {
-    changed: () => app.edited(),
+    changed: () => app.changed(),
     breakpointsChanged: () => {
       app.keepDraft();
       draw();
     },
   });
-  const [file] = 'files' in app.load.program ? app.load.program.files : [];
+  const file = 'files' in app.load.program ? editedOf(app.load.program.files) : undefined;
   app.given = kept === undefined ? (file?.text ?? '') : '';
   app.editor.setText(file?.text ?? '', kept?.breaks ?? []);
 }
@@ -51,10 +51,11 @@ followTheme();
 
 addEventListener('keydown', (event) => {
   if (document.querySelector('dialog[open]') !== null) return;
-  const key = `${event.altKey ? 'Alt+' : ''}${event.ctrlKey || event.metaKey ? 'Mod+' : ''}${event.key}`;
+  const key = `${event.altKey ? 'Alt+' : ''}${event.shiftKey ? 'Shift+' : ''}${event.ctrlKey || event.metaKey ? 'Mod+' : ''}${event.key}`;
   const actions: Record<string, () => unknown> = {
     F8: () => app.run(),
     'Mod+Enter': () => app.run(),
+    'Shift+F8': () => app.runToCursor(),
     F10: () => app.step(),
     'Alt+.': () => app.step(),
     F9: () => app.back(),

@@ -34,7 +34,9 @@ export class Module {
     const { memory, request: room, answer, answer_text } = this.#exports;
     try {
       const bytes = new TextEncoder().encode(request);
-      new Uint8Array(memory.buffer, room(bytes.length), bytes.length).set(bytes);
+      // First the room: it may replace the buffer.
+      const at = room(bytes.length);
+      new Uint8Array(memory.buffer, at, bytes.length).set(bytes);
       const length = answer();
       return new TextDecoder().decode(new Uint8Array(memory.buffer, answer_text(), length));
     } catch (error) {

@@ -1,7 +1,7 @@
 // The frame around the views: head, the bar that drives the machine, notices, the program on the left.
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
-import { VIEWS, type App } from './app.ts';
+import { App, VIEWS } from './app.ts';
 import { recall, keep } from './storage.ts';
 import { MODES, T } from './texts.ts';
 import { listing } from './views/listing.ts';
@@ -31,7 +31,7 @@ export function page(app: App): TemplateResult {
   return html`
     <a class="skip" href="#views" @click=${skip}>${T.skip}</a>
     ${head(app)}
-    <div class="status" role="status" aria-live="polite">${status(app)}</div>
+    <div class="status" role="status" aria-live=${app.phase === 'running' ? 'off' : 'polite'}>${status(app)}</div>
     <div>${notices(app)}</div>
     <main class="panes" data-view=${app.view}>
       ${program(app)}
@@ -225,18 +225,23 @@ export async function openFiles(app: App, files: File[]): Promise<void> {
 }
 
 function examples(app: App): TemplateResult {
+  const { gallery } = app;
   const choose = (event: globalThis.Event) => {
     const select = event.target as HTMLSelectElement;
-    const entry = app.gallery.find((each) => each.id === select.value);
+    const { value } = select;
+    const entry = gallery.find((each) => each.id === value);
     select.value = '';
+    const earlier = value === 'earlier:' ? App.recalled('earlier') : undefined;
+    if (earlier !== undefined) void app.show(earlier.load, earlier.breaks);
     if (entry !== undefined) void app.show(withoutOp({ ...entry.load, core: entry.load.core ?? app.load.core ?? null }));
   };
-  const labs = [...new Set(app.gallery.map((entry) => entry.lab))];
+  const labs = [...new Set(gallery.map((entry) => entry.lab))];
   return html`<select @change=${choose} .value=${''}>
     <option value="">${T.exampleMine}</option>
+    ${App.recalled('earlier') === undefined ? nothing : html`<option value="earlier:">${T.exampleEarlier}</option>`}
     ${labs.map(
-      (lab) => html`<optgroup label=${lab}>
-        ${app.gallery.filter((entry) => entry.lab === lab).map((entry) => html`<option value=${entry.id} title=${entry.about}>${entry.title}</option>`)}
+      (lab) => html`<optgroup label=${T.labs[lab] ?? lab}>
+        ${gallery.filter((entry) => entry.lab === lab).map((entry) => html`<option value=${entry.id} title=${entry.about}>${entry.title}</option>`)}
       </optgroup>`,
     )}
   </select>`;
@@ -266,7 +271,7 @@ function problems(app: App): TemplateResult | typeof nothing {
   return html`<section class="problems" aria-label=${T.problems(app.errors.length)}>
     <ul>
       ${app.errors.slice(0, 20).map(
-        (error) => html`<li><button @click=${() => app.editor?.goTo(error.line, error.column)}>${T.problemLine(error.line, error.message)}</button></li>`,
+        (error) => html`<li><button @click=${() => app.editor?.goTo(error.line, error.column)}>${error.file === app.edited()?.name ? T.problemLine(error.line, error.message) : T.problemIn(error.file, error.line, error.message)}</button></li>`,
       )}
     </ul>
   </section>`;

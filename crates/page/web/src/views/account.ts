@@ -9,7 +9,7 @@ import { MODES, T } from '../texts.ts';
 import { openWorker } from '../worker-port.ts';
 import { bars } from './bars.ts';
 
-/** A sheet that was asked for: its title, and the sheet or why there is none. */
+/** A sheet that was asked for: its title, and the sheet or why it could not be made. */
 interface Asked {
   title: string;
   sheet?: Sheet;

@@ -1,6 +1,6 @@
 // Exercises: the list, one exercise with its text and hints, and what its checks say.
 import { html, nothing, type TemplateResult } from 'lit-html';
-import type { App } from '../app.ts';
+import { editedOf, type App } from '../app.ts';
 import { markdown } from '../markdown.ts';
 import type { Exercise, ExerciseEntry, ExerciseResult } from '../protocol.ts';
 import { keep } from '../storage.ts';
@@ -64,7 +64,7 @@ function list(app: App): TemplateResult {
 
 function item(app: App, entry: ExerciseEntry): TemplateResult {
   const done = app.attempts[entry.id];
-  const [sign, word] = done?.passed === true ? ['✓', T.solved] : done?.files !== undefined ? ['…', T.tried] : ['○', T.open];
+  const [sign, word] = done?.passed === true ? ['✓', T.solved] : done?.text !== undefined ? ['…', T.tried] : ['○', T.open];
   return html`<li><button @click=${() => open(app, entry.id)}>
     <span class="state ${done?.passed === true ? 'good' : 'soft'}" role="img" aria-label=${word}>${sign}</span>
     <span><strong>${entry.title}</strong><br><span class="soft">${entry.about}</span></span>
@@ -77,16 +77,18 @@ function one(app: App, exercise: Exercise): TemplateResult {
   const load = exercise.load;
   const start = (again: boolean) => {
     if (load === null) return;
-    if (again) app.keepAttempt(exercise.id, { files: exercise.files });
+    if (again) app.keepAttempt(exercise.id, { text: editedOf(exercise.files)?.text ?? '' });
     const { op: _, ...starter } = load;
     void app.showExercise(exercise.id, starter);
   };
   const check = () =>
     attempt(app, async () => {
-      const files = isHere ? app.files() : (app.attempts[exercise.id]?.files ?? exercise.files);
+      const text = isHere ? app.edited()?.text : app.attempts[exercise.id]?.text;
+      const [starter] = exercise.files;
+      const files = [{ name: starter?.name ?? '', text: text ?? starter?.text ?? '' }];
       const found = await app.machine.request({ op: 'check', exercise: exercise.id, student: app.student, files });
       result = found;
-      app.keepAttempt(exercise.id, { files, passed: found.passed });
+      app.keepAttempt(exercise.id, { ...(text === undefined ? {} : { text }), passed: found.passed });
       await app.refresh();
     });
   return html`<div class="exercise">

@@ -16,19 +16,23 @@ export function listing(app: App): TemplateResult {
       <label class="row">${T.listingAt} <input name="at" .value=${app.listingAddress} placeholder=${T.listingAtHint}></label>
       <button>${T.show}</button>
     </form>
-    ${rows.length === 0 ? html`<p class="soft">${T.disassemblyEmpty}</p>` : instructions(rows, T.card.listing, app.state?.pc)}
+    ${rows.length === 0 ? html`<p class="soft">${T.disassemblyEmpty}</p>` : instructions(rows, T.card.listing, app.state?.pc, app.canMove ? (address) => void app.runTo(address) : undefined)}
   `;
 }
 
-/** Instructions as a table. */
-export function instructions(rows: Listed[], label: string, pc?: string): TemplateResult {
+/** Instructions as a table; with `run`, each address is a button. */
+export function instructions(rows: Listed[], label: string, pc?: string, run?: (address: string) => void): TemplateResult {
   return html`<div class="scroll" role="region" tabindex="0" aria-label=${label}>
     <table class="mono">
       ${rows.map(
         (row) => html`
           ${/^[^+]+$/.test(row.place) ? html`<tr><td></td><td class="soft" colspan="2">${row.place}:</td></tr>` : nothing}
           <tr class=${row.address === pc ? 'next' : ''} aria-current=${row.address === pc ? 'step' : nothing}>
-            <td class="soft">${row.address.replace(/^0x0*/, '')}</td>
+            <td class="soft">${
+              run === undefined
+                ? row.address.replace(/^0x0*/, '')
+                : html`<button class="link" title=${T.runToHere(row.address)} aria-label=${T.runToHere(row.address)} @click=${() => run(row.address)}>${row.address.replace(/^0x0*/, '')}</button>`
+            }</td>
             <td class="soft">${row.word.replace(/^0x/, '')}</td>
             <td>${row.text}</td>
           </tr>`,

@@ -52,16 +52,19 @@ function line(row: PipelineRow, stages: string[], layout: Columns, width: number
   return html`<tr class=${row.squash === null ? '' : 'squashed'}>
     <th scope="row" title=${`${row.address} ${row.place}`}><span class="mode-letter ${row.mode}">${row.mode}</span> ${row.text}</th>
     <td>
-      <span class="unseen">${T.rowInWords(row.stages.map(({ name, first }) => `${name} ${first}`).join(', '), reason)}</span>
+      <span class="unseen">${T.rowInWords(row.stages.map(({ name, first }) => `${name} ${first}`).join(', '), [reason, ...abouts(row)].join(', '))}</span>
       <svg width=${width} height=${HEIGHT} aria-hidden="true" class=${row.squash === null ? '' : 'faded'}>
         ${layout.folds.map(({ column, cycles }) => svg`<rect class="fold" x=${column * WIDTH} y="0" width=${WIDTH} height=${HEIGHT}><title>${T.pipelineFold(cycles)}</title></rect>`)}
         ${row.stages.map((stage) => cell(stage, stages, layout))}
         ${row.squash === null && !row.traps ? nothing : cross(layout.of(end(row)))}
       </svg>
     </td>
-    <td class="why" title=${row.waits.map((wait) => wait.about).filter((about, at, all) => all.indexOf(about) === at).join(' ')}>${reason === T.retired ? '' : reason}</td>
+    <td class="why" title=${abouts(row).join(' ')}>${reason === T.retired ? '' : reason}</td>
   </tr>`;
 }
+
+/** What each cause of its waits means. */
+const abouts = (row: PipelineRow): string[] => [...new Set(row.waits.map((wait) => wait.about))];
 
 /** What became of an instruction, in a few words. */
 function why(row: PipelineRow): string {

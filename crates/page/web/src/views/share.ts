@@ -76,7 +76,7 @@ function links(app: App): TemplateResult {
 }
 
 function source(app: App): TemplateResult {
-  const [file] = app.files();
+  const file = app.edited();
   return html`<section class="part"><div class="row">
     ${file === undefined ? nothing : html`<button @click=${() => download(file.name, file.text, 'text/plain')}>${T.shareSource}</button>`}
   </div></section>`;

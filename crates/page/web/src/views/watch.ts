@@ -13,8 +13,14 @@ export function watch(app: App): TemplateResult {
   return html`<div class="view">
     <h2 class="unseen">${T.view.watch}</h2>
     ${app.walk === undefined ? hint(app) : walk(app, app.walk)}
-    <div class="cards ${app.isStale ? 'stale' : ''}" ?inert=${app.isStale}>${CARDS.filter((name) => name !== 'listing' || app.isEditable).map((name) => card(app, name))}</div>
+    <div class="cards ${app.isStale ? 'stale' : ''}" ?inert=${app.isStale}>${order(app).map((name) => card(app, name))}</div>
   </div>`;
+}
+
+/** The cards: the console of a kernel that boots comes first, and a program without a source is listed on the left. */
+function order(app: App): Card[] {
+  const cards = CARDS.filter((name) => name !== 'listing' || app.isEditable);
+  return app.load.program.kind === 'boot' ? ['console', ...cards.filter((name) => name !== 'console')] : cards;
 }
 
 /** What to do next: the first time how to begin, later the trap that was just taken. */
@@ -42,7 +48,7 @@ function hint(app: App): TemplateResult | typeof nothing {
   </section>`;
 }
 
-const WIDE: Card[] = ['pipeline', 'registers', 'csrs', 'caches'];
+const WIDE: Card[] = ['pipeline', 'registers', 'csrs', 'caches', 'console'];
 
 function card(app: App, name: Card): TemplateResult {
   const isOpen = app.open.has(name);
@@ -301,6 +307,10 @@ function breakpoints(app: App): TemplateResult {
     (event.target as HTMLFormElement).reset();
     app.draw();
   };
+  const run = (event: Event) => {
+    const to = String(entered(event).get('to') ?? '').trim();
+    if (to !== '') void app.runTo(to);
+  };
   const remove = (breakpoint: Breakpoint) => {
     app.breakpoints = app.breakpoints.filter((other) => other !== breakpoint);
     app.draw();
@@ -312,8 +322,12 @@ function breakpoints(app: App): TemplateResult {
       <label class="row">${T.breakpointKind}
         <select name="kind">${(['address', 'csr', 'trap'] as const).map((kind) => html`<option value=${kind}>${T.breakpointKinds[kind]}</option>`)}</select>
       </label>
-      <input name="value" class="grow" aria-label=${T.breakpointKind} placeholder=${T.breakpointValue.address}>
+      <input name="value" class="grow" aria-label=${T.breakpointWhich} placeholder=${Object.values(T.breakpointValue).join(' / ')}>
       <button>${T.breakpointAdd}</button>
+    </form>
+    <form class="row" @submit=${run}>
+      <label class="row grow">${T.runTo} <input name="to" class="grow" placeholder=${T.breakpointValue.address}></label>
+      <button ?disabled=${!app.canMove}>${T.run}</button>
     </form>
     <ul class="plain-list">
       ${all.map((breakpoint) => html`<li class="row">${describe(breakpoint)}
@@ -323,7 +337,7 @@ function breakpoints(app: App): TemplateResult {
 }
 
 function console_(app: App): TemplateResult {
-  const text = app.progress?.console ?? app.state?.console ?? '';
+  const text = (app.state?.console ?? '') + app.printed;
   const send = (event: Event) => {
     const form = event.target as HTMLFormElement;
     const typed = String(entered(event).get('text') ?? '');
