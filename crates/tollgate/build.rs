@@ -1,6 +1,6 @@
 //! Notes the commit, target and compiler of the binary, for the record and for `tollgate --version --verbose`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
@@ -16,6 +16,39 @@ fn main() {
     println!("cargo:rustc-env=TOLLGATE_PROFILE={}", profile().unwrap_or_default());
     let compiler = printed(Command::new(env::var_os("RUSTC").unwrap_or_default()).arg("--version"));
     println!("cargo:rustc-env=TOLLGATE_COMPILER={}", compiler.as_deref().map_or("rustc", str::trim));
+    embed_page();
+}
+
+/// Writes a list of the page's files, each with its bytes: those of the folder that `TOLLGATE_PAGE` names, else those that
+/// `cargo xtask page` left; none if there is no page yet.
+fn embed_page() {
+    println!("cargo:rerun-if-env-changed=TOLLGATE_PAGE");
+    let made = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../target/page/site");
+    let folder = env::var_os("TOLLGATE_PAGE").map_or(made, PathBuf::from);
+    let mut files = Vec::new();
+    if folder.join("index.html").is_file() {
+        println!("cargo:rerun-if-changed={}", folder.display());
+        collect(&folder, "", &mut files);
+    }
+    files.sort();
+    let rows = files.iter().map(|(name, path)| format!("({name:?}, include_bytes!({path:?}).as_slice()),\n"));
+    let text = format!("&[\n{}]", rows.collect::<String>());
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default().join("page.rs");
+    if let Err(error) = fs::write(&out, text) {
+        println!("cargo:warning={}: {error}", out.display());
+    }
+}
+
+/// The files below a folder: names with slashes, and paths.
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect(&entry.path(), &format!("{name}/"), files),
+            Ok(kind) if kind.is_file() => files.push((name, entry.path())),
+            _ => {}
+        }
+    }
 }
 
 /// The commit of a published crate. Looked for before a clone: a crate's sources may be inside of another project's.

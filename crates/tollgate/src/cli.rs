@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Import(crate::import::Args),
     /// Traps, programs and kernels on a simulated RISC-V machine
     Riscv(crate::riscv::RiscvArgs),
+    /// Exercises that check themselves, and the lab as a page in a browser
+    Lab(crate::lab::LabArgs),
     /// Write completions of a shell, or the manual pages
     Generate(crate::generate::Args),
     /// The examples of every help as JSON

@@ -15,6 +15,7 @@ mod fleet;
 mod generate;
 mod history;
 mod import;
+mod lab;
 mod lat_ctx;
 mod list;
 mod output;
@@ -130,6 +131,7 @@ fn run_command() -> ExitCode {
         Some(Command::Import(args)) => import::import(&args),
         Some(Command::Generate(args)) => generate::generate(args, cli::command()),
         Some(Command::Riscv(args)) => riscv::run(args),
+        Some(Command::Lab(args)) => lab::run(&args),
         Some(Command::Worker(args)) => worker::worker(&args),
     };
     ended(done)

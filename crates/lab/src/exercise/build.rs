@@ -79,13 +79,9 @@ impl Built {
         };
         let entry = elf.symbols.iter().find(|it| it.name == document.entry && is_own(it.address));
         let Some(entry) = entry.map(|symbol| symbol.address) else {
-            let message = format!("there is no label `{0}`: begin your code with `{0}:`", document.entry);
-            return Err(Failure::Source(vec![SourceFault {
-                line: 1,
-                column: 1,
-                message,
-                text: String::new(),
-            }]));
+            let message =
+                format!("there is no label `{0}`: begin your code with `{0}:`", document.entry);
+            return Err(Failure::Source(vec![SourceFault { line: 1, column: 1, message, text: String::new() }]));
         };
         let mut writable = Vec::new();
         for name in &document.writable {
@@ -125,12 +121,8 @@ impl Built {
             Some((SOURCE, line)) => format!("line {line}"),
             _ => {
                 let symbols = &self.image.program.symbols;
-                let inside = self
-                    .image
-                    .program
-                    .segments
-                    .iter()
-                    .any(|it| address.wrapping_sub(it.address) < it.memory_size);
+                let inside =
+                    self.image.program.segments.iter().any(|it| address.wrapping_sub(it.address) < it.memory_size);
                 match symbols.iter().rev().find(|it| it.address <= address).filter(|_| inside) {
                     Some(symbol) => format!("{address:#x} (the harness, at {})", symbol.name),
                     None => format!("{address:#x}"),
@@ -146,17 +138,6 @@ fn edge_label(section: &str, which: &str) -> String {
 
 fn holds_code(image: &Image, range: &Range<u64>) -> bool {
     image.sections.iter().any(|it| it.exec && range.start >= it.address && range.start < it.address + it.size)
-}
-
-/// The same program as one unit with what it includes, so that it can be watched: the first file is the program.
-pub(super) fn files(harness: &str, source: &str) -> Vec<(&'static str, String)> {
-    let program = format!(".include \"{CONSTANTS}\"\n{harness}\n        .text\n        .include \"{SOURCE}\"\n");
-    vec![
-        (HARNESS, program),
-        (SOURCE, source.into()),
-        ("prelude.s", include_str!("prelude.s").into()),
-        (CONSTANTS, constants()),
-    ]
 }
 
 /// The numbers of phases and causes, for sources that name one.

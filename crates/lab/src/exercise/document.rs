@@ -26,6 +26,9 @@ pub(super) struct Document {
     pub(super) core: Option<String>,
     /// The label where the harness enters the source, and the solution must export it.
     pub(super) entry: String,
+    /// Whether the source handles traps of the program: then every register but those of `may_change` must survive.
+    #[serde(default = "yes")]
+    pub(super) handler: bool,
     /// Memory of the harness that the source may write: from the label of each name to the label with `_end` behind it.
     #[serde(default)]
     pub(super) writable: Vec<String>,
@@ -103,6 +106,10 @@ fn result() -> Vec<String> {
 
 fn budget() -> u64 {
     BUDGET
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn one() -> u32 {

@@ -59,11 +59,7 @@ pub(super) struct Values(BTreeMap<String, Value>);
 
 impl Values {
     /// What a seed chooses. Each name has numbers of its own, so that a new name changes no other.
-    pub(super) fn draw(
-        all: &BTreeMap<String, Parameter>,
-        id: &str,
-        seed: u64,
-    ) -> Result<Self, ExerciseError> {
+    pub(super) fn draw(all: &BTreeMap<String, Parameter>, id: &str, seed: u64) -> Result<Self, ExerciseError> {
         let mut values = Self(BTreeMap::from([("seed".into(), Value::Text(seed.to_string()))]));
         for (name, parameter) in all {
             let random = mix(seed ^ mix(fnv(id) ^ fnv(name).rotate_left(32)));
@@ -143,12 +139,19 @@ impl Values {
             let (name, after) = after
                 .split_once("}}")
                 .ok_or_else(|| ExerciseError::File("a text has {{ without }}".into()))?;
-            let value = self.0.get(name.trim());
-            let value = value.ok_or_else(|| {
-                ExerciseError::File(format!("a text has {{{{{name}}}}}, which is not a parameter"))
-            })?;
+            // An address is easier to read in hexadecimal.
+            let (name, is_hex) = match name.trim().strip_suffix(":x") {
+                Some(name) => (name, true),
+                None => (name.trim(), false),
+            };
+            let value = self.0.get(name);
+            let value =
+                value.ok_or_else(|| ExerciseError::File(format!("a text has {{{{{name}}}}}, which is not a parameter")))?;
             filled += before;
-            filled += &value.to_string();
+            filled += &match value {
+                Value::Number(number) if is_hex => format!("{number:#x}"),
+                value => value.to_string(),
+            };
             rest = after;
         }
         Ok(filled + rest)
@@ -165,8 +168,9 @@ fn mix(seed: u64) -> u64 {
 
 /// FNV-1a (RFC 9923).
 fn fnv(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// The seed of a student by a name, such as a mail address: upper and lower case and spaces around it do not matter. At most 32
@@ -194,13 +198,11 @@ mod tests {
     #[test]
     fn a_seed_always_gives_the_same_and_others_something_else() {
         let all = parameters();
-        let filled =
-            |seed| Values::draw(&all, "id", seed).unwrap().fill("{{a}} {{ b }} {{c}} {{seed}}").unwrap();
+        let filled = |seed| Values::draw(&all, "id", seed).unwrap().fill("{{a}} {{ b }} {{c}} {{seed}}").unwrap();
         assert_eq!(filled(1), filled(1));
         let texts: std::collections::BTreeSet<_> =
             (0..64).map(|seed| filled(seed).rsplit_once(' ').unwrap().0.to_owned()).collect();
-        let expected = ["3", "7", "11"]
-            .map(|a| ["x", "y"].map(|b| format!("{a} {b} {}", a.parse::<i64>().unwrap() * 2 + 1)));
+        let expected = ["3", "7", "11"].map(|a| ["x", "y"].map(|b| format!("{a} {b} {}", a.parse::<i64>().unwrap() * 2 + 1)));
         assert_eq!(texts, expected.into_iter().flatten().collect());
     }
 
@@ -211,6 +213,13 @@ mod tests {
         assert_eq!(set("a", "d - d + 5").unwrap().fill("{{a}}").unwrap(), "5");
         assert!(set("z", "1").is_err());
         assert!(set("a", "b").is_err());
+    }
+
+    #[test]
+    fn numbers_can_be_hexadecimal() {
+        let values = Values::draw(&parameters(), "id", 1).unwrap();
+        let set = values.with(&BTreeMap::from([("a".into(), "255".into())])).unwrap();
+        assert_eq!(set.fill("{{a:x}} {{ a }}").unwrap(), "0xff 255");
     }
 
     #[test]

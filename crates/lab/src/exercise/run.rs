@@ -2,7 +2,7 @@
 
 use tollgate_cores::{Cause, Core};
 use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
-use tollgate_riscv::{Cause as TrapCause, Config, Isa, Machine, Step, Stop, Trap, TrapReturn, X_NAMES};
+use tollgate_riscv::{Cause as TrapCause, Config, INSTRUCTIONS, Isa, Machine, Step, Stop, Trap, TrapReturn, X_NAMES};
 
 use super::ExerciseError;
 use super::build::Built;
@@ -23,7 +23,7 @@ pub(super) struct Outcome {
     pub(super) stuck: Option<String>,
     pub(super) violation: Option<String>,
     /// The first register that was lost, and where.
-    pub(super) lost: Option<String>,
+    lost: Option<String>,
     counts: Counts,
     icache: Option<Cache>,
     machine: Machine,
@@ -42,17 +42,18 @@ pub(super) fn run(
     let usual = core.map_or_else(Config::default, Core::config);
     let config = Config { isa: if core.is_some() { usual.isa } else { isa }, ram_bytes: RAM, ..usual };
     let mut machine = Machine::new(config).map_err(|error| file(&error))?;
-    let geometry =
-        case.icache.as_deref().map(str::parse::<Geometry>).transpose().map_err(|error| file(&error))?;
+    let geometry = case.icache.as_deref().map(str::parse::<Geometry>).transpose().map_err(|error| file(&error))?;
     let icache = geometry.map(|it| Cache::new(it, Policy::Lru, WritePolicy::default())).transpose();
     let icache = icache.map_err(|error| file(&error))?;
     let loaded = machine.load(&built.image.program).err();
     let loaded = loaded.map(|error| format!("the program cannot be loaded: {error}"));
-    let clock =
-        core.map(|core| Clock::new(core, &machine.code())).transpose().map_err(|error| file(&error))?;
+    let clock = core.map(|core| Clock::new(core, &machine.code())).transpose().map_err(|error| file(&error))?;
     let mut watch = Watch::new(&mut built, clock, icache);
     let mut lost = None;
     let stuck = loaded.or_else(|| drive(document, &mut machine, &mut watch, &mut lost));
+    if lost.is_none() && watch.counts.crossings == 0 {
+        lost = Some("nothing: no trap came back to the program".into());
+    }
     let Watch { counts, icache, violation, .. } = watch;
     let report = report(case, core, &counts, machine.instret());
     Ok(Outcome { report, stuck, violation, lost, counts, icache, machine, built })
@@ -118,8 +119,10 @@ fn registers(machine: &Machine) -> [u64; 32] {
 /// A return to a wrong address. Behind a call the program continues with the next instruction, behind a fault with the same one;
 /// a handler may step over an instruction that it did itself.
 fn wrong_return(built: &Built, trap: &Trap, back: &TrapReturn, pc: u64) -> Option<String> {
-    let is_call =
-        matches!(trap.cause, TrapCause::UserEcall | TrapCause::SupervisorEcall | TrapCause::MachineEcall);
+    let is_call = matches!(
+        trap.cause,
+        TrapCause::UserEcall | TrapCause::SupervisorEcall | TrapCause::MachineEcall
+    );
     let at = built.place(pc);
     let from = built.place(trap.epc);
     if back.pc == trap.epc {
@@ -182,6 +185,11 @@ fn cost(phase: Phase, crossing: &CrossingCost, timed: bool) -> PhaseCost {
 }
 
 impl Outcome {
+    /// The first register that was lost, and where; or that nothing shows whether one is.
+    pub(super) fn lost(&self) -> Option<&String> {
+        self.lost.as_ref()
+    }
+
     /// Whether its figures mean something.
     pub(super) fn ended(&self) -> bool {
         self.stuck.is_none() && self.violation.is_none()
@@ -202,8 +210,14 @@ impl Outcome {
                 _ => return unknown(name),
             },
             "crossings" => counts.crossings.into(),
-            "executed" => counts.executed.get(rest).copied().unwrap_or(0).into(),
-            "passes" => counts.passes.get(&self.address(rest, false)?).copied().unwrap_or(0).into(),
+            "executed" => {
+                let of_name = INSTRUCTIONS.iter().filter(|row| row.mnemonic == rest);
+                let found = of_name.map(|row| counts.executed.get(row.op as usize).copied().unwrap_or(0));
+                found.sum::<u64>().into()
+            }
+            "passes" => {
+                counts.passes.get(&self.address(rest, false)?).copied().unwrap_or(0).into()
+            }
             "fetches" | "misses" => {
                 let cache = self.icache.as_ref().ok_or("this case has no icache")?;
                 match kind {
@@ -249,13 +263,14 @@ impl Outcome {
         })
     }
 
-    /// The number at a label, as wide as a register.
-    fn word(&self, label: &str, own: bool) -> Result<u64, String> {
+    /// The signed number at a label, as wide as a register.
+    fn word(&self, label: &str, own: bool) -> Result<i64, String> {
         let wide = self.machine.config().isa.is_rv64();
         let address = self.address(label, own)?;
         let bytes = self.machine.read_memory(address, if wide { 8 } else { 4 });
         let bytes = bytes.map_err(|error| error.to_string())?;
-        Ok(bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)))
+        let word = bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+        Ok(if wide { word as i64 } else { (word as i32).into() })
     }
 }
 

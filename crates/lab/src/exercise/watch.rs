@@ -1,10 +1,10 @@
 //! Observes one run of a source: what it does, what it must not do, and what each crossing costs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use tollgate_cores::{Cause, Causes, Ledger};
 use tollgate_riscv::cache::Cache;
-use tollgate_riscv::{Access, Observer, Privilege, Retired, Trap, TrapReturn, Walk};
+use tollgate_riscv::{Access, Observer, Op, Privilege, Retired, Trap, TrapReturn, Walk};
 
 use super::build::Built;
 use crate::bill::{Cost, Phases};
@@ -36,10 +36,10 @@ pub(super) struct Counts {
     /// Traps: all, from U-mode, and those of a handler itself.
     pub(super) traps: [u64; 3],
     pub(super) crossings: u64,
-    /// Executed instructions of the source by mnemonic.
-    pub(super) executed: BTreeMap<&'static str, u64>,
+    /// Executed instructions of the source by the number of their [`Op`].
+    pub(super) executed: Vec<u64>,
     /// How often each address of the harness was executed.
-    pub(super) passes: BTreeMap<u64, u64>,
+    pub(super) passes: HashMap<u64, u64>,
     pub(super) first: Option<CrossingCost>,
     pub(super) last: Option<CrossingCost>,
 }
@@ -136,9 +136,8 @@ impl<'a> Watch<'a> {
             }
             return;
         }
-        let is_return = matches!(retired.insn.op, tollgate_riscv::Op::Mret | tollgate_riscv::Op::Sret);
-        let may =
-            to_own || is_return || self.built.services.contains(&target) || self.returns.contains(&target);
+        let is_return = matches!(retired.insn.op, Op::Mret | Op::Sret);
+        let may = to_own || is_return || self.built.services.contains(&target) || self.returns.contains(&target);
         if !may {
             self.violates(|built, pc| {
                 format!("{} jumps to {}, which is not yours to call", built.place(pc), built.place(target))
@@ -177,11 +176,7 @@ impl Observer for Watch<'_> {
                 if self.is_own && !self.built.may_write(access.pa, access.size.into()) {
                     let pa = access.pa;
                     self.violates(|built, pc| {
-                        format!(
-                            "{} writes to {}, which is not yours to write",
-                            built.place(pc),
-                            built.place(pa)
-                        )
+                        format!("{} writes to {}, which is not yours to write", built.place(pc), built.place(pa))
                     });
                 }
             }
@@ -225,7 +220,11 @@ impl Observer for Watch<'_> {
         match self.is_own {
             true => {
                 self.counts.own += 1;
-                *self.counts.executed.entry(retired.insn.row().mnemonic).or_default() += 1;
+                let op = retired.insn.op as usize;
+                if self.counts.executed.len() <= op {
+                    self.counts.executed.resize(op + 1, 0);
+                }
+                self.counts.executed[op] += 1;
                 if let Some(cache) = &mut self.icache {
                     cache.access(retired.pa, false);
                 }
@@ -274,9 +273,7 @@ impl Observer for Watch<'_> {
             }),
             // The harness enters U-mode in this way.
             None if self.is_own => {
-                self.violates(|built, pc| {
-                    format!("{} returns from a trap that did not happen", built.place(pc))
-                });
+                self.violates(|built, pc| format!("{} returns from a trap that did not happen", built.place(pc)));
             }
             None => {}
         }

@@ -131,6 +131,11 @@ fn shortened(example: &str, path: &str, options: &[String]) -> String {
     if !own {
         return example.to_owned();
     }
+    if example.starts_with("tollgate lab serve") {
+        // It serves until it is ended.
+        let folder = if example.ends_with("page") { "" } else { " page" };
+        return format!("{example}{folder} & server=$!; sleep 0.5; kill -TERM $server; wait $server");
+    }
     let (call, rest) = example.split_at(ends.unwrap_or(example.len()));
     let mut call = call.replace("--pid 1234 --for 10s", &format!("--pid {} --for 100ms", std::process::id()));
     call = call.replace("'./old' --fail-above 3% -- ./new", "true --at-most 1s --fail-above 1000% -- true");
@@ -239,6 +244,7 @@ fn furnish(dir: &Path) {
         fs::copy(imports.join(file), dir.join(name)).unwrap();
     }
     fs::write(dir.join("pipe.txt"), "2.740\n").unwrap();
+    furnish_lab(dir, &root);
 
     // The later one is the latest whatever else the examples save.
     let (before, after) = (record("01M7WS4P00E5P6ZQ2M8RWTX9CD"), record("29991231T000000Z-5d20b7"));
@@ -251,6 +257,18 @@ fn furnish(dir: &Path) {
         }
         Store::open(dir.join("data/tollgate")).unwrap().save(of).unwrap();
     }
+}
+
+/// A solution, an exercise, a page, and a program for another computer.
+fn furnish_lab(dir: &Path, root: &Path) {
+    let lab = root.join("crates/lab");
+    let reference = fs::read_to_string(lab.join("tests/exercises/count/reference.s")).unwrap();
+    let solution = tollgate_lab::exercise::Exercise::find("count").unwrap().fill(7, &reference).unwrap();
+    fs::write(dir.join("solution.s"), format!("# tollgate lab: count, seed 7\n{solution}")).unwrap();
+    fs::copy(lab.join("src/exercise/files/count.toml"), dir.join("my-exercise.toml")).unwrap();
+    fs::create_dir(dir.join("page")).unwrap();
+    fs::write(dir.join("page/index.html"), "<!DOCTYPE html><html><head></head></html>\n").unwrap();
+    fs::write(dir.join("tollgate-static"), "").unwrap();
 }
 
 /// A kernel in the format of Linux's `Image` (Documentation/arch/riscv/boot-image-header.rst) that prints a prompt and powers
