@@ -98,15 +98,6 @@ pub struct Started {
     pub harness: String,
 }
 
-impl Started {
-    /// The files of the whole program with the starter, each with its name. The first is the program and includes the others; the
-    /// starter is `solution.s`.
-    #[must_use]
-    pub fn files(&self) -> Vec<(&'static str, String)> {
-        build::files(&self.harness, &self.starter)
-    }
-}
-
 /// An exercise.
 #[derive(Clone, Debug)]
 pub struct Exercise {
@@ -207,11 +198,7 @@ impl Exercise {
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn program(
-        &self,
-        seed: u64,
-        source: &str,
-    ) -> Result<Result<Vec<u8>, Vec<SourceFault>>, ExerciseError> {
+    pub fn program(&self, seed: u64, source: &str) -> Result<Result<Vec<u8>, Vec<SourceFault>>, ExerciseError> {
         let values = self.values(seed)?;
         let case = self.document.cases.iter().find(|case| !case.starter);
         let built = case.map(|case| self.build(case, &values, source)).transpose();
@@ -261,10 +248,8 @@ impl Exercise {
         for row in &document.checks {
             checks.push(self.evaluate(row, &values, &outcomes)?);
         }
-        let points =
-            |passed: &dyn Fn(&Check) -> bool| checks.iter().filter(|it| passed(it)).map(|it| it.points).sum();
-        let runs =
-            outcomes.iter().filter(|(case, _)| !case.starter).map(|(_, it)| it.report.clone()).collect();
+        let points = |passed: &dyn Fn(&Check) -> bool| checks.iter().filter(|it| passed(it)).map(|it| it.points).sum();
+        let runs = outcomes.iter().filter(|(case, _)| !case.starter).map(|(_, it)| it.report.clone()).collect();
         Ok(Verdict {
             exercise: document.id.clone(),
             title: document.title.clone(),
@@ -368,11 +353,8 @@ impl Exercise {
         let is_meant = |case: &Case| row.case.as_ref().map_or(!case.starter, |name| case.name == *name);
         for (case, outcome) in outcomes.iter().filter(|(case, _)| is_meant(case)) {
             let names = |name: &str| {
-                let (name, case) =
-                    name.split_once('@').map_or((name, None), |(name, case)| (name, Some(case)));
-                let other = outcomes
-                    .iter()
-                    .find(|(it, _)| case.is_some_and(|case| it.name.replace(' ', "_") == case));
+                let (name, case) = name.split_once('@').map_or((name, None), |(name, case)| (name, Some(case)));
+                let other = outcomes.iter().find(|(it, _)| case.is_some_and(|case| it.name.replace(' ', "_") == case));
                 match (case, other) {
                     (None, _) => outcome.figure(name),
                     (_, Some((_, other))) => other.figure(name),

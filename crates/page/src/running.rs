@@ -240,12 +240,13 @@ impl Running {
         let mut left = steps.max(1);
         let began = (self.machine().instret(), self.machine().elapsed());
         self.slices += 1;
+        let looks =
+            self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS);
         if !single
-            && (self.slices.is_power_of_two() && self.slices <= LOOKS || self.slices.is_multiple_of(LOOKS))
+            && looks
+            && let Some(stop) = self.look(&goal, &mut left)?
         {
-            if let Some(stop) = self.look(&goal, &mut left)? {
-                return Ok(Some(stop));
-            }
+            return Ok(Some(stop));
         }
         while left > 0 {
             if goal.position.is_some_and(|to| self.position() >= to)

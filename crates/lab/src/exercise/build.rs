@@ -79,13 +79,9 @@ impl Built {
         };
         let entry = elf.symbols.iter().find(|it| it.name == document.entry && is_own(it.address));
         let Some(entry) = entry.map(|symbol| symbol.address) else {
-            let message = format!("there is no label `{0}`: begin your code with `{0}:`", document.entry);
-            return Err(Failure::Source(vec![SourceFault {
-                line: 1,
-                column: 1,
-                message,
-                text: String::new(),
-            }]));
+            let message =
+                format!("there is no label `{0}`: begin your code with `{0}:`", document.entry);
+            return Err(Failure::Source(vec![SourceFault { line: 1, column: 1, message, text: String::new() }]));
         };
         let mut writable = Vec::new();
         for name in &document.writable {
@@ -125,12 +121,8 @@ impl Built {
             Some((SOURCE, line)) => format!("line {line}"),
             _ => {
                 let symbols = &self.image.program.symbols;
-                let inside = self
-                    .image
-                    .program
-                    .segments
-                    .iter()
-                    .any(|it| address.wrapping_sub(it.address) < it.memory_size);
+                let inside =
+                    self.image.program.segments.iter().any(|it| address.wrapping_sub(it.address) < it.memory_size);
                 match symbols.iter().rev().find(|it| it.address <= address).filter(|_| inside) {
                     Some(symbol) => format!("{address:#x} (the harness, at {})", symbol.name),
                     None => format!("{address:#x}"),

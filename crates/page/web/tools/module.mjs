@@ -4,7 +4,9 @@ export async function open(bytes) {
   const { memory, request, answer, answer_text } = instance.exports;
   return (text) => {
     const encoded = new TextEncoder().encode(text);
-    new Uint8Array(memory.buffer, request(encoded.length), encoded.length).set(encoded);
+    // First the room: it may replace the buffer.
+    const at = request(encoded.length);
+    new Uint8Array(memory.buffer, at, encoded.length).set(encoded);
     const length = answer();
     return new TextDecoder().decode(new Uint8Array(memory.buffer, answer_text(), length));
   };
