@@ -120,6 +120,7 @@ fn the_autograder_grades_a_submission() {
     let made = lab(&folder, &["autograder", "count", "--program", "stub", "--out", "count.zip"]);
     assert!(made.status.success(), "{}", text(&made.stderr));
     let root = folder.path().join("autograder");
+    fs::create_dir(&root).unwrap();
     let mut unpack = Command::new(unzip);
     unpack.arg("-q").arg(folder.path().join("count.zip")).arg("-d").arg(root.join("source"));
     assert!(unpack.status().unwrap().success());
