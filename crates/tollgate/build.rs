@@ -23,7 +23,8 @@ fn main() {
 /// `cargo xtask page` left; none if there is no page yet.
 fn embed_page() {
     println!("cargo:rerun-if-env-changed=TOLLGATE_PAGE");
-    let made = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../target/page/site");
+    let made =
+        Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../target/page/site");
     let folder = env::var_os("TOLLGATE_PAGE").map_or(made, PathBuf::from);
     let mut files = Vec::new();
     if folder.join("index.html").is_file() {

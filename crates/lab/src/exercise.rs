@@ -18,6 +18,7 @@
 
 mod build;
 mod document;
+mod error;
 mod formula;
 mod parameters;
 mod run;
@@ -26,7 +27,7 @@ mod watch;
 
 use serde::Serialize;
 use tollgate_cores::Core;
-use tollgate_record::text::{nearest, suggestion};
+use tollgate_record::text::nearest;
 use tollgate_riscv::Isa;
 
 use build::{Built, Failure};
@@ -34,6 +35,7 @@ use document::{Case, CheckRow, Document};
 use parameters::Values;
 use run::Outcome;
 
+pub use error::ExerciseError;
 pub use parameters::seed_of;
 pub use verdict::{Check, PhaseCost, RunReport, SourceFault, Verdict};
 
@@ -52,17 +54,6 @@ pub const LONGEST: usize = 256 << 10;
 
 /// In front of a starter: which exercise it is, and whose.
 const HEADER: &str = "# tollgate lab: ";
-
-/// Why there is no exercise, or nothing was checked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the messages describe the variants")]
-pub enum ExerciseError {
-    #[error("there is no exercise '{id}'{}; the exercises: {known}", suggestion(.nearest.as_deref()))]
-    Unknown { id: String, nearest: Option<String>, known: String },
-    #[error("the exercise's file: {0}")]
-    File(String),
-}
 
 /// One line about an exercise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -198,7 +189,11 @@ impl Exercise {
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn program(&self, seed: u64, source: &str) -> Result<Result<Vec<u8>, Vec<SourceFault>>, ExerciseError> {
+    pub fn program(
+        &self,
+        seed: u64,
+        source: &str,
+    ) -> Result<Result<Vec<u8>, Vec<SourceFault>>, ExerciseError> {
         let values = self.values(seed)?;
         let case = self.document.cases.iter().find(|case| !case.starter);
         let built = case.map(|case| self.build(case, &values, source)).transpose();
@@ -248,8 +243,10 @@ impl Exercise {
         for row in &document.checks {
             checks.push(self.evaluate(row, &values, &outcomes)?);
         }
-        let points = |passed: &dyn Fn(&Check) -> bool| checks.iter().filter(|it| passed(it)).map(|it| it.points).sum();
-        let runs = outcomes.iter().filter(|(case, _)| !case.starter).map(|(_, it)| it.report.clone()).collect();
+        let points =
+            |passed: &dyn Fn(&Check) -> bool| checks.iter().filter(|it| passed(it)).map(|it| it.points).sum();
+        let runs =
+            outcomes.iter().filter(|(case, _)| !case.starter).map(|(_, it)| it.report.clone()).collect();
         Ok(Verdict {
             exercise: document.id.clone(),
             title: document.title.clone(),
@@ -353,8 +350,11 @@ impl Exercise {
         let is_meant = |case: &Case| row.case.as_ref().map_or(!case.starter, |name| case.name == *name);
         for (case, outcome) in outcomes.iter().filter(|(case, _)| is_meant(case)) {
             let names = |name: &str| {
-                let (name, case) = name.split_once('@').map_or((name, None), |(name, case)| (name, Some(case)));
-                let other = outcomes.iter().find(|(it, _)| case.is_some_and(|case| it.name.replace(' ', "_") == case));
+                let (name, case) =
+                    name.split_once('@').map_or((name, None), |(name, case)| (name, Some(case)));
+                let other = outcomes
+                    .iter()
+                    .find(|(it, _)| case.is_some_and(|case| it.name.replace(' ', "_") == case));
                 match (case, other) {
                     (None, _) => outcome.figure(name),
                     (_, Some((_, other))) => other.figure(name),

@@ -1,6 +1,7 @@
 //! `tollgate lab`: exercises that check themselves, and the lab's page. One file for each larger command.
 
 mod check;
+mod choice;
 mod format;
 mod package;
 mod pages;
@@ -12,19 +13,19 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use tollgate_lab::exercise::{self, Exercise, ExerciseError};
-use tollgate_record::file;
+use tollgate_lab::exercise;
+
+use choice::{Who, find, of_file};
 
 use crate::args::Usage;
 use crate::output::{Sink, say};
 
-/// The longest file of an exercise.
-const LONGEST: u64 = 1 << 20;
-
 /// Exercises that check themselves, and the lab as a page in a browser
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tollgate lab list\n  tollgate lab start fast --student ada@example.org\n  \
-                        tollgate lab check solution.s\n  tollgate lab serve\n\nFor teachers: docs/howto/teach.md")]
+#[command(
+    after_help = "Examples:\n  tollgate lab list\n  tollgate lab start fast --student ada@example.org\n  \
+                        tollgate lab check solution.s\n  tollgate lab serve\n\nFor teachers: docs/howto/teach.md"
+)]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
     command: LabCommand,
@@ -75,24 +76,6 @@ struct StartArgs {
     json: bool,
 }
 
-/// Whose exercise it is.
-#[derive(Args)]
-struct Who {
-    /// The number that chooses the exercise's figures
-    #[arg(long, value_name = "N", conflicts_with = "student")]
-    seed: Option<u64>,
-    /// The student, for example a mail address, from which the seed follows
-    #[arg(long, value_name = "NAME")]
-    student: Option<String>,
-}
-
-impl Who {
-    /// The seed, if one of the options was given.
-    fn seed(&self) -> Option<u64> {
-        self.seed.or_else(|| self.student.as_deref().map(exercise::seed_of))
-    }
-}
-
 /// Runs `tollgate lab`.
 pub(crate) fn run(args: &LabArgs) -> Result<ExitCode> {
     match &args.command {
@@ -103,21 +86,6 @@ pub(crate) fn run(args: &LabArgs) -> Result<ExitCode> {
         LabCommand::Scorm(args) => package::scorm(args),
         LabCommand::Serve(args) => serve::run(args),
     }
-}
-
-/// A bundled exercise, or one of a file.
-fn find(name: &str) -> Result<Exercise> {
-    let path = Path::new(name);
-    if path.extension().is_none_or(|end| end != "toml") {
-        return Exercise::find(name).map_err(|error| Usage::error(format!("{error} (tollgate lab list)")));
-    }
-    let bytes = file::read(path, LONGEST).map_err(|error| Usage::file(path, error))?;
-    let text = String::from_utf8(bytes).map_err(|_| Usage::file(path, "not UTF-8 text"))?;
-    Exercise::parse(&text).map_err(|error| of_file(path, &error))
-}
-
-fn of_file(path: &Path, error: &ExerciseError) -> anyhow::Error {
-    Usage::file(path, format!("{error}; docs/howto/write-exercise.md explains the keys")).into()
 }
 
 fn list(args: &ListArgs) -> Result<ExitCode> {
@@ -155,6 +123,9 @@ fn start(args: &StartArgs) -> Result<ExitCode> {
     text += &format::paragraphs(&started.text);
     sink.deliver(&text)?;
     let name = tollgate_record::text::quoted(&path.to_string_lossy());
-    say(format!("{} is the source to start from (seed {seed}); check it with: tollgate lab check {name}", path.display()));
+    say(format!(
+        "{} is the source to start from (seed {seed}); check it with: tollgate lab check {name}",
+        path.display()
+    ));
     Ok(ExitCode::SUCCESS)
 }

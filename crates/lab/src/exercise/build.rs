@@ -8,8 +8,8 @@ use tollgate_cores::Cause;
 use tollgate_riscv::asm::{AsmError, Image, Options, Sources, assemble};
 use tollgate_riscv::{Elf, Isa};
 
-use super::ExerciseError;
 use super::document::Document;
+use super::error::ExerciseError;
 use super::verdict::SourceFault;
 use crate::own::phases;
 use crate::phase::Phase;
@@ -79,9 +79,13 @@ impl Built {
         };
         let entry = elf.symbols.iter().find(|it| it.name == document.entry && is_own(it.address));
         let Some(entry) = entry.map(|symbol| symbol.address) else {
-            let message =
-                format!("there is no label `{0}`: begin your code with `{0}:`", document.entry);
-            return Err(Failure::Source(vec![SourceFault { line: 1, column: 1, message, text: String::new() }]));
+            let message = format!("there is no label `{0}`: begin your code with `{0}:`", document.entry);
+            return Err(Failure::Source(vec![SourceFault {
+                line: 1,
+                column: 1,
+                message,
+                text: String::new(),
+            }]));
         };
         let mut writable = Vec::new();
         for name in &document.writable {
@@ -121,8 +125,12 @@ impl Built {
             Some((SOURCE, line)) => format!("line {line}"),
             _ => {
                 let symbols = &self.image.program.symbols;
-                let inside =
-                    self.image.program.segments.iter().any(|it| address.wrapping_sub(it.address) < it.memory_size);
+                let inside = self
+                    .image
+                    .program
+                    .segments
+                    .iter()
+                    .any(|it| address.wrapping_sub(it.address) < it.memory_size);
                 match symbols.iter().rev().find(|it| it.address <= address).filter(|_| inside) {
                     Some(symbol) => format!("{address:#x} (the harness, at {})", symbol.name),
                     None => format!("{address:#x}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::ExerciseError;
+use super::error::ExerciseError;
 use super::parameters::Parameter;
 
 /// Steps of a run, where the file does not say.

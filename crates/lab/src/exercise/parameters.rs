@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::ExerciseError;
+use super::error::ExerciseError;
 use super::formula;
 
 /// Formulas that use formulas.
@@ -59,7 +59,11 @@ pub(super) struct Values(BTreeMap<String, Value>);
 
 impl Values {
     /// What a seed chooses. Each name has numbers of its own, so that a new name changes no other.
-    pub(super) fn draw(all: &BTreeMap<String, Parameter>, id: &str, seed: u64) -> Result<Self, ExerciseError> {
+    pub(super) fn draw(
+        all: &BTreeMap<String, Parameter>,
+        id: &str,
+        seed: u64,
+    ) -> Result<Self, ExerciseError> {
         let mut values = Self(BTreeMap::from([("seed".into(), Value::Text(seed.to_string()))]));
         for (name, parameter) in all {
             let random = mix(seed ^ mix(fnv(id) ^ fnv(name).rotate_left(32)));
@@ -72,7 +76,9 @@ impl Values {
                     Value::Number(from + (random % count) as i64 * step)
                 }
                 Parameter::Choice { one_of, .. } if one_of.is_empty() => return wrong("one_of is empty"),
-                Parameter::Choice { one_of, by: None } => one_of[(random % one_of.len() as u64) as usize].clone(),
+                Parameter::Choice { one_of, by: None } => {
+                    one_of[(random % one_of.len() as u64) as usize].clone()
+                }
                 Parameter::Choice { .. } | Parameter::Formula { .. } => continue,
             };
             values.0.insert(name.clone(), value);
@@ -80,11 +86,16 @@ impl Values {
         for (name, parameter) in all {
             if let Parameter::Choice { one_of, by: Some(index) } = parameter {
                 let chosen = match values.0.get(index) {
-                    Some(Value::Number(number)) => usize::try_from(*number).ok().and_then(|at| one_of.get(at)),
+                    Some(Value::Number(number)) => {
+                        usize::try_from(*number).ok().and_then(|at| one_of.get(at))
+                    }
                     _ => None,
                 };
                 let chosen = chosen.cloned().ok_or_else(|| {
-                    ExerciseError::File(format!("parameter {name}: {index} must be a number below {}", one_of.len()))
+                    ExerciseError::File(format!(
+                        "parameter {name}: {index} must be a number below {}",
+                        one_of.len()
+                    ))
                 })?;
                 values.0.insert(name.clone(), chosen);
             }
@@ -145,8 +156,9 @@ impl Values {
                 None => (name.trim(), false),
             };
             let value = self.0.get(name);
-            let value =
-                value.ok_or_else(|| ExerciseError::File(format!("a text has {{{{{name}}}}}, which is not a parameter")))?;
+            let value = value.ok_or_else(|| {
+                ExerciseError::File(format!("a text has {{{{{name}}}}}, which is not a parameter"))
+            })?;
             filled += before;
             filled += &match value {
                 Value::Number(number) if is_hex => format!("{number:#x}"),
@@ -168,9 +180,8 @@ fn mix(seed: u64) -> u64 {
 
 /// FNV-1a (RFC 9923).
 fn fnv(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The seed of a student by a name, such as a mail address: upper and lower case and spaces around it do not matter. At most 32
@@ -198,11 +209,13 @@ mod tests {
     #[test]
     fn a_seed_always_gives_the_same_and_others_something_else() {
         let all = parameters();
-        let filled = |seed| Values::draw(&all, "id", seed).unwrap().fill("{{a}} {{ b }} {{c}} {{seed}}").unwrap();
+        let filled =
+            |seed| Values::draw(&all, "id", seed).unwrap().fill("{{a}} {{ b }} {{c}} {{seed}}").unwrap();
         assert_eq!(filled(1), filled(1));
         let texts: std::collections::BTreeSet<_> =
             (0..64).map(|seed| filled(seed).rsplit_once(' ').unwrap().0.to_owned()).collect();
-        let expected = ["3", "7", "11"].map(|a| ["x", "y"].map(|b| format!("{a} {b} {}", a.parse::<i64>().unwrap() * 2 + 1)));
+        let expected = ["3", "7", "11"]
+            .map(|a| ["x", "y"].map(|b| format!("{a} {b} {}", a.parse::<i64>().unwrap() * 2 + 1)));
         assert_eq!(texts, expected.into_iter().flatten().collect());
     }
 

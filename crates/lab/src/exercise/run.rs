@@ -2,11 +2,13 @@
 
 use tollgate_cores::{Cause, Core};
 use tollgate_riscv::cache::{Cache, Geometry, Policy, WritePolicy};
-use tollgate_riscv::{Cause as TrapCause, Config, INSTRUCTIONS, Isa, Machine, Step, Stop, Trap, TrapReturn, X_NAMES};
+use tollgate_riscv::{
+    Cause as TrapCause, Config, INSTRUCTIONS, Isa, Machine, Step, Stop, Trap, TrapReturn, X_NAMES,
+};
 
-use super::ExerciseError;
 use super::build::Built;
 use super::document::{Case, Document};
+use super::error::ExerciseError;
 use super::verdict::{PhaseCost, RunReport};
 use super::watch::{Counts, CrossingCost, Watch};
 use crate::cycles::Clock;
@@ -42,12 +44,14 @@ pub(super) fn run(
     let usual = core.map_or_else(Config::default, Core::config);
     let config = Config { isa: if core.is_some() { usual.isa } else { isa }, ram_bytes: RAM, ..usual };
     let mut machine = Machine::new(config).map_err(|error| file(&error))?;
-    let geometry = case.icache.as_deref().map(str::parse::<Geometry>).transpose().map_err(|error| file(&error))?;
+    let geometry =
+        case.icache.as_deref().map(str::parse::<Geometry>).transpose().map_err(|error| file(&error))?;
     let icache = geometry.map(|it| Cache::new(it, Policy::Lru, WritePolicy::default())).transpose();
     let icache = icache.map_err(|error| file(&error))?;
     let loaded = machine.load(&built.image.program).err();
     let loaded = loaded.map(|error| format!("the program cannot be loaded: {error}"));
-    let clock = core.map(|core| Clock::new(core, &machine.code())).transpose().map_err(|error| file(&error))?;
+    let clock =
+        core.map(|core| Clock::new(core, &machine.code())).transpose().map_err(|error| file(&error))?;
     let mut watch = Watch::new(&mut built, clock, icache);
     let mut lost = None;
     let stuck = loaded.or_else(|| drive(document, &mut machine, &mut watch, &mut lost));
@@ -119,10 +123,8 @@ fn registers(machine: &Machine) -> [u64; 32] {
 /// A return to a wrong address. Behind a call the program continues with the next instruction, behind a fault with the same one;
 /// a handler may step over an instruction that it did itself.
 fn wrong_return(built: &Built, trap: &Trap, back: &TrapReturn, pc: u64) -> Option<String> {
-    let is_call = matches!(
-        trap.cause,
-        TrapCause::UserEcall | TrapCause::SupervisorEcall | TrapCause::MachineEcall
-    );
+    let is_call =
+        matches!(trap.cause, TrapCause::UserEcall | TrapCause::SupervisorEcall | TrapCause::MachineEcall);
     let at = built.place(pc);
     let from = built.place(trap.epc);
     if back.pc == trap.epc {
@@ -215,9 +217,7 @@ impl Outcome {
                 let found = of_name.map(|row| counts.executed.get(row.op as usize).copied().unwrap_or(0));
                 found.sum::<u64>().into()
             }
-            "passes" => {
-                counts.passes.get(&self.address(rest, false)?).copied().unwrap_or(0).into()
-            }
+            "passes" => counts.passes.get(&self.address(rest, false)?).copied().unwrap_or(0).into(),
             "fetches" | "misses" => {
                 let cache = self.icache.as_ref().ok_or("this case has no icache")?;
                 match kind {

@@ -137,7 +137,8 @@ impl<'a> Watch<'a> {
             return;
         }
         let is_return = matches!(retired.insn.op, Op::Mret | Op::Sret);
-        let may = to_own || is_return || self.built.services.contains(&target) || self.returns.contains(&target);
+        let may =
+            to_own || is_return || self.built.services.contains(&target) || self.returns.contains(&target);
         if !may {
             self.violates(|built, pc| {
                 format!("{} jumps to {}, which is not yours to call", built.place(pc), built.place(target))
@@ -176,7 +177,11 @@ impl Observer for Watch<'_> {
                 if self.is_own && !self.built.may_write(access.pa, access.size.into()) {
                     let pa = access.pa;
                     self.violates(|built, pc| {
-                        format!("{} writes to {}, which is not yours to write", built.place(pc), built.place(pa))
+                        format!(
+                            "{} writes to {}, which is not yours to write",
+                            built.place(pc),
+                            built.place(pa)
+                        )
                     });
                 }
             }
@@ -273,7 +278,9 @@ impl Observer for Watch<'_> {
             }),
             // The harness enters U-mode in this way.
             None if self.is_own => {
-                self.violates(|built, pc| format!("{} returns from a trap that did not happen", built.place(pc)));
+                self.violates(|built, pc| {
+                    format!("{} returns from a trap that did not happen", built.place(pc))
+                });
             }
             None => {}
         }

@@ -7,14 +7,18 @@ use std::path::Path;
 
 use tollgate_lab::exercise::{self, Exercise, Verdict};
 
+/// For references; the other tests need fewer.
 const SEEDS: u64 = 20;
+const FEW: u64 = 6;
 
 /// The sources of an exercise by their names.
 fn sources(id: &str) -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exercises").join(id);
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let files = files.map(|entry| entry.unwrap().path());
-    files.map(|it| (it.file_stem().unwrap().to_string_lossy().into(), fs::read_to_string(&it).unwrap())).collect()
+    files
+        .map(|it| (it.file_stem().unwrap().to_string_lossy().into(), fs::read_to_string(&it).unwrap()))
+        .collect()
 }
 
 /// A source with a seed's numbers. `[[NAME: A B C]]` is the answer that belongs to the value of a parameter: 0, 1 or 2.
@@ -72,7 +76,7 @@ fn references_pass_for_every_seed() {
 fn starters_run_and_fail_with_a_hint() {
     let mut problems = Vec::new();
     for (id, exercise) in bundled() {
-        for seed in 0..SEEDS {
+        for seed in 0..FEW {
             let starter = exercise.start(seed).unwrap().starter;
             assert_eq!(exercise::header(&starter), Some((id.as_str(), seed)));
             let verdict = exercise.check(seed, &starter).unwrap();
@@ -95,7 +99,7 @@ fn wrong_solutions_fail_on_the_right_check() {
         let wrong: Vec<_> = sources.iter().filter(|(name, _)| *name != "reference").collect();
         assert!(wrong.len() >= 2, "{id} has too few wrong solutions");
         for (name, source) in wrong {
-            for seed in [1, 2, 3] {
+            for seed in [1, 2] {
                 let verdict = check(&exercise, seed, source);
                 let word = |word: &str| {
                     let line = source.lines().find_map(|line| line.strip_prefix(word));
@@ -123,9 +127,9 @@ fn the_solution_of_another_seed_fails() {
     for (id, exercise) in bundled() {
         let reference = &sources(&id)["reference"];
         let mine = filled(&exercise, 1, reference);
-        let others = (2..2 + SEEDS).filter(|&seed| filled(&exercise, seed, reference) != mine);
+        let others = (2..2 + FEW).filter(|&seed| filled(&exercise, seed, reference) != mine);
         let others: Vec<_> = others.collect();
-        assert!(others.len() as u64 >= SEEDS / 2, "{id}: the numbers hardly differ");
+        assert!(others.len() as u64 >= FEW / 2, "{id}: the numbers hardly differ");
         for seed in others {
             if exercise.check(seed, &mine).unwrap().passed {
                 problems.push(format!("{id}, seed {seed}"));

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use tollgate_lab::exercise::{self, Exercise, Verdict};
 use tollgate_record::file;
 
+use super::choice::{Who, find, of_file};
 use super::format::{self, Format};
-use super::{Who, find, of_file};
 use crate::args::{Usage, one_of};
 use crate::output::{Sink, say};
 
@@ -106,7 +106,9 @@ fn check(args: &CheckArgs) -> Result<Verdict> {
 fn notes(exercise: &Exercise, seed: u64, header: Option<(&str, u64)>) {
     let id = exercise.listing().id;
     match header {
-        Some((other, _)) if other != id => say(format!("the source was begun for '{other}' and is checked as '{id}'")),
+        Some((other, _)) if other != id => {
+            say(format!("the source was begun for '{other}' and is checked as '{id}'"))
+        }
         Some((_, other)) if other != seed => {
             say(format!("the source was begun with seed {other} and is checked with seed {seed}"));
         }
@@ -133,11 +135,14 @@ fn the_source(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_owned());
     }
     let entries = fs::read_dir(path).map_err(|error| Usage::file(path, error))?;
-    let is_source = |path: &PathBuf| path.extension().is_some_and(|end| end == "s" || end == "S" || end == "asm");
+    let is_source =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "s" || end == "S" || end == "asm");
     let mut sources: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(is_source).collect();
     match (sources.pop(), sources.is_empty()) {
         (Some(source), true) => Ok(source),
         (None, _) => Err(Usage::file(path, "no file there ends in .s; hand in one source").into()),
-        (Some(_), false) => Err(Usage::file(path, "several files there end in .s; hand in one source").into()),
+        (Some(_), false) => {
+            Err(Usage::file(path, "several files there end in .s; hand in one source").into())
+        }
     }
 }

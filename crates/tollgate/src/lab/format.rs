@@ -65,7 +65,8 @@ pub(super) fn paragraphs(markdown: &str) -> String {
         let words = std::mem::take(pending);
         let start = words.trim_start();
         let marker = start.split_once(' ').map_or("", |(first, _)| first);
-        let is_item = marker == "-" || marker.ends_with('.') && marker.trim_end_matches('.').parse::<u32>().is_ok();
+        let is_item =
+            marker == "-" || marker.ends_with('.') && marker.trim_end_matches('.').parse::<u32>().is_ok();
         match is_item {
             _ if start.is_empty() => {}
             true => *out += &labeled(&start[marker.len()..], 0, &format!("{marker} ")),
@@ -105,7 +106,8 @@ fn as_text(verdict: &Verdict) -> String {
     }
     if !verdict.errors.is_empty() {
         let count = verdict.errors.len();
-        let _ = writeln!(out, "{count} error{} in the source, so nothing ran", if count == 1 { "" } else { "s" });
+        let _ =
+            writeln!(out, "{count} error{} in the source, so nothing ran", if count == 1 { "" } else { "s" });
         return out;
     }
     for check in &verdict.checks {
@@ -166,7 +168,8 @@ fn costs(run: &RunReport) -> String {
         );
         let _ = writeln!(out, "{}", line.trim_end());
     }
-    let sum = |value: fn(&tollgate_lab::exercise::PhaseCost) -> u64| run.phases.iter().map(value).sum::<u64>();
+    let sum =
+        |value: fn(&tollgate_lab::exercise::PhaseCost) -> u64| run.phases.iter().map(value).sum::<u64>();
     let _ = writeln!(
         out,
         "  {:<16}{:>13}{:>8}{:>8}",
@@ -203,7 +206,8 @@ fn gradescope(verdict: &Verdict) -> serde_json::Value {
 
 /// The same where nothing could be checked.
 pub(super) fn gradescope_failure(why: &str) -> String {
-    let result = json!({ "score": 0, "output": format!("Nothing was checked: {why}\n"), "output_format": "text" });
+    let result =
+        json!({ "score": 0, "output": format!("Nothing was checked: {why}\n"), "output_format": "text" });
     format!("{result:#}\n")
 }
 
@@ -216,7 +220,11 @@ fn junit(verdict: &Verdict) -> String {
     let counts = format!("tests=\"{}\" failures=\"{failures}\"", checks.len());
     let _ = writeln!(out, "<testsuites {counts}>\n  <testsuite name=\"{name}\" {counts}>");
     for check in checks {
-        let case = format!("    <testcase classname=\"tollgate.lab.{}\" name=\"{}\"", xml(exercise), xml(&check.name));
+        let case = format!(
+            "    <testcase classname=\"tollgate.lab.{}\" name=\"{}\"",
+            xml(exercise),
+            xml(&check.name)
+        );
         if check.passed {
             let _ = writeln!(out, "{case}/>");
             continue;
@@ -230,7 +238,11 @@ fn junit(verdict: &Verdict) -> String {
             expected => format!("expected {expected}, found {}", check.found),
         };
         let message = xml(&message);
-        let _ = writeln!(out, "{case}>\n      <failure message=\"{message}\">{}</failure>\n    </testcase>", xml(&text));
+        let _ = writeln!(
+            out,
+            "{case}>\n      <failure message=\"{message}\">{}</failure>\n    </testcase>",
+            xml(&text)
+        );
     }
     out += "  </testsuite>\n</testsuites>\n";
     out

@@ -10,7 +10,7 @@ use clap::Args;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::find;
+use super::choice::find;
 use super::pages::{INDEX, Pages};
 use crate::args::{Usage, one_of};
 use crate::output::{Sink, say};
@@ -48,7 +48,9 @@ pub(super) fn autograder(args: &AutograderArgs) -> Result<ExitCode> {
     let id = find(&args.exercise)?.listing().id;
     let program = match &args.program {
         Some(program) => program.clone(),
-        None => std::env::current_exe().context("this program's file cannot be found; give --program FILE")?,
+        None => {
+            std::env::current_exe().context("this program's file cannot be found; give --program FILE")?
+        }
     };
     let program = fs::read(&program).map_err(|error| Usage::file(&program, error))?;
     let is_own = args.exercise != id;
@@ -116,7 +118,10 @@ pub(super) fn scorm(args: &ScormArgs) -> Result<ExitCode> {
         }
     }
     sink.deliver(archive.finish()?)?;
-    say(format!("{} is the package: add it to a course as an activity of the kind SCORM", args.out.display()));
+    say(format!(
+        "{} is the package: add it to a course as an activity of the kind SCORM",
+        args.out.display()
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

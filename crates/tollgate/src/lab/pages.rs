@@ -52,7 +52,9 @@ impl Pages {
         pages.add(folder, "", 0, &mut left)?;
         match pages.0.contains_key(INDEX) {
             true => Ok(pages),
-            false => Err(Usage::file(folder, format!("not the lab's page: there is no {INDEX} in it")).into()),
+            false => {
+                Err(Usage::file(folder, format!("not the lab's page: there is no {INDEX} in it")).into())
+            }
         }
     }
 
@@ -62,8 +64,11 @@ impl Pages {
         let entries = fs::read_dir(folder).map_err(|error| of_folder(&error))?;
         for entry in entries {
             let entry = entry.map_err(|error| of_folder(&error))?;
-            let (path, kind): (PathBuf, _) = (entry.path(), entry.file_type().map_err(|error| of_folder(&error))?);
-            let Some(name) = entry.file_name().to_str().map(|name| format!("{prefix}{name}")) else { continue };
+            let (path, kind): (PathBuf, _) =
+                (entry.path(), entry.file_type().map_err(|error| of_folder(&error))?);
+            let Some(name) = entry.file_name().to_str().map(|name| format!("{prefix}{name}")) else {
+                continue;
+            };
             if name.starts_with('.') || self.0.len() >= MOST_FILES || depth >= MOST_FOLDERS {
                 continue;
             }

@@ -31,8 +31,10 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// `tollgate lab serve`.
 #[derive(Args)]
-#[command(after_help = "Only this computer can open the page, and only the page's files are served. Ctrl-C ends it.\n\nExamples:\n  \
-                        tollgate lab serve\n  tollgate lab serve --port 8000 page")]
+#[command(
+    after_help = "Only this computer can open the page, and only the page's files are served. Ctrl-C ends it.\n\nExamples:\n  \
+                        tollgate lab serve\n  tollgate lab serve --port 8000 page"
+)]
 pub(super) struct ServeArgs {
     /// The folder of the page [default: the page in this program, else the folder page beside it]
     #[arg(value_name = "DIR")]

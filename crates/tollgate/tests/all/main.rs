@@ -2,6 +2,7 @@
 
 mod compare;
 mod icache;
+mod lab;
 mod pairs;
 mod pipeline;
 mod riscv;
