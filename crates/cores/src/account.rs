@@ -1,8 +1,8 @@
 //! Whose the cycles are: by phase, by owner, and the words that hardware stacks.
 
 use super::ledger::{Cause, Causes, Ledger};
-use super::microarchitecture::Slot;
 use super::parts::memory::MemoryCounts;
+use super::slot::Slot;
 use tollgate_riscv::EventCounts;
 
 /// What was counted besides cycles.

@@ -26,12 +26,13 @@ use self::wrong_path::WrongPath;
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::microarchitecture::{Microarchitecture, Squashed, Step};
 use super::parts::delays::Redirect;
 use super::parts::memory::{Memory, Waits};
 use super::parts::operands::Dependence;
 use super::parts::system::cannot_fetch;
 use super::passage::Flush;
+use super::slot::Slot;
 
 /// The instruction cache is emptied set by set. rtl: fence.code
 const FENCE_I: i64 = 258;

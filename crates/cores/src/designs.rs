@@ -123,7 +123,7 @@ impl Design {
 
 /// Whether a key is one that is read, or in a table all of which is.
 fn covers(read: &str, key: &str) -> bool {
-    // (A number, such as `operation.iterative`, is no table of any name.)
+    // (A number, such as `operation.iterative`, is not a table.)
     let any = key.contains('*') && read.split('.').count() == key.split('.').count();
     let mut parts = key.split('.');
     let same = |read: &str, part: &str| read == "*" || read == part || any && part == "*";

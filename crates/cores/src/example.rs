@@ -6,11 +6,12 @@ use tollgate_riscv::{Insn, Machine, Op as Opcode, Trap};
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::microarchitecture::{Microarchitecture, Squashed, Step};
 use super::parts::delays::Delays;
 use super::parts::memory::Memory;
 use super::parts::memory_stage::accesses;
 use super::parts::operation::registers;
+use super::slot::Slot;
 
 /// Bubbles of a use directly behind a load: the value comes with WB.
 const LOAD_USE: i64 = 1;

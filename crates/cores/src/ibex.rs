@@ -10,7 +10,7 @@ use super::access::Data;
 use super::core::{Core, CoreError};
 use super::csr;
 use super::ledger::Cause;
-use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::microarchitecture::{Microarchitecture, Squashed, Step};
 use super::parts::delays::{Delays, second_fetches};
 use super::parts::memory::Memory;
 use super::parts::memory_stage::port_cycles;
@@ -20,6 +20,7 @@ use super::parts::predictor::{Jump, Outcome, Predictor};
 use super::parts::serial::{Execution, Serial};
 use super::parts::system::{self, Refetch, RefetchPenalties};
 use super::passage::Flush;
+use super::slot::Slot;
 
 /// Bytes of a fetch; the prefetch buffer realigns instructions. rtl: compressed.across_words
 const FETCH_WIDTH: u64 = 4;

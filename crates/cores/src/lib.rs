@@ -42,6 +42,7 @@ mod passage;
 mod phases;
 mod picorv32;
 mod rocket;
+mod slot;
 mod textbook;
 mod timed;
 mod vexriscv;

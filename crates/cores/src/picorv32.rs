@@ -9,7 +9,7 @@ use tollgate_riscv::{Class, Insn, Machine, Privilege, Trap};
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::microarchitecture::{Microarchitecture, Squashed, Step};
 use super::parts::delays::Delays;
 use super::parts::memory::Memory;
 use super::parts::operands::Dependence;
@@ -18,6 +18,7 @@ use super::parts::predictor::{Jump, Outcome, Predictor};
 use super::parts::serial::{Execution, Serial};
 use super::parts::system::{self, Refetch, RefetchPenalties};
 use super::passage::Flush;
+use super::slot::Slot;
 
 /// States of a taken branch in which its target is fetched behind the comparison. rtl: branch.taken
 const TARGET_FETCH: i64 = 2;

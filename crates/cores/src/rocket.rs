@@ -25,13 +25,14 @@ use self::predictor::{Jump, Outcome, Predictor, Turn};
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Squashed, Step};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Squashed, Step};
 use super::parts::fetchable::FetchableCode;
 use super::parts::latest_stores::LatestStores;
 use super::parts::memory::{Memory, Waits};
 use super::parts::operands::Dependence;
 use super::parts::system;
 use super::passage::Flush;
+use super::slot::Slot;
 
 /// Bytes of one fetch. rtl: compressed.mixed.
 const WORD: u64 = 4;

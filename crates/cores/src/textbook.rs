@@ -21,7 +21,7 @@ use super::core::{Core, CoreError};
 use super::csr;
 use super::keys::Kind;
 use super::ledger::Cause;
-use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::microarchitecture::{Microarchitecture, Squashed, Step};
 use super::parts::delays::{Delays, Redirect, second_fetches};
 use super::parts::memory::Memory;
 use super::parts::memory_stage::port_cycles;
@@ -31,6 +31,7 @@ use super::parts::predictor::{Jump, JumpPenalties, Outcome, Predictor};
 use super::parts::serial::{Execution, Serial};
 use super::parts::system::{self, Refetch, RefetchPenalties};
 use super::passage::Flush;
+use super::slot::Slot;
 
 /// Register numbers behind those of the registers: `x0` where it is waited for, and the whole register file.
 const ZERO: u8 = 64;

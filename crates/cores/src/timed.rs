@@ -8,9 +8,10 @@ use super::account::{Account, TimingCounts};
 use super::core::{Core, CoreError};
 use super::keys::Design;
 use super::ledger::{Cause, Causes, Ledger};
-use super::microarchitecture::{Here, Microarchitecture, Passed, Slot, Step};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Step};
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::phases::{ByPrivilege, Phases};
+use super::slot::Slot;
 
 /// What is known about an instruction, found once for each place in decoded code.
 #[derive(Clone, Copy)]

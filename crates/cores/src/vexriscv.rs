@@ -16,7 +16,7 @@ use super::access::Data;
 use super::core::{Core, CoreError};
 use super::csr;
 use super::ledger::Cause;
-use super::microarchitecture::{Microarchitecture, Slot, Squashed, Step};
+use super::microarchitecture::{Microarchitecture, Squashed, Step};
 use super::parts::delays::Delays;
 use super::parts::fetchable::FetchableCode;
 use super::parts::latest_stores::LatestStores;
@@ -27,6 +27,7 @@ use super::parts::operation::{Operation, registers};
 use super::parts::predictor::{Jump, Outcome, Predictor};
 use super::parts::system::{self, Refetch, RefetchPenalties};
 use super::passage::Flush;
+use super::slot::Slot;
 
 /// Bubbles of a use of a loaded value directly behind the load: loads have their value in WB. rtl: load.use
 const LOAD_USE: u32 = 2;

@@ -11,9 +11,9 @@ use tollgate_riscv::Cause as Exception;
 use crate::core::Core;
 use crate::keys::ScoreboardShape;
 use crate::ledger::Cause;
-use crate::microarchitecture::Slot;
 use crate::parts::delays::Redirect;
 use crate::parts::recent::Recent;
+use crate::slot::Slot;
 
 use super::frontend::Fetched;
 use super::op::{NEVER, Op, PAST, Unit};

@@ -1,8 +1,8 @@
 //! Cycles that one instruction waits, by reason.
 
 use crate::ledger::Cause;
-use crate::microarchitecture::Slot;
 use crate::passage::Flush;
+use crate::slot::Slot;
 
 /// Cycles of one instruction beyond one in each stage.
 #[derive(Clone, Copy, Debug, Default)]

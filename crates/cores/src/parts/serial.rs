@@ -1,8 +1,8 @@
 //! A core that executes one instruction at a time: its delays add up.
 
 use crate::ledger::Cause;
-use crate::microarchitecture::Slot;
 use crate::passage::Flush;
+use crate::slot::Slot;
 
 use super::delays::{Delays, Redirect};
 

@@ -13,6 +13,9 @@ const WORD: u64 = 4;
 /// More bytes than the fetch can be ahead.
 pub(super) const FAR: u64 = WORD * (QUEUE as u64 + 2);
 
+/// Further cycles of an instruction that is replayed. rtl: store.load_same.
+pub(super) const REPLAY: i64 = 5;
+
 /// Cycles from EX of an instruction that is replayed to its being in IF again.
 pub(super) const REFETCH: i64 = 3;
 

@@ -5,7 +5,7 @@
 //! of the other, in the order in which the port had the requests. A hub (the RTL's TLBroadcast) asks the data cache for a line
 //! that the front end missed, before memory: an access at that time is replayed.
 
-use super::pipe::REPLAY;
+use super::front_end::REPLAY;
 use crate::keys::Memory as Keys;
 
 /// Cycles by which an access is back in EX later than one that is replayed for another reason: its instruction waits in ID until

@@ -3,10 +3,10 @@
 use tollgate_riscv::Insn;
 
 use super::Rocket;
-use super::front_end::{Arrival, FAR};
+use super::front_end::{Arrival, FAR, REPLAY};
 use super::line_port::Ahead;
 use super::op::Op;
-use super::pipe::{Costs, Pipe, REPLAY};
+use super::pipe::{Costs, Pipe};
 use super::predictor::{Jump, Turn, behind_unknown};
 use super::wrong_path::goes_on;
 use crate::microarchitecture::Step;

@@ -14,17 +14,14 @@
 //! what it adds.
 
 use super::float_unit::FloatUnit;
-use super::front_end::{Arrival, FrontEnd, LONG_AGO, LineState};
+use super::front_end::{Arrival, FrontEnd, LONG_AGO, LineState, REPLAY};
 use super::line_port::Ahead;
 use super::op::Op;
 use super::waiting_stores::{Behind, WaitingStores};
 use crate::ledger::Cause;
-use crate::microarchitecture::Slot;
 use crate::parts::delays::Redirect;
 use crate::passage::Flush;
-
-/// Further cycles of an instruction that is replayed. rtl: store.load_same.
-pub(super) const REPLAY: i64 = 5;
+use crate::slot::Slot;
 
 /// Cycles behind EX of a store that makes a clean line dirty in which no other access sees the tags. rtl: switch-space.
 const TAG_UPDATE: i64 = 2;

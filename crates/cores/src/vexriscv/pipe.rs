@@ -3,12 +3,12 @@
 
 use super::store_port::StorePort;
 use crate::ledger::Cause;
-use crate::microarchitecture::Slot;
 use crate::parts::delays::{Delays, Redirect};
 use crate::parts::operation::{Operation, Result as OperationResult};
 use crate::parts::predictor::Jump;
 use crate::parts::system::Refetch;
 use crate::passage::Flush;
+use crate::slot::Slot;
 
 /// Cycles from when the port takes a load that has missed to when the load is in EX again. rtl: cache.load_lines
 const REFILL: i64 = 5;

@@ -4,11 +4,12 @@
 use tollgate_riscv::{Cause as Exception, Class, Machine, Privilege, Trap};
 
 use crate::ledger::Cause;
-use crate::microarchitecture::{Microarchitecture, Slot, Step};
+use crate::microarchitecture::{Microarchitecture, Step};
 use crate::parts::delays::{Delays, Redirect};
 use crate::parts::predictor::Jump;
 use crate::parts::system;
 use crate::passage::Flush;
+use crate::slot::Slot;
 
 use super::pipe::{Behind, Op, Pipe};
 use super::{PREDICTED_JUMP, Vexriscv};
