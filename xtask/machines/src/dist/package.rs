@@ -11,7 +11,7 @@ use std::process::Command;
 use tollgate_testkit::{need, printed};
 
 /// What installs the packager.
-const NFPM: &str = "go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2";
+const NFPM: &str = "go install github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.48.0";
 
 /// The revision of a package of the same version.
 const RELEASE: &str = "1";
