@@ -11,8 +11,9 @@ use tollgate_record::{
     warning,
 };
 
-use super::watch::{Crossing, Key, Stage, Step, Watch};
-use super::{Ended, ExecError, Ran};
+use super::crossing::{Crossing, Key, Stage, Step};
+use super::job::{Ended, ExecError, Ran};
+use super::watch::Watch;
 use crate::rtl::proof;
 
 /// The parts of the bill, in their order.
@@ -82,14 +83,23 @@ impl Cost {
     }
 }
 
-/// The entry of the record.
-pub(super) fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
+impl Ran {
+    /// The entry of the record.
+    ///
+    /// # Errors
+    /// Parts that do not add up to what the machine counted.
+    pub fn record(&self, asked: ProgramAsked) -> Result<Measurement, ExecError> {
+        record(self, asked)
+    }
+}
+
+fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
     let watch = &ran.watch;
     let counted: u64 = watch.instructions.iter().sum();
     if counted != ran.instructions {
         return Err(ExecError::Sum { counted, retired: ran.instructions });
     }
-    // Without a kernel the code in machine mode is no part of anything.
+    // Without a kernel the code in machine mode is not part of the bill.
     let alone = ran.kernel.is_none();
     let timed = watch.cycles().is_some();
     let mut parts: BTreeMap<&str, Cost> = BTreeMap::new();

@@ -1,6 +1,6 @@
 //! Whose code a page of memory is.
 //!
-//! An instruction is told by its physical address: a page of code is a page of a file, wherever it is mapped and in however many
+//! The physical address of an instruction identifies it: a page of code is a page of a file, wherever it is mapped and in however many
 //! address spaces. So programs that load libraries, start others or are linked to run anywhere need no list of mappings, and the
 //! kernel's data structures need not be known.
 
@@ -134,7 +134,7 @@ impl Object {
             .filter_map(|symbol| {
                 Some((symbol.kind(), (symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())))
             })
-            // Marks of instruction sets and of the compiler are no functions.
+            // Marks of instruction sets and of the compiler are not functions.
             .filter(|(_, (.., name))| !name.is_empty() && !name.starts_with(['.', '$']))
             .collect();
         let of =
@@ -292,7 +292,7 @@ impl Code {
         &self.names[function as usize]
     }
 
-    /// The number of a name that is no function.
+    /// The number of a name that is not a function.
     pub(super) fn pseudo(&mut self, name: &str) -> u32 {
         self.intern(name)
     }
