@@ -83,6 +83,9 @@ impl Cost {
     }
 }
 
+/// How often a crossing was made, and its cost by step.
+type Made = (u64, BTreeMap<&'static str, Cost>);
+
 impl Ran {
     /// The entry of the record.
     ///
@@ -104,7 +107,7 @@ fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
     let timed = watch.cycles().is_some();
     let mut parts: BTreeMap<&str, Cost> = BTreeMap::new();
     let mut functions: BTreeMap<u32, Cost> = BTreeMap::new();
-    let mut crossings: BTreeMap<(Stage, Crossing), (u64, BTreeMap<&str, Cost>)> = BTreeMap::new();
+    let mut crossings: BTreeMap<(Stage, Crossing), Made> = BTreeMap::new();
     let (mut interrupts, mut others, mut unnamed) = (Cost::default(), Cost::default(), 0);
     for (at, (key, &instructions)) in watch.keys.iter().zip(&watch.instructions).enumerate() {
         let causes = watch.causes(at);

@@ -235,6 +235,9 @@ struct File {
     loader: bool,
 }
 
+/// A page of a file: the file's number, where in it the page begins, and its bytes.
+type Page<'a> = (u32, u64, &'a [u8]);
+
 /// The code of a kernel and of files.
 pub(super) struct Code {
     names: Vec<String>,
@@ -322,7 +325,7 @@ impl Code {
     /// Finds the code of files in RAM, which begins at `base`. A file is in memory as its whole pages are, the last one with
     /// zeros behind its end.
     pub(super) fn find(&mut self, files: &[(u32, &[u8])], ram: &[u8], base: u64) {
-        let mut wanted: HashMap<&[u8], Vec<(u32, u64, &[u8])>> = HashMap::new();
+        let mut wanted: HashMap<&[u8], Vec<Page<'_>>> = HashMap::new();
         for &(number, bytes) in files {
             let Some(file) = self.files.get(number as usize) else { continue };
             for offset in file.object.code_pages() {
@@ -334,9 +337,8 @@ impl Code {
         }
         for (at, page) in ram.chunks_exact(PAGE as usize).enumerate() {
             let Some(found) = wanted.get(&page[..HEAD]) else { continue };
-            let same = |of: &&(u32, u64, &[u8])| {
-                page.starts_with(of.2) && page[of.2.len()..].iter().all(|&byte| byte == 0)
-            };
+            let same =
+                |of: &&Page<'_>| page.starts_with(of.2) && page[of.2.len()..].iter().all(|&byte| byte == 0);
             if let Some(&(file, offset, _)) = found.iter().find(same) {
                 self.pages.insert((base >> 12) + at as u64, (file, offset));
             }
