@@ -11,8 +11,9 @@ use tollgate_record::{
     warning,
 };
 
-use super::watch::{Crossing, Key, Stage, Step, Watch};
-use super::{Ended, ExecError, Ran};
+use super::crossing::{Crossing, Key, Stage, Step};
+use super::job::{Ended, ExecError, Ran};
+use super::watch::Watch;
 use crate::rtl::proof;
 
 /// The parts of the bill, in their order.
@@ -82,19 +83,31 @@ impl Cost {
     }
 }
 
-/// The entry of the record.
-pub(super) fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
+/// How often a crossing was made, and its cost by step.
+type Made = (u64, BTreeMap<&'static str, Cost>);
+
+impl Ran {
+    /// The entry of the record.
+    ///
+    /// # Errors
+    /// Parts that do not add up to what the machine counted.
+    pub fn record(&self, asked: ProgramAsked) -> Result<Measurement, ExecError> {
+        record(self, asked)
+    }
+}
+
+fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
     let watch = &ran.watch;
     let counted: u64 = watch.instructions.iter().sum();
     if counted != ran.instructions {
         return Err(ExecError::Sum { counted, retired: ran.instructions });
     }
-    // Without a kernel the code in machine mode is no part of anything.
+    // Without a kernel the code in machine mode is not part of the bill.
     let alone = ran.kernel.is_none();
     let timed = watch.cycles().is_some();
     let mut parts: BTreeMap<&str, Cost> = BTreeMap::new();
     let mut functions: BTreeMap<u32, Cost> = BTreeMap::new();
-    let mut crossings: BTreeMap<(Stage, Crossing), (u64, BTreeMap<&str, Cost>)> = BTreeMap::new();
+    let mut crossings: BTreeMap<(Stage, Crossing), Made> = BTreeMap::new();
     let (mut interrupts, mut others, mut unnamed) = (Cost::default(), Cost::default(), 0);
     for (at, (key, &instructions)) in watch.keys.iter().zip(&watch.instructions).enumerate() {
         let causes = watch.causes(at);

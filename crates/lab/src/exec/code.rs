@@ -1,6 +1,6 @@
 //! Whose code a page of memory is.
 //!
-//! An instruction is told by its physical address: a page of code is a page of a file, wherever it is mapped and in however many
+//! The physical address of an instruction identifies it: a page of code is a page of a file, wherever it is mapped and in however many
 //! address spaces. So programs that load libraries, start others or are linked to run anywhere need no list of mappings, and the
 //! kernel's data structures need not be known.
 
@@ -134,7 +134,7 @@ impl Object {
             .filter_map(|symbol| {
                 Some((symbol.kind(), (symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())))
             })
-            // Marks of instruction sets and of the compiler are no functions.
+            // Marks of instruction sets and of the compiler are not functions.
             .filter(|(_, (.., name))| !name.is_empty() && !name.starts_with(['.', '$']))
             .collect();
         let of =
@@ -235,6 +235,9 @@ struct File {
     loader: bool,
 }
 
+/// A page of a file: the file's number, where in it the page begins, and its bytes.
+type Page<'a> = (u32, u64, &'a [u8]);
+
 /// The code of a kernel and of files.
 pub(super) struct Code {
     names: Vec<String>,
@@ -292,7 +295,7 @@ impl Code {
         &self.names[function as usize]
     }
 
-    /// The number of a name that is no function.
+    /// The number of a name that is not a function.
     pub(super) fn pseudo(&mut self, name: &str) -> u32 {
         self.intern(name)
     }
@@ -322,7 +325,7 @@ impl Code {
     /// Finds the code of files in RAM, which begins at `base`. A file is in memory as its whole pages are, the last one with
     /// zeros behind its end.
     pub(super) fn find(&mut self, files: &[(u32, &[u8])], ram: &[u8], base: u64) {
-        let mut wanted: HashMap<&[u8], Vec<(u32, u64, &[u8])>> = HashMap::new();
+        let mut wanted: HashMap<&[u8], Vec<Page<'_>>> = HashMap::new();
         for &(number, bytes) in files {
             let Some(file) = self.files.get(number as usize) else { continue };
             for offset in file.object.code_pages() {
@@ -334,9 +337,8 @@ impl Code {
         }
         for (at, page) in ram.chunks_exact(PAGE as usize).enumerate() {
             let Some(found) = wanted.get(&page[..HEAD]) else { continue };
-            let same = |of: &&(u32, u64, &[u8])| {
-                page.starts_with(of.2) && page[of.2.len()..].iter().all(|&byte| byte == 0)
-            };
+            let same =
+                |of: &&Page<'_>| page.starts_with(of.2) && page[of.2.len()..].iter().all(|&byte| byte == 0);
             if let Some(&(file, offset, _)) = found.iter().find(same) {
                 self.pages.insert((base >> 12) + at as u64, (file, offset));
             }

@@ -7,9 +7,9 @@ use tollgate_cores::Core;
 use tollgate_riscv::{Boot, Config, Firmware, Isa, Machine, MachineKind, Stop, aside};
 
 use super::code::{Code, PAGE};
+use super::job::{Ended, ExecError, Limits, Outcome, Ran};
 use super::tree::Rooted;
 use super::watch::Watch;
-use super::{Ended, ExecError, Limits, Outcome, Ran};
 use crate::boot::{self, KernelError};
 use crate::initramfs::Archive;
 use crate::kernel::{self, Rules, kallsyms};
@@ -249,7 +249,7 @@ impl Ready {
             (None, None) => return Err(ExecError::KernelEnded(kernel::last_lines(&console))),
         };
         [ran.output, ran.errors] = output;
-        // What was typed is no line of the guest.
+        // What was typed is not a line of the guest.
         let lines = kernel::last_lines(&console);
         let own: Vec<&str> = lines.lines().filter(|line| line.trim() != "^C").collect();
         ran.console = own.join("\n");

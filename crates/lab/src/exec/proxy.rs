@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use tollgate_riscv::{Config, Machine, Privilege, Stop, aside};
 
 use super::code::{Code, Object, PAGE};
+use super::job::{Alone, Ended, ExecError, ExecJob, Limits, Outcome, Ran};
 use super::tree::{Rooted, WORK};
 use super::watch::Watch;
-use super::{Alone, Ended, ExecError, ExecJob, Limits, Outcome, Ran};
 use crate::boot::KernelError;
 
 const RAM: u64 = 0x8000_0000;
@@ -164,7 +164,7 @@ pub(super) fn run(
     Ok(ran)
 }
 
-/// What a small kernel knows of its only process.
+/// What a small kernel keeps about its only process.
 struct Process {
     /// Where a program that can be anywhere is.
     bias: u64,
@@ -365,7 +365,7 @@ impl Process {
                     signal => return Err(Ended::Killed(signal as u8)),
                 }
             }
-            // Those of which the C library knows that a kernel may not have them.
+            // The C library works without these.
             258 | 293 => ENOSYS,
             number => {
                 self.unknown = self.unknown.or(Some(number));

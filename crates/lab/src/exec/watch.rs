@@ -1,7 +1,7 @@
 //! Charges every instruction between the program's `execve` and its end to a task, a crossing, a step of it and a function.
 //!
-//! The observer sees instructions and the addresses of accesses, no registers. What it has to know of the kernel is three
-//! functions and the rules of phases: `__switch_to` loads the registers of the next task first, so the address of that load says
+//! The observer sees instructions and the addresses of accesses, no registers. Of the kernel it needs three functions and
+//! the rules of phases: `__switch_to` loads the registers of the next task first, so the address of that load says
 //! which task it is; `do_task_dead` is the end of a task.
 
 use std::collections::HashMap;
@@ -13,171 +13,13 @@ use tollgate_riscv::{
     Walk,
 };
 
-use super::calls;
 use super::code::{Code, Place};
-use crate::calls::{Calls, Frame, Leave};
+use super::crossing::{Crossing, Key, Node, Stage, Step};
+use super::task::{MOST_PARTS, NOTHING, Part, RUNS, Running, Task};
+use crate::calls::{Frame, Leave};
 use crate::kernel::Rules;
 use crate::phase::Phase;
 
-/// Which part of a crossing an instruction is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Step {
-    /// The program's.
-    Own,
-    /// From the trap to the kernel's stack with all registers saved.
-    Entry,
-    /// From the cause to the handler, and behind it.
-    Dispatch,
-    /// What was asked for.
-    Work,
-    /// To another task.
-    Switch,
-    /// Registers from memory, and the return.
-    Exit,
-    /// That of the caller.
-    Inherit,
-}
-
-/// How far a task's program is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Stage {
-    /// Its `execve`.
-    Starting,
-    /// The loader loads libraries.
-    Loading,
-    Running,
-    /// Its exit.
-    Ending,
-}
-
-/// Why control is not in the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Crossing {
-    /// It is.
-    None,
-    /// A system call, by number.
-    Call(u64),
-    /// A page fault, by cause.
-    Fault(u64),
-    /// Another exception.
-    Exception(u64),
-    /// By cause.
-    Interrupt(u64),
-    /// A new task, until it is in the program.
-    Birth,
-}
-
-/// What is charged together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    pub(crate) task: u32,
-    pub(crate) stage: Stage,
-    pub(crate) crossing: Crossing,
-    pub(crate) step: Step,
-    pub(crate) function: u32,
-}
-
-/// A path of calls.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    /// Of the caller; none if nobody called it.
-    pub(crate) caller: Option<u32>,
-    pub(crate) task: u32,
-    pub(crate) function: u32,
-    /// Instructions, or cycles on a core, of the function itself.
-    pub(crate) weight: u64,
-    /// How often, of a crossing.
-    pub(crate) count: u64,
-}
-
-struct Running {
-    function: u32,
-    node: u32,
-    beyond: u64,
-    /// What holds again when it returns.
-    inherit: Step,
-    crossing: Crossing,
-}
-
-struct Task {
-    /// The task whose keys this one's are: the program's tasks share those of its first one.
-    group: u32,
-    calls: Calls<Running>,
-    beyond: u64,
-    left: Leave,
-    inherit: Step,
-    stage: Stage,
-    crossing: Crossing,
-    /// The crossing before the trap that has just been taken.
-    before: Crossing,
-    /// It executed code of user mode that is not the first process's.
-    is_program: bool,
-    dead: bool,
-}
-
-impl Crossing {
-    /// Its name: that of the system call or the exception.
-    pub(crate) fn name(self) -> String {
-        let word = match self {
-            Self::None => "user mode",
-            Self::Call(number) => {
-                return calls::name(number).map_or_else(|| format!("call {number}"), str::to_owned);
-            }
-            Self::Fault(12) => "instruction fault",
-            Self::Fault(13) => "load fault",
-            Self::Fault(_) => "store fault",
-            Self::Exception(0 | 4 | 6) => "misaligned access",
-            Self::Exception(1 | 5 | 7) => "access fault",
-            Self::Exception(2) => "illegal instruction",
-            Self::Exception(3) => "breakpoint",
-            Self::Exception(number) => return format!("exception {number}"),
-            Self::Interrupt(1) => "software interrupt",
-            Self::Interrupt(5) => "timer interrupt",
-            Self::Interrupt(9) => "device interrupt",
-            Self::Interrupt(number) => return format!("interrupt {number}"),
-            Self::Birth => "new task",
-        };
-        word.to_owned()
-    }
-}
-
-impl Task {
-    fn new(group: u32, stage: Stage, crossing: Crossing) -> Self {
-        Self {
-            group,
-            calls: Calls(Vec::new()),
-            beyond: 0,
-            left: Leave::Next,
-            inherit: Step::Work,
-            stage,
-            crossing,
-            before: crossing,
-            is_program: false,
-            dead: false,
-        }
-    }
-}
-
-/// Instructions that follow each other, of one function and step.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    pc: u64,
-    end: u16,
-    step: Step,
-    place: Place,
-    /// Ends with the mark in front of the program.
-    mark: bool,
-    instructions: u64,
-    accesses: usize,
-    operands: usize,
-    leave: Leave,
-    /// What it was charged to last: context, step, and the number of the key.
-    charged: (u32, Step, u32),
-}
-
-const RUNS: usize = 1 << 13;
-const MOST_PARTS: usize = 1 << 18;
-const NOTHING: u64 = u64::MAX;
 /// Calls beyond this depth are not told apart; handlers are, to twice the depth.
 const DEEPEST: usize = 512;
 const MOST_PATHS: usize = 1 << 18;

@@ -91,6 +91,7 @@ fn part(name: &str) -> &str {
     }
 }
 
+#[expect(clippy::type_complexity, reason = "a line sums one of several figures over one phase or all")]
 fn bill(result: &Measurement, style: &Style) -> Sheet {
     let timed = timed(result);
     let mut columns = vec![Column::left("").least(20), Column::right("instructions")];

@@ -292,7 +292,7 @@ impl ExecArgs {
     fn check(&self) -> Result<(), Usage> {
         check_budget(self.max_instructions)?;
         within("--memory", self.memory, "MiB", if self.user_only { 32..=1024 } else { 64..=4096 })?;
-        if self.memory % 2 != 0 {
+        if !self.memory.is_multiple_of(2) {
             return Err(Usage::value("--memory", self.memory, "give an even number of MiB"));
         }
         if let Some(seeds) = self.seeds {

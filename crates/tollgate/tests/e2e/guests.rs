@@ -94,7 +94,7 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "a saved machine that is none, for a program",
+        name: "a saved machine that is not there, for a program",
         args: calls!("riscv exec --no-save --from {dir}/none.snap -- "),
         exit: 125,
         says: &["none.snap: No such file"],

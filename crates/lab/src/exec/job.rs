@@ -1,0 +1,222 @@
+//! What is run, how it ended, and why it did not run.
+
+use std::path::PathBuf;
+
+use tollgate_cores::{Core, CoreError};
+use tollgate_riscv::Isa;
+
+use super::tree::TreeError;
+use super::watch::Watch;
+use crate::boot::KernelError;
+use crate::kernel::BillError;
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct ExecJob {
+    /// The program: a file of this host, or of the root.
+    pub program: String,
+    /// Its arguments, without its name.
+    pub arguments: Vec<String>,
+    /// Its environment, as `NAME=VALUE`.
+    pub environment: Vec<String>,
+    /// A directory or an archive of tar whose files are all in the guest.
+    pub root: Option<PathBuf>,
+    /// Where libraries come from without a root.
+    pub sysroot: PathBuf,
+    /// More files that it may read.
+    pub files: Vec<PathBuf>,
+    /// Its standard input.
+    pub input: Vec<u8>,
+    /// The core whose cycles count.
+    pub core: Option<Core>,
+    /// When to stop a program that does not end.
+    pub max_instructions: u64,
+}
+
+/// A program alone: its machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone {
+    /// The machine's instructions.
+    pub isa: Isa,
+    /// Its RAM; a multiple of 2 MiB, at most 1 GiB.
+    pub ram_bytes: u64,
+    /// Seed of what the program gets as random.
+    pub seed: u64,
+}
+
+/// Why a program was not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum ExecError {
+    #[error("{0}")]
+    Kernel(#[from] KernelError),
+    #[error("{0}")]
+    Bill(#[from] BillError),
+    #[error("{0}")]
+    Core(#[from] CoreError),
+    #[error("{0}")]
+    Tree(#[from] TreeError),
+    #[error("interrupted before the program began")]
+    Interrupted,
+    #[error(
+        "the kernel did not start the first process; it needs support of an initial RAM disk (CONFIG_BLK_DEV_INITRD) and a serial \
+         console; its last lines:\n{0}"
+    )]
+    NoProcess(String),
+    #[error("the kernel ended before the program; its last lines:\n{0}")]
+    KernelEnded(String),
+    #[error(
+        "not a machine that waits for a program; save one by `tollgate riscv exec --kernel Image --save FILE -- PROGRAM`"
+    )]
+    NotReady,
+    #[error("the program's files do not fit into the machine's memory; give it more with --memory")]
+    NoRoom,
+    #[error("the guest cannot unpack the program's files (errno {0})")]
+    Unpack(u64),
+    #[error("the kernel does not start {program}: {why}", why = why_refused(*error))]
+    Refused { program: String, error: u64 },
+    #[error(
+        "{0} is linked to be loaded by {1}: without a kernel only static programs run; link it with -static, or give --kernel"
+    )]
+    Dynamic(String, String),
+    #[error("{0}")]
+    Alone(String),
+    #[error(
+        "the bill does not add up: {counted} instructions by function, {retired} by the machine's counter"
+    )]
+    Sum { counted: u64, retired: u64 },
+}
+
+fn why_refused(error: u64) -> String {
+    match error {
+        2 => "it, or the interpreter that it names, is not in the guest (ENOENT)".into(),
+        8 => "it is not in a format that this kernel executes (ENOEXEC)".into(),
+        12 => "it needs more memory than the machine has (ENOMEM); give it more with --memory".into(),
+        13 => "it is not executable (EACCES)".into(),
+        error => format!("errno {error}"),
+    }
+}
+
+/// Limits of a run.
+pub struct Limits<'a> {
+    /// The most instructions of the program with what the kernel does meanwhile.
+    pub instructions: u64,
+    /// Whether somebody interrupts.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// Why a program was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its instructions were used up.
+    Budget,
+    /// Somebody interrupted it.
+    Interrupted,
+    /// It waits for something that cannot come.
+    Waits,
+    /// The kernel ended, or gave up.
+    KernelEnded,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this status.
+    Exited(u8),
+    /// By a signal.
+    Killed(u8),
+    /// It was stopped.
+    Stopped(Outcome),
+}
+
+impl Ended {
+    /// From the status that `wait` gives (wait(2)).
+    pub(super) fn of_wait(status: u64) -> Self {
+        match (status & 0x7f, status >> 8 & 0xff) {
+            (0, code) => Self::Exited(code as u8),
+            (signal, _) => Self::Killed(signal as u8),
+        }
+    }
+
+    /// The exit status that a shell sees, as `tollgate exec` has it.
+    #[must_use]
+    pub fn exit_status(self) -> u8 {
+        match self {
+            Self::Exited(status) => status,
+            Self::Killed(signal) => 128 + signal,
+            Self::Stopped(Outcome::Budget) => 124,
+            Self::Stopped(_) => crate::status::FAILED,
+        }
+    }
+
+    /// How it ended, as a sentence without its subject.
+    #[must_use]
+    pub fn sentence(self) -> String {
+        match self {
+            Self::Exited(status) => format!("exit status {status}"),
+            Self::Killed(signal) => format!("killed by {}", signal_name(signal)),
+            Self::Stopped(Outcome::Budget) => {
+                "stopped: it has not ended; --max-instructions gives it more".into()
+            }
+            Self::Stopped(Outcome::Interrupted) => "interrupted".into(),
+            Self::Stopped(Outcome::Waits) => {
+                "stopped: it waits for something that cannot come (input, a network, another program)".into()
+            }
+            Self::Stopped(Outcome::KernelEnded) => "stopped: the kernel ended".into(),
+        }
+    }
+}
+
+/// The names of signals with a number (signal(7)).
+fn signal_name(number: u8) -> String {
+    const NAMES: [(u8, &str); 15] = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL"),
+        (5, "SIGTRAP"),
+        (6, "SIGABRT"),
+        (7, "SIGBUS"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (14, "SIGALRM"),
+        (15, "SIGTERM"),
+        (24, "SIGXCPU"),
+        (31, "SIGSYS"),
+    ];
+    let name = NAMES.iter().find(|(known, _)| *known == number);
+    name.map_or_else(|| format!("signal {number}"), |(_, name)| format!("signal {number} ({name})"))
+}
+
+/// How a program ran.
+pub struct Ran {
+    pub(super) watch: Watch,
+    /// Instructions that the machine retired meanwhile.
+    pub(super) instructions: u64,
+    /// How it ended.
+    pub ended: Ended,
+    /// What it wrote to standard output.
+    pub output: Vec<u8>,
+    /// What it wrote to standard error.
+    pub errors: Vec<u8>,
+    /// The last lines of the kernel.
+    pub console: String,
+    pub(super) kernel: Option<String>,
+}
+
+impl Ran {
+    pub(super) fn new(watch: Watch, instructions: u64) -> Self {
+        Self {
+            watch,
+            instructions,
+            ended: Ended::Stopped(Outcome::Waits),
+            output: Vec::new(),
+            errors: Vec::new(),
+            console: String::new(),
+            kernel: None,
+        }
+    }
+}
