@@ -7,6 +7,7 @@ use crate::hart::{Hart, environment, interrupt, status};
 use crate::isa::Extension;
 use crate::pmp;
 use crate::privilege::Privilege;
+use crate::vector_state::Vector;
 
 macro_rules! numbers {
     ($($name:ident = $number:literal;)*) => {
@@ -106,7 +107,7 @@ impl Hart {
         match number {
             // 3.1.6.6: without floating point, or with FS off, these are illegal.
             FFLAGS | FRM | FCSR if !self.isa.has(Extension::F) || !self.fp_enabled() => return Err(Illegal),
-            // 3.1.6.6: likewise with vectors.
+            // 3.1.6.6: the same holds for vectors and VS.
             VSTART | VXSAT | VXRM | VCSR | VL | VTYPE | VLENB
                 if self.vector.is_none() || self.mstatus & status::VS == 0 =>
             {
@@ -356,7 +357,8 @@ impl Hart {
 
     /// `mstatus` or its view `sstatus`: SD summarizes FS and VS (3.1.6.6).
     fn status(&self, mask: u64) -> u64 {
-        let dirty = [status::FS, status::VS].iter().any(|&field| self.mstatus & field == field);
+        let is_set = |field| self.mstatus & field == field;
+        let dirty = is_set(status::FS) || is_set(status::VS);
         let v = self.mstatus & mask;
         v | u64::from(dirty) << if self.isa.is_rv64() { 63 } else { 31 }
     }
@@ -419,4 +421,33 @@ impl Hart {
 /// A value of `menvcfg` or `senvcfg`: CBIE's reserved value becomes 0 (CMO specification, 2.3; WARL), as on Spike.
 fn legal_environment(v: u64) -> u64 {
     if v & environment::CBIE == 2 << 4 { v & !environment::CBIE } else { v }
+}
+
+impl Vector {
+    /// The value of a control and status register, with `vill` as the width has it.
+    fn csr(&self, number: u16, rv64: bool) -> u64 {
+        match number {
+            VSTART => self.vstart,
+            VXSAT => self.vxsat.into(),
+            VXRM => self.vxrm.into(),
+            VL => self.vl,
+            VTYPE if !rv64 => self.vtype | self.vtype >> 32,
+            VTYPE => self.vtype,
+            VLENB => self.vlenb as u64,
+            _ => u64::from(self.vxrm << 1) | u64::from(self.vxsat),
+        }
+    }
+
+    /// Writes one of those that can be written.
+    fn set_csr(&mut self, number: u16, value: u64) {
+        match number {
+            VSTART => self.vstart = value & (8 * self.vlenb as u64 - 1),
+            VXSAT => self.vxsat = value & 1 != 0,
+            VXRM => self.vxrm = value as u8 & 3,
+            _ => {
+                self.vxsat = value & 1 != 0;
+                self.vxrm = (value >> 1) as u8 & 3;
+            }
+        }
+    }
 }

@@ -4,11 +4,10 @@ use std::fmt::Write;
 
 use crate::compressed;
 use crate::decode::decode_once;
-use crate::format::{Format, RegClass, Slot};
+use crate::format::{Format, RegClass, Slot, vectors as vector};
 use crate::fp::CONSTANTS;
 use crate::insn::Insn;
 use crate::isa::Isa;
-use crate::vector::format as vector;
 
 /// The ABI names of the integer registers.
 pub const X_NAMES: [&str; 32] = [

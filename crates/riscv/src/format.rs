@@ -1,6 +1,11 @@
 //! Instruction formats: which bits are fixed, where the operands are, how they are written.
 
-use crate::vector::format::VectorFormat;
+mod operand;
+pub(crate) mod vectors;
+
+pub(crate) use operand::Slot;
+pub use operand::{Operands, RegClass};
+pub use vectors::VectorFormat;
 
 /// How an instruction is encoded and written. The names follow the specification's formats, split where the
 /// operands differ.
@@ -80,81 +85,6 @@ pub enum Format {
     BankTo,
     /// Those of vectors
     Vector(&'static VectorFormat),
-}
-
-/// One operand of an instruction as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Slot {
-    /// A register, of the class that the format has for it.
-    Rd,
-    Rs1,
-    Rs2,
-    Rs3,
-    /// A number.
-    Imm,
-    /// How far to shift.
-    Shamt,
-    /// The upper 20 bits.
-    Upper,
-    /// Where to jump to.
-    Target,
-    /// `offset(rs1)`
-    Memory,
-    /// `(rs1)`
-    Address,
-    /// Kinds of accesses of a fence.
-    Pred,
-    Succ,
-    /// A control and status register.
-    Csr,
-    /// The number in the place of `rs1`.
-    Zimm,
-    /// The rounding mode, which may be left out.
-    Rounding,
-    /// A floating-point constant, by the number in the place of `rs1`.
-    Constant,
-    /// Vector registers.
-    Vd,
-    Vs1,
-    Vs2,
-    /// `v0.t`, which may be left out.
-    Masked,
-    /// `v0`.
-    V0,
-    /// Numbers in the place of `rs1`: signed, unsigned, and with a sixth bit elsewhere.
-    Simm,
-    Uimm,
-    Uimm6,
-    /// Type, size and policies of vectors.
-    Vtype,
-}
-
-/// The register file that a field names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RegClass {
-    /// The field is not used.
-    None,
-    /// An integer register.
-    X,
-    /// A floating-point register.
-    F,
-}
-
-/// The operands of an instruction word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Operands {
-    /// Destination register.
-    pub rd: u8,
-    /// First source register (or the 5-bit immediate of a CSR instruction).
-    pub rs1: u8,
-    /// Second source register.
-    pub rs2: u8,
-    /// Third source register.
-    pub rs3: u8,
-    /// Rounding mode.
-    pub rm: u8,
-    /// Immediate, sign-extended; the CSR's number for CSR instructions.
-    pub imm: i64,
 }
 
 impl Format {
@@ -326,4 +256,82 @@ impl Format {
             Vector(format) => format.insert(o),
         }
     }
+}
+
+macro_rules! formats {
+    ($($(#[$doc:meta])* $name:ident $mask:literal [$($slot:ident)*] $rd:ident $rs1:ident $rs2:ident;)*) => {
+        #[allow(non_upper_case_globals, reason = "they are used like the variants of `Format`")]
+        impl Format {
+            $($(#[$doc])* pub const $name: Self = Self::Vector(&VectorFormat {
+                mask: $mask, slots: &[$(Slot::$slot),*], rd: RegClass::$rd, rs1: RegClass::$rs1, rs2: RegClass::$rs2,
+            });)*
+        }
+    };
+}
+
+formats! {
+    /// `op vd, vs2, vs1, vm`
+    Vv 0xfc00_707f [Vd Vs2 Vs1 Masked] None None None;
+    /// `op vd, vs2, rs1, vm`
+    Vx 0xfc00_707f [Vd Vs2 Rs1 Masked] None X None;
+    /// `op vd, vs2, fs1, vm`
+    Vf 0xfc00_707f [Vd Vs2 Rs1 Masked] None F None;
+    /// `op vd, vs2, imm, vm`, signed
+    Vi 0xfc00_707f [Vd Vs2 Simm Masked] None None None;
+    /// `op vd, vs2, imm, vm`, unsigned
+    Vu 0xfc00_707f [Vd Vs2 Uimm Masked] None None None;
+    /// `op vd, vs2, imm, vm`, unsigned with six bits
+    Vu6 0xf800_707f [Vd Vs2 Uimm6 Masked] None None None;
+    /// `op vd, vs1, vs2, vm`
+    MulVv 0xfc00_707f [Vd Vs1 Vs2 Masked] None None None;
+    /// `op vd, rs1, vs2, vm`
+    MulVx 0xfc00_707f [Vd Rs1 Vs2 Masked] None X None;
+    /// `op vd, fs1, vs2, vm`
+    MulVf 0xfc00_707f [Vd Rs1 Vs2 Masked] None F None;
+    /// `op vd, vs2, vs1`
+    Mm 0xfe00_707f [Vd Vs2 Vs1] None None None;
+    /// `op vd, vs2, rs1`
+    Mx 0xfe00_707f [Vd Vs2 Rs1] None X None;
+    /// `op vd, vs2, imm`
+    Mi 0xfe00_707f [Vd Vs2 Simm] None None None;
+    /// `op vd, vs2, vs1, v0`
+    Vvm 0xfe00_707f [Vd Vs2 Vs1 V0] None None None;
+    /// `op vd, vs2, rs1, v0`
+    Vxm 0xfe00_707f [Vd Vs2 Rs1 V0] None X None;
+    /// `op vd, vs2, fs1, v0`
+    Vfm 0xfe00_707f [Vd Vs2 Rs1 V0] None F None;
+    /// `op vd, vs2, imm, v0`
+    Vim 0xfe00_707f [Vd Vs2 Simm V0] None None None;
+    /// `op vd, vs2, vm`
+    V2 0xfc0f_f07f [Vd Vs2 Masked] None None None;
+    /// `op rd, vs2, vm`
+    X2 0xfc0f_f07f [Rd Vs2 Masked] X None None;
+    /// `op vd, vs2`
+    V2n 0xfe0f_f07f [Vd Vs2] None None None;
+    /// `op rd, vs2`
+    X2n 0xfe0f_f07f [Rd Vs2] X None None;
+    /// `op fd, vs2`
+    F2v 0xfe0f_f07f [Rd Vs2] F None None;
+    /// `op vd, vm`
+    Vd 0xfdff_f07f [Vd Masked] None None None;
+    /// `op vd, vs1`
+    V1n 0xfff0_707f [Vd Vs1] None None None;
+    /// `op vd, rs1`
+    X1n 0xfff0_707f [Vd Rs1] None X None;
+    /// `op vd, fs1`
+    F1v 0xfff0_707f [Vd Rs1] None F None;
+    /// `op vd, imm`
+    I1n 0xfff0_707f [Vd Simm] None None None;
+    /// `op vd, (rs1), vm`, with a number of fields
+    Unit 0x1df0_707f [Vd Address Masked] None X None;
+    /// `op vd, (rs1), rs2, vm`
+    Strided 0x1c00_707f [Vd Address Rs2 Masked] None X X;
+    /// `op vd, (rs1), vs2, vm`
+    Indexed 0x1c00_707f [Vd Address Vs2 Masked] None X None;
+    /// `op vd, (rs1)`
+    Whole 0xfff0_707f [Vd Address] None X None;
+    /// `vsetvli rd, rs1, vtype`
+    Setvli 0x8000_707f [Rd Rs1 Vtype] X X None;
+    /// `vsetivli rd, imm, vtype`
+    Setivli 0xc000_707f [Rd Uimm Vtype] X None None;
 }

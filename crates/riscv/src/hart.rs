@@ -7,7 +7,7 @@ use crate::hpm::{Count, Counters};
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;
 use crate::privilege::Privilege;
-use crate::vector::Vector;
+use crate::vector_state::Vector;
 
 /// Fields of `mstatus` in RV64's layout, which is also how an RV32 machine keeps it.
 pub(crate) mod status {

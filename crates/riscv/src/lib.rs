@@ -29,7 +29,7 @@
 //!   `engine` with `blocks` (the fast one) follow.
 //! - `privilege`, `exception`, `hart`, `csr`, `trap`, `pmp`, `mmu`: the privileged architecture; `fp`: IEEE 754.
 //! - `bus`, `map`, `devices`, `htif`, `host`, `proxy`, `dtb`: the machine around the hart; `input`: console input.
-//! - `vector`: the vector extension.
+//! - `vector` and `vector_state`: the vector extension.
 //! - `turn` and `harts` let several harts take turns.
 //! - `boot` and `sbi` start a kernel, `semihosting` answers a bare program, `repeat` finds its endless loops.
 //! - `snapshot` saves and restores a machine; `arrays` has forms of its fields.
@@ -97,6 +97,7 @@ pub mod tier;
 mod trap;
 mod turn;
 mod vector;
+mod vector_state;
 
 pub use absent::absent;
 pub use aside::{Aside, aside};
@@ -110,7 +111,7 @@ pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, disassemble
 pub use elf::{Elf, LoadError, Segment, Symbol};
 pub use exception::{AccessType, Cause, Trap, TrapReturn};
 pub use fold::Map;
-pub use format::{Format, Operands, RegClass};
+pub use format::{Format, Operands, RegClass, VectorFormat};
 pub use host::{Errno, HostCalls, MemoryFiles, NoFiles, Refused, Stat};
 pub use hpm::EventCounts;
 pub use insn::{Class, INSTRUCTIONS, Insn, Op, Row, Width};
@@ -124,4 +125,3 @@ pub use repeat::Repeat;
 pub use semihosting::semihosting_name;
 pub use snapshot::{Checkpoint, SnapshotError};
 pub use trap::TRAP_PHASES;
-pub use vector::format::VectorFormat;

@@ -18,7 +18,7 @@ use crate::devices::virtio::Device;
 use crate::devices::virtio::block::Storage;
 use crate::hart::Hart;
 use crate::machine::{DRIVE_SLOT, Machine};
-use crate::vector::Vector;
+use crate::vector_state::Vector;
 
 pub use checkpoint::Checkpoint;
 

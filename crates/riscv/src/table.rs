@@ -13,7 +13,7 @@
 /// Hands the whole table to the macro named `$then`: three sections, then the rows of the fourth, to which those of vectors are added.
 macro_rules! instruction_table {
     ($then:ident) => {
-        $crate::vector::table::with_vectors! { $then {
+        $crate::table::vectors::with_vectors! { $then {
 folded {
 Upper {
     Lui "lui" Any I U 0x0000_0037 |_pc, imm| imm;
@@ -468,3 +468,5 @@ System {
     };
 }
 pub(crate) use instruction_table;
+
+pub(crate) mod vectors;

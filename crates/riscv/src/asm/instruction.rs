@@ -8,11 +8,10 @@ use super::state::Assembler;
 use super::statement::{name_length, operands};
 use crate::compressed::{self, Shape};
 use crate::disasm::{F_NAMES, ORDERS, ROUNDING, X_NAMES};
-use crate::format::{Format, Operands, RegClass, Slot};
+use crate::format::{Format, Operands, RegClass, Slot, vectors as vector};
 use crate::fp::CONSTANTS;
 use crate::insn::{Class, Insn, Op, Row};
 use crate::isa::Extension;
-use crate::vector::format as vector;
 
 const RA: u8 = 1;
 const T1: u8 = 6;

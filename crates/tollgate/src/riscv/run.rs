@@ -39,7 +39,7 @@ pub(super) struct RunArgs {
     /// Its arguments, with --pk; those that begin with a dash after --
     args: Vec<String>,
 
-    /// The instruction set
+    /// The instruction set: rv64gc, rv64gcv_zvl256b, rva23u64, ...; docs/reference/isa.md lists the names
     #[arg(long, default_value = "rv64gc", value_name = "ISA")]
     isa: String,
 

@@ -1,6 +1,6 @@
 //! How vector instructions are encoded and written (unprivileged specification, chapter 31).
 
-use crate::format::{Operands, RegClass, Slot};
+use super::operand::{Operands, RegClass, Slot};
 
 /// The format of a vector instruction. All have the registers at the same bits; what an instruction does not fix of the bits
 /// from 25 on is its immediate: the mask bit is the lowest.
@@ -60,84 +60,6 @@ impl VectorFormat {
         let registers = (o.rd as u32 & 31) << 7 | (o.rs1 as u32 & 31) << 15 | (o.rs2 as u32 & 31) << 20;
         (registers | (o.imm as u32 & 0x7f) << 25) & !self.mask
     }
-}
-
-macro_rules! formats {
-    ($($(#[$doc:meta])* $name:ident $mask:literal [$($slot:ident)*] $rd:ident $rs1:ident $rs2:ident;)*) => {
-        #[allow(non_upper_case_globals, reason = "they are used like the variants of `Format`")]
-        impl crate::format::Format {
-            $($(#[$doc])* pub const $name: Self = Self::Vector(&VectorFormat {
-                mask: $mask, slots: &[$(Slot::$slot),*], rd: RegClass::$rd, rs1: RegClass::$rs1, rs2: RegClass::$rs2,
-            });)*
-        }
-    };
-}
-
-formats! {
-    /// `op vd, vs2, vs1, vm`
-    Vv 0xfc00_707f [Vd Vs2 Vs1 Masked] None None None;
-    /// `op vd, vs2, rs1, vm`
-    Vx 0xfc00_707f [Vd Vs2 Rs1 Masked] None X None;
-    /// `op vd, vs2, fs1, vm`
-    Vf 0xfc00_707f [Vd Vs2 Rs1 Masked] None F None;
-    /// `op vd, vs2, imm, vm`, signed
-    Vi 0xfc00_707f [Vd Vs2 Simm Masked] None None None;
-    /// `op vd, vs2, imm, vm`, unsigned
-    Vu 0xfc00_707f [Vd Vs2 Uimm Masked] None None None;
-    /// `op vd, vs2, imm, vm`, unsigned with six bits
-    Vu6 0xf800_707f [Vd Vs2 Uimm6 Masked] None None None;
-    /// `op vd, vs1, vs2, vm`
-    MulVv 0xfc00_707f [Vd Vs1 Vs2 Masked] None None None;
-    /// `op vd, rs1, vs2, vm`
-    MulVx 0xfc00_707f [Vd Rs1 Vs2 Masked] None X None;
-    /// `op vd, fs1, vs2, vm`
-    MulVf 0xfc00_707f [Vd Rs1 Vs2 Masked] None F None;
-    /// `op vd, vs2, vs1`
-    Mm 0xfe00_707f [Vd Vs2 Vs1] None None None;
-    /// `op vd, vs2, rs1`
-    Mx 0xfe00_707f [Vd Vs2 Rs1] None X None;
-    /// `op vd, vs2, imm`
-    Mi 0xfe00_707f [Vd Vs2 Simm] None None None;
-    /// `op vd, vs2, vs1, v0`
-    Vvm 0xfe00_707f [Vd Vs2 Vs1 V0] None None None;
-    /// `op vd, vs2, rs1, v0`
-    Vxm 0xfe00_707f [Vd Vs2 Rs1 V0] None X None;
-    /// `op vd, vs2, fs1, v0`
-    Vfm 0xfe00_707f [Vd Vs2 Rs1 V0] None F None;
-    /// `op vd, vs2, imm, v0`
-    Vim 0xfe00_707f [Vd Vs2 Simm V0] None None None;
-    /// `op vd, vs2, vm`
-    V2 0xfc0f_f07f [Vd Vs2 Masked] None None None;
-    /// `op rd, vs2, vm`
-    X2 0xfc0f_f07f [Rd Vs2 Masked] X None None;
-    /// `op vd, vs2`
-    V2n 0xfe0f_f07f [Vd Vs2] None None None;
-    /// `op rd, vs2`
-    X2n 0xfe0f_f07f [Rd Vs2] X None None;
-    /// `op fd, vs2`
-    F2v 0xfe0f_f07f [Rd Vs2] F None None;
-    /// `op vd, vm`
-    Vd 0xfdff_f07f [Vd Masked] None None None;
-    /// `op vd, vs1`
-    V1n 0xfff0_707f [Vd Vs1] None None None;
-    /// `op vd, rs1`
-    X1n 0xfff0_707f [Vd Rs1] None X None;
-    /// `op vd, fs1`
-    F1v 0xfff0_707f [Vd Rs1] None F None;
-    /// `op vd, imm`
-    I1n 0xfff0_707f [Vd Simm] None None None;
-    /// `op vd, (rs1), vm`, with a number of fields
-    Unit 0x1df0_707f [Vd Address Masked] None X None;
-    /// `op vd, (rs1), rs2, vm`
-    Strided 0x1c00_707f [Vd Address Rs2 Masked] None X X;
-    /// `op vd, (rs1), vs2, vm`
-    Indexed 0x1c00_707f [Vd Address Vs2 Masked] None X None;
-    /// `op vd, (rs1)`
-    Whole 0xfff0_707f [Vd Address] None X None;
-    /// `vsetvli rd, rs1, vtype`
-    Setvli 0x8000_707f [Rd Rs1 Vtype] X X None;
-    /// `vsetivli rd, imm, vtype`
-    Setivli 0xc000_707f [Rd Uimm Vtype] X None None;
 }
 
 const SEW: [&str; 4] = ["e8", "e16", "e32", "e64"];

@@ -1,4 +1,4 @@
-//! The rows of vector instructions. `Op "mnemonic" Width Extension Format bits`, then the function in [`super::ops`] that does it,
+//! The rows of vector instructions. `Op "mnemonic" Width Extension Format bits`, then the function in `vector::ops` that does it,
 //! or how a load or store addresses memory.
 
 /// Hands the table to the macro named `$then`, with these rows behind those of its last section.
