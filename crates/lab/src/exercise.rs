@@ -89,6 +89,15 @@ pub struct Started {
     pub harness: String,
 }
 
+impl Started {
+    /// The files of the whole program with the starter, each with its name. The first is the program and includes the others; the
+    /// starter is `solution.s`.
+    #[must_use]
+    pub fn files(&self) -> Vec<(&'static str, String)> {
+        build::files(&self.harness, &self.starter)
+    }
+}
+
 /// An exercise.
 #[derive(Clone, Debug)]
 pub struct Exercise {
