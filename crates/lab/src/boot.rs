@@ -2,13 +2,14 @@
 
 #[cfg(unix)]
 mod files;
+mod input;
 #[cfg(unix)]
 mod terminal;
 mod until;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use tollgate_record::number::count;
@@ -22,19 +23,10 @@ use crate::trace::FirstTrap;
 
 #[cfg(unix)]
 pub use files::{DriveFile, input};
+pub use input::Input;
 #[cfg(unix)]
 pub use terminal::Terminal;
 pub use until::Until;
-
-/// Console input.
-pub struct Input {
-    /// The bytes that are typed before the kernel starts.
-    pub first: Vec<u8>,
-    /// Bytes as they come; disconnected at the end of the input.
-    pub bytes: Receiver<Vec<u8>>,
-    /// Whether a person types: an idle machine then does not run ahead of the clock on the wall.
-    pub person: bool,
-}
 
 /// A kernel to boot, and its machine.
 #[derive(Clone, Debug)]

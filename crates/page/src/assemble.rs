@@ -66,20 +66,6 @@ fn of_source(error: SourceError) -> Failure {
     }
 }
 
-/// An error as an editor shows it.
-pub(crate) fn error(error: &AsmError) -> Value {
-    let AsmError { file, line, column, source, message, expansion } = error;
-    let nearest = message.split_once("did you mean `").and_then(|(_, rest)| rest.split('`').next());
-    let word = source.chars().skip(*column as usize - 1);
-    let length = word.take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '$')).count().max(1);
-    let expansion =
-        expansion.iter().map(|(name, file, line)| json!({ "macro": name, "file": file, "line": line }));
-    json!({
-        "file": file, "line": line, "column": column, "message": message, "nearest": nearest, "length": length,
-        "expansion": expansion.collect::<Value>(),
-    })
-}
-
 /// Assembles without loading.
 pub(crate) fn assembled(files: &[SourceFile], march: &str, base: Option<&str>, as_entry: bool) -> Answer {
     let base = base

@@ -36,8 +36,22 @@ impl Failure {
         let Self { kind, message, errors } = self;
         let mut value = json!({ "kind": kind, "message": message });
         if *kind == "source" {
-            value["errors"] = errors.iter().map(crate::assemble::error).collect();
+            value["errors"] = errors.iter().map(error).collect();
         }
         value
     }
+}
+
+/// An error as an editor shows it.
+fn error(error: &AsmError) -> Value {
+    let AsmError { file, line, column, source, message, expansion } = error;
+    let nearest = message.split_once("did you mean `").and_then(|(_, rest)| rest.split('`').next());
+    let word = source.chars().skip(*column as usize - 1);
+    let length = word.take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '$')).count().max(1);
+    let expansion =
+        expansion.iter().map(|(name, file, line)| json!({ "macro": name, "file": file, "line": line }));
+    json!({
+        "file": file, "line": line, "column": column, "message": message, "nearest": nearest, "length": length,
+        "expansion": expansion.collect::<Value>(),
+    })
 }

@@ -2,7 +2,7 @@
 //! `web/src/protocol.ts` describes them.
 //!
 //! The page runs it as WebAssembly in a worker, by the exports of `exports`; tests and the equality check call the same
-//! function natively. A session reads no file, knows no clock and prints nothing.
+//! function natively. A session reads no file and no clock, and prints nothing.
 //!
 //! ```
 //! let mut session = tollgate_page::Session::default();

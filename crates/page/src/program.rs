@@ -115,7 +115,7 @@ pub(crate) fn load(request: &Load) -> Result<Loaded, Failure> {
     let isa = assemble::isa(Some(&march))?;
     let elf = match Elf::parse(&executable.elf) {
         Ok(elf) => elf,
-        // Linux's image is no ELF file, and has no symbols here.
+        // Linux's image is not an ELF file, and has no symbols here.
         Err(_) if boot.is_some() => {
             Elf { entry: 0, xlen: isa.xlen(), segments: Vec::new(), symbols: Vec::new() }
         }

@@ -249,7 +249,7 @@ impl Session {
             let names = running.loaded.elf.symbols.iter().map(|symbol| symbol.name.as_str());
             let nearest = tollgate_record::text::nearest(text, names);
             let meant = tollgate_record::text::suggestion(nearest);
-            Failure::request(format!("'{text}' is no symbol, register or address{meant}"))
+            Failure::request(format!("'{text}' is not a symbol, register or address{meant}"))
         })
     }
 

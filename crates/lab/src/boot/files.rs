@@ -10,7 +10,7 @@ use std::thread;
 
 use tollgate_riscv::Storage;
 
-use super::Input;
+use super::input::Input;
 
 /// A file as a drive. It is only read: what the guest writes stays in the machine.
 pub struct DriveFile {

@@ -77,11 +77,15 @@ impl Machine {
         let mut pc = self.hart.pc;
         let pause = 'find: loop {
             if !std::mem::take(&mut interpret)
-                && let Some(limit) = translated_limit.filter(|&limit| count <= limit)
-                && let Some(exit) = self.run_translated(slot, pc, id, count, limit, obs)
+                && let Some(enters) = translated_limit.filter(|&enters| count <= enters)
+                && let Some(exit) = self.run_translated(slot, pc, id, count, enters, obs)
             {
                 (pc, count, interpret) = (exit.pc, exit.retired, exit.interpret);
                 link = None;
+                // A region may end near the horizon, and a block looks only behind its end.
+                if count > limit {
+                    break Pause::Horizon;
+                }
                 continue 'find;
             }
             let drops = self.engine.drops;

@@ -169,7 +169,12 @@ fn the_table_of_designs_names_them_all() {
     assert!(list.lines().count() > 15);
     for line in list.lines() {
         let name = line.split_whitespace().next().expect("a name");
-        assert!(table.contains(&format!("\n  {name} ")), "{name}: {table}");
+        // Those with vectors run on another machine, so each has a screen of its own.
+        if line.contains("vectors ") {
+            assert!(good(&["trap", "--kernel", name, "--iterations", "10"]).contains("rv64gcv"), "{name}");
+        } else {
+            assert!(table.contains(&format!("\n  {name} ")), "{name}: {table}");
+        }
     }
 }
 

@@ -464,6 +464,30 @@ fn misaligned_accesses_to_pages_without_others_are_done_in_translations() {
     assert!(seen.borrow().retired > 45_000, "{} of 50,000", seen.borrow().retired);
 }
 
+#[test]
+fn no_budget_is_exceeded_behind_a_translation_of_the_largest_size() {
+    // A loop that is longer than a region, so that a block follows one whose every instruction has retired.
+    let mut asm = Asm::default();
+    asm.li(9, 100_000);
+    let top = asm.0.len() as i64;
+    for _ in 0..tollgate_riscv::tier::LARGEST_REGION + 40 {
+        asm.op(Op::Addi, 10, 10, 0, 1);
+    }
+    asm.op(Op::Addi, 9, 9, 0, -1);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Bne, 0, 9, 0, top - at);
+    finish(&mut asm);
+    let isa = "rv64gc_zba_zbb_zbs".parse().unwrap();
+    let (mut fast, seen) = translating(isa, &asm.0, 1);
+    let mut due = 0;
+    for budget in (500..1_800).chain([50_000]) {
+        assert_eq!(fast.run(budget, &mut ()), Stop::Budget);
+        due += budget;
+        assert_eq!(fast.instret(), due, "a budget of {budget}");
+    }
+    assert!(seen.borrow().retired > due / 4, "{} of {due}", seen.borrow().retired);
+}
+
 /// Twenty times: a loop of 1,000 rounds that adds a constant, 1 at first, to a0; then `step` is added to the constant in its
 /// instruction.
 fn code_that_changes_by(step: i64) -> Vec<u8> {
