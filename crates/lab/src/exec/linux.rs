@@ -13,6 +13,7 @@ use super::watch::Watch;
 use crate::boot::{self, KernelError};
 use crate::initramfs::Archive;
 use crate::kernel::{self, Rules, kallsyms};
+use crate::tier::Tier;
 
 /// The first process.
 static INIT: &[u8] = include_bytes!("../../guests/riscv/images/exec-init.elf");
@@ -82,6 +83,8 @@ impl Ready {
             ..Config::default()
         };
         let mut machine = Machine::new(config).map_err(KernelError::from)?;
+        // (Auto refuses nothing; the counts are the same without translations.)
+        _ = Tier::Auto.prepare(&mut machine);
         let initrd = archive().map_err(KernelError::Output)?;
         machine
             .boot(Boot {
@@ -125,6 +128,7 @@ impl Ready {
         most_bytes: u64,
     ) -> Result<Self, ExecError> {
         let mut machine = Machine::restore_within(most_bytes, snapshot, None).map_err(KernelError::from)?;
+        _ = Tier::Auto.prepare(&mut machine);
         machine.semihost();
         if machine.run(1, &mut ()) != (Stop::Semihosting { call: READY }) {
             return Err(ExecError::NotReady);
