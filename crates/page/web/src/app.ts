@@ -629,6 +629,7 @@ export class App {
     const { machine } = this;
     const link = location.hash;
     if (link.length > 1) await this.openLink(link);
+    else if (new URLSearchParams(location.search).has('exercise')) this.go('exercises');
     if (this.state === undefined && this.phase === 'idle') await this.reload();
     await ask(machine.request({ op: 'cores' }), (cores) => (this.cores = cores));
     this.draw();
