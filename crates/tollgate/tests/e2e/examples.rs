@@ -134,9 +134,10 @@ fn shortened(example: &str, path: &str, options: &[String]) -> String {
         return example.to_owned();
     }
     if example.starts_with("tollgate lab serve") {
-        // It serves until it is ended.
+        // It serves until it is ended, and says where as soon as it does.
         let folder = if example.ends_with("page") { "" } else { " page" };
-        return format!("{example}{folder} & server=$!; sleep 0.5; kill -TERM $server; wait $server");
+        let ends = "while ! read -r line < served; do :; done; kill -TERM $server; wait $server";
+        return format!(": > served; {example}{folder} > served & server=$!; {ends}");
     }
     let (call, rest) = example.split_at(ends.unwrap_or(example.len()));
     let mut call = call.replace("--pid 1234 --for 10s", &format!("--pid {} --for 100ms", std::process::id()));
