@@ -360,6 +360,9 @@ class AskedIcache:
 class AskedProgram:
     """A program run on the RISC-V machine."""
 
+    command: list[str] = field(default_factory=list)
+    """The program and its arguments, if it ran inside of a kernel or alone (`tollgate riscv exec`)."""
+
     core: str | None = None
     """The core whose cycles are counted."""
 
@@ -960,6 +963,11 @@ class FoundProgram:
     them.
     """
 
+    exec: GuestExec | None = None
+    """What it did inside of a kernel, if it ran in one; the paths then are in instructions unless there is
+    a core.
+    """
+
     family: Literal["program"] = "program"
 
     functions: list[FunctionFound]
@@ -1047,6 +1055,72 @@ class FunctionFound:
 
     total: int | None = None
     """Its cycles with those of all that it called."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestCrossing:
+    """One kind of crossing of a program inside of a kernel."""
+
+    count: int
+    """How many."""
+
+    cycles: dict[str, int] = field(default_factory=dict)
+    """Cycles by step, with a core."""
+
+    instructions: dict[str, int]
+    """Instructions of all of them by step: `entry`, `dispatch`, `work`, `switch`, `exit`."""
+
+    kind: str
+    """`system call`, `fault`, `interrupt` or `task`."""
+
+    name: str
+    """Its name: `read`."""
+
+    stage: str
+    """When: at the `start` (`execve`), in the `loader`, in the `program`, or at its `end`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestExec:
+    """What a program inside of a kernel did."""
+
+    crossings: list[GuestCrossing]
+    """What it crossed."""
+
+    hashes: dict[str, str] = field(default_factory=dict)
+    """SHA-256 of the `program`, of all its `files`, and of the `kernel` or the `snapshot`."""
+
+    kernel: str | None = None
+    """The kernel; absent if it ran without one."""
+
+    signal: int | None = None
+    """The signal that ended it."""
+
+    sites: list[GuestSite] = field(default_factory=list)
+    """Where in the program it crossed."""
+
+    status: int | None = None
+    """Its exit status."""
+
+    stopped: str | None = None
+    """Why it was stopped, if it was."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuestSite:
+    """A place from which a program crosses."""
+
+    callers: list[str]
+    """The function that does, and its callers."""
+
+    cost: int
+    """Instructions outside of the program, or cycles with a core."""
+
+    count: int
+    """How often."""
+
+    crossing: str
+    """What it crosses."""
 
 
 @dataclass(frozen=True, kw_only=True)
