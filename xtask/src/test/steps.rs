@@ -136,12 +136,13 @@ pub(super) fn programs(session: &mut Session) -> Result<()> {
     machines::cross::build_prebuilt(&session.root)?.result()
 }
 
-/// The Python package: its style, its tests, its wheels.
+/// The page of the lab, whose module is compared with the native program.
 pub(super) fn page(session: &mut Session) -> Result<()> {
     let module = crate::page::built(&session.root, &session.root.join("target/page/site"), None)?;
     crate::page::check(&session.root, &module, 100)
 }
 
+/// The Python package: its style, its tests, its wheels.
 pub(super) fn python(session: &mut Session) -> Result<()> {
     crate::python::Package::ready(&session.root)?.check()
 }
