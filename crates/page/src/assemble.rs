@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use tollgate_lab::own::{Own, OwnError};
 use tollgate_lab::source::{Executable, Recipe, SourceError, assemble};
-use tollgate_riscv::asm::AsmError;
 use tollgate_riscv::{Decoder, Elf, Insn, Isa, Symbol, text};
 
 use crate::failure::{Answer, Failure};
