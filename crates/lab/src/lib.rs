@@ -25,6 +25,7 @@ mod cycles;
 mod design;
 mod engine;
 mod error;
+#[cfg(unix)]
 pub mod exec;
 pub mod exercise;
 mod fault;
