@@ -77,7 +77,8 @@ static NEEDS: &[Need] = &[
     Need { packages: &["g++"], shown_by: "g++", tests: "switches in C++" },
     Need {
         packages: &["libboost-fiber-dev"],
-        shown_by: "/usr/include/boost/fiber/all.hpp",
+        // (Any package of Boost has all headers; the library is where no other package names it.)
+        shown_by: "/usr/share/doc/libboost-fiber-dev/copyright",
         tests: "switches of Boost.Fiber and Boost.Context",
     },
     Need { packages: &["golang-go"], shown_by: "go", tests: "switches and foreign calls of Go" },
