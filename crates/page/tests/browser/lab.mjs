@@ -222,7 +222,7 @@ const CHECKS = {
     for (const name of ['Make the bill', 'All kernels against each other', 'The C extension and the instruction cache', 'The pipeline around a trap of this program']) {
       const before = await page.locator('.sheet').count();
       await button(page, name).click();
-      // The answer before is taken away first, so its sheets are not counted.
+      // The sheets of the answer before are removed first.
       const is = (least) => document.querySelector('.account > [role=status]').textContent.trim() === '' && document.querySelectorAll('.sheet').length >= least;
       await page.waitForFunction(is, before, { timeout: 120_000 }).catch(() => {});
       const bad = await page.locator('.result .bad').allInnerTexts();
