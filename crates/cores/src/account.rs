@@ -5,7 +5,7 @@ use super::parts::memory::MemoryCounts;
 use super::slot::Slot;
 use tollgate_riscv::EventCounts;
 
-/// What was counted besides cycles.
+/// Counts beside the cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimingCounts {
     /// Instructions that retired.
@@ -19,7 +19,7 @@ pub struct TimingCounts {
 }
 
 impl TimingCounts {
-    /// What a guest's counters of events count.
+    /// The events that a guest's counters count.
     pub fn events(&self) -> EventCounts {
         let of = &self.memory;
         let misses = [of.l1i_misses, of.l1d_misses, of.l2_misses, of.itlb_misses, of.dtlb_misses];

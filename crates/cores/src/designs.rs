@@ -5,7 +5,7 @@ use strum::VariantArray;
 use super::core::{CoreError, nearest};
 use super::keys::Design;
 
-/// What every core has: a name, caches, translation buffers and memory.
+/// The keys of every core: a name, caches, translation buffers and memory.
 const COMMON: &[&str] = &[
     "name",
     "about",
@@ -103,7 +103,7 @@ impl Design {
         flatten("", table, &mut keys);
         let Some(key) = keys.into_iter().find(|key| !self.reads(key)) else { return Ok(()) };
         let parts: Vec<&str> = key.split('.').collect();
-        // What stands for any name stands for the one that was given.
+        // A `*` matches the name that was given.
         let named = |read: &str| match parts[..] {
             [_, name, _] => Some(read.replace('*', name)),
             _ => Some(read.to_owned()).filter(|read| !read.contains('*')),
@@ -121,7 +121,7 @@ impl Design {
     }
 }
 
-/// Whether a key is one that is read, or in a table all of which is.
+/// True for a key that is read, and for every key of a table that is read whole.
 fn covers(read: &str, key: &str) -> bool {
     // (A number, such as `operation.iterative`, is not a table.)
     let any = key.contains('*') && read.split('.').count() == key.split('.').count();

@@ -1,4 +1,4 @@
-//! What a timed core is: its file says which stage does what, [`Timed`](super::Timed) attaches it to a machine.
+//! The contract of a timed core: its file says which stage does what, [`Timed`](super::Timed) attaches it to a machine.
 
 use tollgate_riscv::{BlockInsn, Code, Insn, Machine, Privilege, Several, Touch, Trap};
 

@@ -375,7 +375,7 @@ impl Microarchitecture for Rocket {
         [port, missed]
     }
 
-    /// What is in ID is replaced. rtl: nested-taken in rocket-traps.golden, all of rocket-interrupts.golden
+    /// The instruction in ID is replaced. rtl: nested-taken in rocket-traps.golden, all of rocket-interrupts.golden
     fn interrupts(&mut self, machine: &Machine, line: u64) -> bool {
         let seen = line.cast_signed();
         let Some([first, again]) = self.next_starts(machine) else { return false };

@@ -16,7 +16,7 @@ pub(crate) struct Slot {
     pub(crate) lost: bool,
     /// Its cycles, with its own, in addition to those of the instructions before that are charged together with it.
     pub(crate) charges: Causes,
-    /// What the instruction before is charged, which redirected the fetch.
+    /// The charge of the instruction before, which redirected the fetch.
     pub(crate) refill: Option<(Cause, u64)>,
     /// Cycles of walks for its fetch, and further fetches: which of the charges belong to IF.
     pub(crate) fetch_walk: u32,

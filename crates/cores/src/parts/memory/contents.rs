@@ -1,4 +1,4 @@
-//! What caches and translation buffers hold, for who shows it.
+//! The contents of caches and translation buffers, for views.
 
 use super::Memory;
 use tollgate_riscv::cache::Cache;
