@@ -30,11 +30,13 @@ def trap(
     set: int | Sequence[int] | None = None,  # noqa: A002, what the program calls it
     kernel_touch: int | Sequence[int] | None = None,
     traps: int | None = None,
+    vlen: int | None = None,
     progress: Show = None,
 ) -> Run:
     """The bill of a trap: what a system call costs, and where.
 
     `core` is a preset, a file, or a preset with changed keys. Without it the figure is in instructions.
+    `vlen` is the length of a vector register in bits, for the kernels with vectors.
 
     >>> slow = tollgate_perf.riscv.trap(core={"base": "rocket", "memory": {"latency": 300}}, iterations=20)
     >>> sorted(set(slow.phases()["asked.caches"]))
@@ -42,7 +44,7 @@ def trap(
     """
     options = {
         **{"kernel": kernel, "calls": calls, "iterations": iterations, "engine": engine, "workload": workload},
-        **{"every": every, "set": set, "kernel-touch": kernel_touch, "traps": traps},
+        **{"every": every, "set": set, "kernel-touch": kernel_touch, "traps": traps, "vlen": vlen},
     }
     return _on(core, ["riscv", "trap"], options, (), progress)
 
