@@ -92,7 +92,7 @@ impl Design {
         self.into()
     }
 
-    /// Whether its code reads a key, such as `memory.latency`; a part that is `*` stands for any name there.
+    /// True if its code reads a key, such as `memory.latency`. A `*` in the list matches any name.
     pub fn reads(self, key: &str) -> bool {
         self.keys().any(|read| covers(read, key))
     }

@@ -6,13 +6,13 @@ use super::passage::{Stall, stalls};
 /// When an instruction was in each stage, and what its cycles are charged to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
-    /// Whether the next two are needed.
+    /// Set if somebody draws stages: then the next two fields are filled in.
     pub(crate) traces: bool,
     /// When it entered each stage.
     pub(crate) starts: [i64; 5],
     /// The first cycle in which it is no longer in the pipe.
     pub(crate) end: i64,
-    /// Whether it took more than one cycle, or that one is not charged to [`Cause::Issue`]. If not, it charges nothing.
+    /// Set if `charges` is filled in. Otherwise it took one cycle, which the driver charges to [`Cause::Issue`].
     pub(crate) lost: bool,
     /// Its cycles, with its own, in addition to those of the instructions before that are charged together with it.
     pub(crate) charges: Causes,

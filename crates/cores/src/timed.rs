@@ -13,16 +13,16 @@ use super::passage::{Flush, Passage, Sink, Stage};
 use super::phases::{ByPrivilege, Phases};
 use super::slot::Slot;
 
-/// What is known about an instruction, found once for each place in decoded code.
+/// An instruction as the core describes it, once for each place in decoded code.
 #[derive(Clone, Copy)]
 struct Described<O> {
     op: O,
     /// Bytes of its only access, if it is a load or a store.
     size: u8,
     store: bool,
-    /// Whether the machine reports its operands.
+    /// Set if the machine reports the values of its operands.
     by_operands: bool,
-    /// Whether all of it is in the line of the instruction cache, and in the page, in which the one before it begins.
+    /// Set if it lies whole in the instruction cache line and the page in which the one before it begins.
     same_line: bool,
 }
 
@@ -33,8 +33,7 @@ impl<O> Described<O> {
     }
 }
 
-/// The number of a line of so many bytes, or of the page if that is smaller, that an instruction in a decoded block begins in, and
-/// whether it is all there.
+/// The number of the line (of the page, if that is smaller) in which an instruction begins, and true if it also ends there.
 fn line_of(at: &BlockInsn, bytes: u64) -> (u64, bool) {
     let pa = u64::from(at.page) << 12 | at.pc & 0xfff;
     let bytes = bytes.min(4096);

@@ -9,7 +9,7 @@ use tollgate_record::{Measurement, Run, counter};
 /// A figure before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moved {
-    /// What moved.
+    /// The phase, function or crossing that moved.
     pub name: String,
     /// In A and in B.
     pub cost: [u64; 2],
@@ -26,7 +26,7 @@ impl Moved {
     }
 }
 
-/// What differs between two bills. Costs are cycles if both have some of the same core, else instructions.
+/// The differences between two bills. Costs are cycles if both have some of the same core, else instructions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GuestComparison {
     /// The programs.
@@ -43,7 +43,7 @@ pub struct GuestComparison {
     pub functions: Vec<Moved>,
     /// Functions of the kernel that differ, largest difference first.
     pub kernel: Vec<Moved>,
-    /// What makes the two no fair comparison: other kernels, cores, arguments.
+    /// Reasons why the comparison is not fair: another kernel, core or argument.
     pub differs: Vec<String>,
 }
 

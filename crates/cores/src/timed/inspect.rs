@@ -1,4 +1,4 @@
-//! What an attached core holds, and changing who receives the passages while it runs.
+//! The contents of an attached core, and a new receiver for its passages while it runs.
 
 use super::{Engine, Phases, Sink, Timed};
 use crate::microarchitecture::Microarchitecture;

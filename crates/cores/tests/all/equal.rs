@@ -419,7 +419,7 @@ fn code_that_is_overwritten_and_translations_that_are_dropped_are_timed_alike() 
             assert_eq!(single.cycles(), blocks.cycles(), "{what}");
             assert_eq!(single.ledger(), blocks.ledger(), "{what}");
             assert_eq!(single.counts(), blocks.counts(), "{what}");
-            // What a fetch on a wrong path brings in depends on time.
+            // A fetch on a wrong path fills more or fewer lines, depending on how long it lasts.
             if matches!(core.design, Design::Textbook | Design::Ibex | Design::Picorv32) {
                 assert_eq!(single.counts().memory, counting.counts(), "{what}");
             }
