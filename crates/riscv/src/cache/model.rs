@@ -124,8 +124,6 @@ pub struct Cache {
     /// How many places are empty.
     empty: u64,
     order: Order,
-    /// How often the contents, or the order of eviction, changed.
-    changes: u64,
     counts: Counts,
 }
 
@@ -164,7 +162,6 @@ impl Cache {
             latest_ways: vec![0; geometry.sets() as usize],
             empty: geometry.lines(),
             order,
-            changes: 0,
             counts: Counts::default(),
         })
     }
@@ -187,13 +184,6 @@ impl Cache {
     /// The counts so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
-    }
-
-    /// A number that changes whenever the contents or the order of a policy change: while it stays the same, an access
-    /// finds what it found before.
-    #[inline(always)]
-    pub fn changes(&self) -> u64 {
-        self.changes
     }
 
     /// Reads or writes at an address. Make a separate access for bytes in the next line.
@@ -323,16 +313,11 @@ impl Cache {
             (*latest, *latest_way) = (set[way], way as u32);
             match &mut self.order {
                 Order::Lru => {
-                    self.changes += u64::from(way > 0);
                     move_to_front(&mut set[..=way]);
                     *latest_way = 0;
                 }
                 Order::Fifo | Order::Random(_) | Order::Lfsr(_) | Order::Lfsr16(_) => {}
-                Order::Plru(trees) => {
-                    let before = trees[number];
-                    point_away(&mut trees[number], way, self.ways);
-                    self.changes += u64::from(trees[number] != before);
-                }
+                Order::Plru(trees) => point_away(&mut trees[number], way, self.ways),
             }
             return if dirt > 0 && clean { Found::Soiled } else { Found::Hit };
         }
@@ -374,8 +359,7 @@ impl Cache {
             Err(_) => put_first(set, wanted, dirt),
         };
         self.latest[number] = set[0];
-        if let Some(way) = way {
-            self.changes += u64::from(way > 0);
+        if way.is_some() {
             return if dirt > old & DIRTY { Found::Soiled } else { Found::Hit };
         }
         self.fill(old, store)
@@ -387,7 +371,6 @@ impl Cache {
         self.counts.write_misses += u64::from(store);
         self.counts.read_misses += u64::from(!store);
         self.counts.fills += 1;
-        self.changes += 1;
         self.counts.evictions += u64::from(old != 0);
         self.empty -= u64::from(old == 0);
         self.counts.writebacks += u64::from(old & DIRTY != 0);
@@ -435,7 +418,6 @@ impl Cache {
         let old = std::mem::take(&mut set[way]);
         self.latest[number] = 0;
         self.empty += 1;
-        self.changes += 1;
         if matches!(self.order, Order::Lru | Order::Fifo) {
             set[way..].rotate_left(1);
         }
@@ -460,7 +442,6 @@ impl Cache {
         self.places.fill(0);
         self.latest.fill(0);
         self.empty = self.geometry.lines();
-        self.changes += 1;
         if let Order::Plru(trees) = &mut self.order {
             trees.fill(0);
         }
