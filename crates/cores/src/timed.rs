@@ -22,7 +22,7 @@ struct Described<O> {
     store: bool,
     /// Set if the machine reports the values of its operands.
     by_operands: bool,
-    /// Set if it lies whole in the instruction cache line and the page in which the one before it begins.
+    /// Set if it is whole in the instruction cache line and the page in which the one before it begins.
     same_line: bool,
 }
 
