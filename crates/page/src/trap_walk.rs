@@ -13,6 +13,7 @@ use crate::assemble::{hex, listed};
 use crate::csrs;
 use crate::failure::{Answer, Failure};
 use crate::running::{Noted, Running};
+use crate::state::about;
 
 /// Steps after which a handler that has not returned is left.
 const MOST_STEPS: u64 = 1_000_000;
@@ -122,8 +123,8 @@ fn status_changes(mode: Privilege, before: u64, after: u64) -> Vec<Value> {
         .collect()
 }
 
-/// The seven steps of the hardware.
-fn hardware(trap: &Trap, before: &Moment, after: &Moment) -> Value {
+/// The seven steps of the hardware; `place` names an address.
+fn hardware(trap: &Trap, before: &Moment, after: &Moment, place: impl Fn(u64) -> String) -> Value {
     let letter = if trap.to == Privilege::Machine { 'm' } else { 's' };
     let delegation = if trap.cause.is_interrupt() { "mideleg" } else { "medeleg" };
     let machine = trap.to == Privilege::Machine;
@@ -158,27 +159,33 @@ fn hardware(trap: &Trap, before: &Moment, after: &Moment) -> Value {
             title(2),
             section("3.1.14", "10.1.7"),
             match trap.cause.is_interrupt() {
-                true => format!("{letter}epc is the instruction that was not executed yet."),
-                false => format!("{letter}epc is the instruction that trapped; it does not retire."),
+                true => format!(
+                    "{letter}epc receives the address of the next instruction: the handler returns to it."
+                ),
+                false => format!(
+                    "{letter}epc receives the address of the instruction that trapped. It did not retire, so the \
+                     handler decides where to continue: at this instruction again, or behind it."
+                ),
             },
-            vec![change(format!("{letter}epc"), before.epc, after.epc, "")],
+            vec![change(format!("{letter}epc"), before.epc, after.epc, place(after.epc))],
         ),
         step(
             4,
             title(3),
             section("3.1.16", "10.1.9"),
             match trap.tval {
-                0 => format!("{letter}tval is 0: this cause has nothing more to say."),
-                _ => format!("{letter}tval is the address or the instruction that is at fault."),
+                0 => format!("{letter}tval receives 0: this cause has no address."),
+                _ => format!("{letter}tval receives the address or the instruction that caused the trap."),
             },
-            vec![change(format!("{letter}tval"), before.tval, after.tval, "")],
+            vec![change(format!("{letter}tval"), before.tval, after.tval, place(trap.tval))],
         ),
         step(
             5,
             title(4),
             section("3.1.6.1", "10.1.1"),
             format!(
-                "The interrupt enable and the mode are kept for the return, and interrupts of {to}-mode are disabled."
+                "The interrupt enable moves to {to}PIE and the mode to {to}PP, for the return. Then interrupts of \
+                 {to}-mode are disabled."
             ),
             status_changes(trap.to, before.status, after.status),
         ),
@@ -194,13 +201,13 @@ fn hardware(trap: &Trap, before: &Moment, after: &Moment) -> Value {
             title(6),
             section("3.1.7", "10.1.2"),
             format!("{jump}."),
-            vec![change("pc", before.pc, after.pc, "")],
+            vec![change("pc", before.pc, after.pc, place(after.pc))],
         ),
     ])
 }
 
-/// The steps of the return.
-fn returned(ret: &TrapReturn, before: &Moment, after: &Moment) -> Value {
+/// The steps of the return; `place` names an address.
+fn returned(ret: &TrapReturn, before: &Moment, after: &Moment, place: impl Fn(u64) -> String) -> Value {
     let letter = if ret.from == Privilege::Machine { 'm' } else { 's' };
     let machine = ret.from == Privilege::Machine;
     let section = if machine { "3.1.6.1" } else { "10.1.1" };
@@ -223,8 +230,8 @@ fn returned(ret: &TrapReturn, before: &Moment, after: &Moment) -> Value {
             3,
             "jump to the saved program counter",
             if machine { "3.1.14" } else { "10.1.7" },
-            format!("The program counter is what {letter}epc holds."),
-            vec![change("pc", before.pc, after.pc, "")],
+            format!("The program counter receives the address in {letter}epc."),
+            vec![change("pc", before.pc, after.pc, place(after.pc))],
         ),
     ])
 }
@@ -352,7 +359,9 @@ fn take_apart(running: &mut Running, noted: &Noted) -> Answer {
         json!({
             "phase": phase_words(part.phase), "from": hex(part.from), "place": loaded.places.name(part.from),
             "instructions": part.instructions, "cycles": has_core.then_some(part.cycles),
-            "causes": lost.map(|(cause, cycles)| json!({ "cause": cause.name(), "cycles": cycles })).collect::<Value>(),
+            "causes": lost.map(|(cause, cycles)| {
+                json!({ "cause": cause.name(), "about": about(cause.name()), "cycles": cycles })
+            }).collect::<Value>(),
             "loads": part.loads, "stores": part.stores, "listing": lines.collect::<Value>(),
         })
     });
@@ -363,16 +372,19 @@ fn take_apart(running: &mut Running, noted: &Noted) -> Answer {
             .collect::<Value>()
     });
     let line = loaded.executable.line(trap.epc);
+    let place = |address| loaded.places.name(address);
     let to = end.as_ref().map(|(ret, ..)| ret.pc);
+    let behind = to.and_then(|to| loaded.executable.line(to));
     Ok(json!({
         "trap": event(running, noted),
         "instruction": at_fault.map(|(insn, _)| text(&insn)).unwrap_or_default(),
         "file": line.as_ref().map(|line| &line.file), "line": line.as_ref().map(|line| line.line),
-        "hardware": hardware(&trap, &before, &after),
+        "hardware": hardware(&trap, &before, &after, place),
         "hardwareCycles": hardware_cycles,
         "handler": handler.collect::<Value>(),
-        "return": end.as_ref().map_or_else(|| json!([]), |(ret, was, is)| returned(ret, was, is)),
-        "to": to.map(hex), "toPlace": to.map(|to| loaded.places.name(to)).unwrap_or_default(),
+        "return": end.as_ref().map_or_else(|| json!([]), |(ret, was, is)| returned(ret, was, is, place)),
+        "to": to.map(hex), "toPlace": to.map(place).unwrap_or_default(),
+        "toFile": behind.as_ref().map(|line| &line.file), "toLine": behind.as_ref().map(|line| line.line),
         "cycles": running.cycles().zip(start.0).map(|(now, then)| now - then),
         "instructions": running.machine().instret() - start.1,
         "nested": nested, "changed": changed.unwrap_or_else(|| json!([])),

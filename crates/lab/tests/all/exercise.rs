@@ -1,5 +1,5 @@
-//! Exercises: references pass and wrong solutions fail where they must. `tests/exercises/ID` has the sources: `reference.s`, and wrong
-//! ones whose first line names the check that fails.
+//! Exercises: references pass and wrong solutions fail where they must. `tests/exercises/ID` has the sources: `reference.s`, wrong
+//! ones whose first line names the check that fails, and in `wrong.toml` those that are a few edits of the reference.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,40 @@ use tollgate_lab::exercise::{self, Exercise, Verdict};
 const SEEDS: u64 = 20;
 const FEW: u64 = 6;
 
+/// A wrong solution as edits of the reference: each text, which must be there once, with its replacement.
+#[derive(serde::Deserialize)]
+struct Wrong {
+    fails: String,
+    #[serde(default)]
+    hint: String,
+    edits: Vec<(String, String)>,
+}
+
+impl Wrong {
+    fn source(&self, reference: &str) -> String {
+        let mut text = format!("# fails: {}\n# hint: {}\n{reference}", self.fails, self.hint);
+        for (old, new) in &self.edits {
+            assert_eq!(text.matches(old).count(), 1, "{old}");
+            text = text.replace(old, new);
+        }
+        text
+    }
+}
+
 /// The sources of an exercise by their names.
 fn sources(id: &str) -> BTreeMap<String, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exercises").join(id);
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let files = files.map(|entry| entry.unwrap().path());
-    files
+    let files =
+        files.map(|entry| entry.unwrap().path()).filter(|it| it.extension().is_some_and(|it| it == "s"));
+    let mut sources: BTreeMap<String, String> = files
         .map(|it| (it.file_stem().unwrap().to_string_lossy().into(), fs::read_to_string(&it).unwrap()))
-        .collect()
+        .collect();
+    let edits = fs::read_to_string(folder.join("wrong.toml")).unwrap_or_default();
+    let wrong: BTreeMap<String, Wrong> = toml::from_str(&edits).unwrap();
+    let reference = sources["reference"].clone();
+    sources.extend(wrong.into_iter().map(|(name, wrong)| (name, wrong.source(&reference))));
+    sources
 }
 
 /// A source with a seed's numbers. `[[NAME: A B C]]` is the answer that belongs to the value of a parameter: 0, 1 or 2.

@@ -1,38 +1,46 @@
 # A system call, step by step
 #
-# A program in user mode asks its kernel for a number, three times. Press "Follow the trap": you see what the hardware does at the
-# ecall, then each phase of the handler, then the return. The labels phase_NAME divide the bill.
+# A program in user mode asks its kernel for a number,
+# three times. Press "Follow the trap": you see what the
+# hardware does at the ecall, then each phase of the
+# handler, then the return. The labels phase_NAME divide
+# the bill.
 
         .globl  _start
-_start:                                 # machine mode: prepare, then enter the program
+_start:  # machine mode: prepare, then enter the program
         la      t0, trap_entry
-        csrw    mtvec, t0               # where traps go
+        csrw    mtvec, t0       # where traps go
         la      t0, kernel_stack_end
-        csrw    mscratch, t0            # the kernel's stack, exchanged with sp at each trap
+        # the kernel's stack, exchanged with sp at each
+        # trap
+        csrw    mscratch, t0
         li      t0, -1
-        csrw    pmpaddr0, t0            # user mode may use all memory
+        # user mode may use all memory
+        csrw    pmpaddr0, t0
         li      t0, 0x1f
         csrw    pmpcfg0, t0
         la      t0, program
         csrw    mepc, t0
         la      sp, program_stack_end
-        mret                            # MPP is 0 after reset: user mode
+        mret  # MPP is 0 after reset: user mode
 
 program:
-        li      s0, 3                   # three calls
-again:  li      a7, 172                 # getpid
-        ecall                           # <- the trap
+        li      s0, 3           # three calls
+again:  li      a7, 172         # getpid
+        ecall                   # <- the trap
         add     s1, s1, a0
         addi    s0, s0, -1
         bnez    s0, again
         mv      a0, s1
-        li      a7, 93                  # exit
+        li      a7, 93          # exit
         ecall
 
         .balign 4
 trap_entry:
 phase_stack:
-        csrrw   sp, mscratch, sp        # to the kernel's stack; the program's sp is kept in mscratch
+        # to the kernel's stack; the program's sp is kept
+        # in mscratch
+        csrrw   sp, mscratch, sp
 phase_save:
         addi    sp, sp, -128
         sd      ra, 0(sp)
@@ -52,10 +60,10 @@ phase_save:
         sd      a7, 112(sp)
 phase_dispatch:
         csrr    t0, mcause
-        li      t1, 8                   # an ecall from user mode
+        li      t1, 8           # an ecall from user mode
         bne     t0, t1, stop
         csrr    t0, mepc
-        addi    t0, t0, 4               # continue after the ecall
+        addi    t0, t0, 4  # continue after the ecall
         csrw    mepc, t0
         li      t0, 93
         beq     a7, t0, exit
@@ -78,7 +86,8 @@ phase_restore:
         ld      a7, 112(sp)
         addi    sp, sp, 128
 phase_stack_2:
-        csrrw   sp, mscratch, sp        # back to the program's stack
+        # back to the program's stack
+        csrrw   sp, mscratch, sp
 phase_return:
         mret
 
@@ -87,7 +96,9 @@ getpid: li      a0, 1
         ret
 
 phase_exit:
-exit:   la      t0, tohost              # the machine ends when this word is written: status << 1 | 1
+        # the machine ends when this word is written:
+        # status << 1 | 1
+exit:   la      t0, tohost
         li      t1, 1
         sd      t1, 0(t0)
 stop:   j       stop
@@ -98,7 +109,9 @@ tohost: .dword  0
 
         .bss
         .balign 16
+kernel_stack:
         .zero   4096
 kernel_stack_end:
+program_stack:
         .zero   4096
 program_stack_end:

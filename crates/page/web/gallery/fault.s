@@ -1,21 +1,30 @@
 # A page fault by hand
 #
-# A kernel in supervisor mode with a page table of three levels (Sv39) runs a program in user mode. The program touches a page that is
-# not mapped; the handler maps it and returns to the same instruction. Follow the trap, then open "Page table".
+# A kernel in supervisor mode with a page table of three
+# levels (Sv39) runs a program in user mode. The program
+# touches a page that is not mapped; the handler maps it
+# and returns to the same instruction. Follow the trap,
+# then open "Page table".
 
         .equ    PTE_V, 1
-        .equ    KERNEL_RWX, 0xcf        # valid, readable, writable, executable, accessed, dirty
-        .equ    USER_RWX, 0xdf          # and for user mode
+        # valid, readable, writable, executable,
+        # accessed, dirty
+        .equ    KERNEL_RWX, 0xcf
+        .equ    USER_RWX, 0xdf  # and for user mode
         .equ    USER_RW, 0xd7
-        .equ    PAGE, 0x40000000        # the page that the program touches
+        # the page that the program touches
+        .equ    PAGE, 0x40000000
 
         .globl  _start
 _start:
-        li      t0, -1                  # supervisor and user mode may use all memory
+        # supervisor and user mode may use all memory
+        li      t0, -1
         csrw    pmpaddr0, t0
         li      t0, 0x1f
         csrw    pmpcfg0, t0
-        li      t0, 1 << 13 | 1 << 15   # load and store page faults go to supervisor mode
+        # load and store page faults go to supervisor
+        # mode
+        li      t0, 1 << 13 | 1 << 15
         csrw    medeleg, t0
         la      t0, trap_entry
         csrw    stvec, t0
@@ -24,10 +33,14 @@ _start:
         la      t0, machine_entry
         csrw    mtvec, t0
 
-        la      t0, level2              # 1 GiB at 0x80000000, for the kernel and the program
+        # 1 GiB at 0x80000000, for the kernel and the
+        # program
+        la      t0, level2
         li      t1, 0x80000 << 10 | USER_RWX
         sd      t1, 16(t0)
-        la      t1, level1              # 0x40000000: a table of level 1, then of level 0, still empty
+        # 0x40000000: a table of level 1, then of level
+        # 0, still empty
+        la      t1, level1
         srli    t1, t1, 2
         ori     t1, t1, PTE_V
         sd      t1, 8(t0)
@@ -38,13 +51,15 @@ _start:
         sd      t1, 0(t2)
         la      t0, level2
         srli    t0, t0, 12
-        li      t1, 8 << 60             # Sv39
+        li      t1, 8 << 60     # Sv39
         or      t0, t0, t1
         csrw    satp, t0
         sfence.vma
 
-        # The kernel's own instructions must not be in a page of user mode, so the handler has a mapping of its own: the same
-        # memory once more, at 0xc0000000.
+        # The kernel's own instructions must not be in a
+        # page of user mode, so the handler has a mapping
+        # of its own: the same memory once more, at
+        # 0xc0000000.
         la      t0, level2
         li      t1, 0x80000 << 10 | KERNEL_RWX
         sd      t1, 24(t0)
@@ -58,15 +73,17 @@ _start:
 
         la      t0, program
         csrw    mepc, t0
-        mret                            # MPP is 0 after reset: user mode
+        mret  # MPP is 0 after reset: user mode
 
 program:
         li      s0, PAGE
         li      s1, 42
-        sd      s1, 0(s0)               # <- the page fault
-        ld      s2, 0(s0)               # now it is mapped, and the translation is in the TLB
+        sd      s1, 0(s0)       # <- the page fault
+        # now it is mapped, and the translation is in the
+        # TLB
+        ld      s2, 0(s0)
         mv      a0, s2
-        ecall                           # the end; this trap goes to machine mode
+        ecall  # the end; this trap goes to machine mode
 
         .balign 4
 trap_entry:
@@ -79,18 +96,21 @@ phase_save:
         sd      t2, 16(sp)
 phase_dispatch:
         csrr    t0, scause
-        li      t1, 15                  # a store page fault
+        li      t1, 15          # a store page fault
         bne     t0, t1, stop
-phase_handler:                          # map the page: write the entry of level 0
-        csrr    t0, stval               # the address that was touched
+# map the page: write the entry of level 0
+phase_handler:
+        csrr    t0, stval  # the address that was touched
         srli    t0, t0, 12
         andi    t0, t0, 511
         slli    t0, t0, 3
         la      t1, level0
         add     t0, t0, t1
-        la      t1, fresh_page          # la is relative to pc, so it yields the address at 0xc0000000
+        # la is relative to pc, so it yields the address
+        # at 0xc0000000
+        la      t1, fresh_page
         li      t2, 0x40000000
-        sub     t1, t1, t2              # the physical address
+        sub     t1, t1, t2      # the physical address
         srli    t1, t1, 2
         ori     t1, t1, USER_RW
         sd      t1, 0(t0)
@@ -103,13 +123,16 @@ phase_restore:
 phase_stack_2:
         csrrw   sp, sscratch, sp
 phase_return:
-        sret                            # to the instruction that faulted, once more
+        # to the instruction that faulted, once more
+        sret
 stop:   j       stop
 
         .balign 4
 machine_entry:
 phase_exit:
-        la      t0, tohost              # the machine ends when this word is written: status << 1 | 1
+        # the machine ends when this word is written:
+        # status << 1 | 1
+        la      t0, tohost
         li      t1, 1
         sd      t1, 0(t0)
         j       machine_entry

@@ -1,7 +1,10 @@
 # The instruction cache: compressed instructions
 #
-# The same loop with the C extension: most instructions take 16 bits, so it touches fewer lines and two of the sets keep theirs. The hit
-# rate is 0.75. It is a property of this loop and this cache, not of the extension.
+# The same loop with the C extension: most instructions
+# take 16 bits, so it touches fewer lines and two of the
+# sets keep theirs. The hit rate is 0.75. It is a
+# property of this loop and this cache, not of the
+# extension.
 
         .globl  _start
 _start:

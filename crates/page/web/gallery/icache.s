@@ -1,7 +1,10 @@
 # The instruction cache: 32-bit instructions
 #
-# The loop has 14 instructions, 56 bytes. In a cache of 4 lines with 8 bytes each, every line has been replaced when it is needed again:
-# half of the accesses miss (hit rate 0.50). Compare with the next program, which is the same loop compressed.
+# The loop has 14 instructions, 56 bytes. In a cache of 4
+# lines with 8 bytes each, every line has been replaced
+# when it is needed again: half of the accesses miss (hit
+# rate 0.50). Compare with the next program, which is the
+# same loop compressed.
 
         .option norvc
         .globl  _start

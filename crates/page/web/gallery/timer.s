@@ -1,7 +1,8 @@
 # An interrupt arrives at any cycle
 #
-# A loop counts while the timer interrupts it, three times. Where the interrupt hits differs, and so do the cycles until the handler's
-# first instruction.
+# A loop counts while the timer interrupts it, three
+# times. Where the interrupt hits differs, and so do the
+# cycles until the handler's first instruction.
 
         .equ    MTIMECMP, 0x2004000
         .equ    MTIME, 0x200bff8
@@ -16,16 +17,21 @@ _start:
         li      s11, MTIMECMP
         ld      t0, 0(s10)
         addi    t0, t0, 3
-        sd      t0, 0(s11)              # the first interrupt, three ticks from now
+        # the first interrupt, three ticks from now
+        sd      t0, 0(s11)
         li      t0, 1 << 7
-        csrw    mie, t0                 # timer interrupts
-        csrsi   mstatus, 8              # all interrupts
+        csrw    mie, t0         # timer interrupts
+        csrsi   mstatus, 8      # all interrupts
         li      s0, 3
 count:  addi    s1, s1, 1
         li      t0, 7
-        div     t1, s1, t0              # on some cores an interrupt waits for the end of a division
+        # on some cores an interrupt waits for the end of
+        # a division
+        div     t1, s1, t0
         bgtz    s0, count
-        la      t0, tohost              # the machine ends when this word is written: status << 1 | 1
+        # the machine ends when this word is written:
+        # status << 1 | 1
+        la      t0, tohost
         li      t1, 1
         sd      t1, 0(t0)
 end:    j       end
@@ -40,7 +46,9 @@ phase_save:
 phase_handler:
         ld      t0, 0(s10)
         addi    t0, t0, 3
-        sd      t0, 0(s11)              # the next interrupt; this also ends the pending one
+        # the next interrupt; this also ends the pending
+        # one
+        sd      t0, 0(s11)
         addi    s0, s0, -1
 phase_restore:
         ld      t0, 0(sp)

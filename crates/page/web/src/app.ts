@@ -60,6 +60,8 @@ export interface Details {
 export interface Walk {
   trap: TrapWalk;
   step: number;
+  /** The place in the source that the step explains. */
+  at: { file: string | null; line: number | null };
 }
 
 /** What a student did with an exercise. */
@@ -337,8 +339,22 @@ export class App {
 
   #at(state: State): void {
     this.state = state;
-    const edited = this.edited();
-    this.editor?.next(state.ended === null && state.file === edited?.name && state.line !== null ? state.line : undefined);
+    this.printed = '';
+    this.#showNext();
+  }
+
+  /** Marks the line that is executed next, or the one that the step of a walk explains. */
+  #showNext(): void {
+    const { state } = this;
+    const at = this.walk?.at ?? (state?.ended === null ? state : undefined);
+    this.editor?.next(at?.file === this.edited()?.name && at?.line != null ? at.line : undefined);
+  }
+
+  /** Shows a step of a walk, with its line in the editor; `undefined` ends the walk. */
+  setWalk(walk: Walk | undefined): void {
+    this.walk = walk;
+    this.#showNext();
+    this.draw();
   }
 
   #ran(ran: Ran): void {
@@ -346,11 +362,10 @@ export class App {
     this.#at(ran.state);
   }
 
-  /** Opens the console when there is something in it for the first time, or when the program waits for it. */
-  #showConsole({ state, stop }: Ran): void {
-    if (this.open.has('console') || (state.console === '' && stop.kind !== 'input')) return;
-    if (stop.kind !== 'input' && this.#consoleOf === state.loaded) return;
-    this.#consoleOf = state.loaded;
+  /** Opens the console when a program prints for the first time; one who closes it is not asked again. */
+  #showConsole(program: number | undefined): void {
+    if (program === undefined || this.#consoleOf === program) return;
+    this.#consoleOf = program;
     this.open.add('console');
   }
 
@@ -371,8 +386,8 @@ export class App {
     let ran: Ran | undefined;
     try {
       ran = await move();
-      this.printed = '';
-      this.#showConsole(ran);
+      if (ran.stop.kind === 'input') this.open.add('console');
+      else if (ran.state.console !== '') this.#showConsole(ran.state.loaded);
       this.#ran(ran);
       if (ran.stop.kind === 'start') this.remark = T.atStart;
       this.phase = 'idle';
@@ -393,6 +408,7 @@ export class App {
     if (this.state?.ended != null) await this.restart();
     this.walk = undefined;
     this.showWatch();
+    if (this.load.program.kind === 'boot') this.open.add('console');
     await this.#move('running', () => this.machine.request({ op: 'run', breakpoints: this.allBreakpoints() }));
   }
 
@@ -466,13 +482,21 @@ export class App {
       const traps = await this.machine.request({ op: 'traps' });
       const which = index ?? traps.at(-1)?.index;
       if (which === undefined) return;
-      this.walk = { trap: await this.machine.request({ op: 'trapWalk', index: which }), step: 0 };
+      const trap = await this.machine.request({ op: 'trapWalk', index: which });
+      if (/page fault/.test(trap.trap.cause)) await this.#translate(trap.trap.tval);
       this.trapTaken = undefined;
       this.showWatch();
-      this.draw();
+      this.setWalk({ trap, step: 0, at: trap });
       document.getElementById('walk')?.focus();
       document.getElementById('walk')?.scrollIntoView({ block: 'nearest' });
     });
+  }
+
+  /** Shows the walk of an address in the page table. */
+  async #translate(address: string): Promise<void> {
+    this.walkAddress = address;
+    this.open.add('pages');
+    await this.refresh();
   }
 
   #noticeTrap(): Promise<void> {
@@ -602,6 +626,7 @@ export class App {
   #event(event: Event): void {
     if (event.event === 'progress') {
       this.progress = event;
+      if (event.console !== '' && this.printed === '') this.#showConsole(this.state?.loaded);
       this.printed = (this.printed + event.console).slice(-LONGEST_CONSOLE);
       this.draw();
     } else if (event.event === 'ready') {

@@ -1,7 +1,8 @@
 // The frame around the views: head, the bar that drives the machine, notices, the program on the left.
 import { html, nothing, type TemplateResult } from 'lit-html';
 import { repeat } from 'lit-html/directives/repeat.js';
-import { App, VIEWS } from './app.ts';
+import { App, editedOf, VIEWS } from './app.ts';
+import type { GalleryEntry } from './protocol.ts';
 import { recall, keep } from './storage.ts';
 import { MODES, T } from './texts.ts';
 import { listing } from './views/listing.ts';
@@ -115,7 +116,7 @@ const PLAY = 'M4 2.5v11l9-5.5z';
 const PAUSE = 'M5 3v10M11 3v10';
 const STEP = 'M3 3v10M6.5 8H14M11 4.500l3.500 3.500-3.500 3.500';
 const BACK = 'M13 3v10M9.500 8H2M5 4.500 1.500 8 5 11.500';
-const TRAP = 'M2 13V7l6-5 6 5v6M6 13V9h4v4';
+const TRAP = 'M1.500 4H5v8h6V4h3.500M12.500 2l2 2-2 2';
 const RESET = 'M3 8a5 5 0 1 0 1.600-3.600M4.500 1.500v3h3';
 
 export function icon(path: string): TemplateResult {
@@ -236,8 +237,10 @@ function examples(app: App): TemplateResult {
     if (entry !== undefined) void app.show(withoutOp({ ...entry.load, core: entry.load.core ?? app.load.core ?? null }));
   };
   const labs = [...new Set(gallery.map((entry) => entry.lab))];
+  const text = app.edited()?.text;
+  const isShown = ({ load: { program } }: GalleryEntry) => text !== undefined && 'files' in program && editedOf(program.files)?.text === text;
   return html`<select @change=${choose} .value=${''}>
-    <option value="">${T.exampleMine}</option>
+    <option value="">${gallery.find(isShown)?.title ?? T.exampleMine}</option>
     ${App.recalled('earlier') === undefined ? nothing : html`<option value="earlier:">${T.exampleEarlier}</option>`}
     ${labs.map(
       (lab) => html`<optgroup label=${T.labs[lab] ?? lab}>

@@ -532,6 +532,8 @@ export interface TrapWalk {
   /** Where execution continues. */
   to: Hex | null;
   toPlace: string;
+  toFile: string | null;
+  toLine: number | null;
   /** Of all of it: null without a core. */
   cycles: number | null;
   instructions: number;
@@ -561,7 +563,7 @@ export interface HandlerPhase {
   instructions: number;
   cycles: number | null;
   /** Its cycles by cause, without those that are 0. */
-  causes: { cause: string; cycles: number }[];
+  causes: { cause: string; about: string; cycles: number }[];
   loads: number;
   stores: number;
   /** Its instructions, at most the first 64. */

@@ -160,8 +160,12 @@ function handle(message: Message): void {
       const started = `${new Date().toISOString().slice(0, 19)}Z`;
       return post({ id, ...call({ started, id: ulid(), ...request }) });
     }
-    default:
-      return post({ id, ...call(request) });
+    default: {
+      const answer = call(request);
+      // A state contains all that was printed; progress goes on from there.
+      if (running !== undefined && (request.op === 'type' || request.op === 'state')) running.console = '';
+      return post({ id, ...answer });
+    }
   }
 }
 

@@ -50,7 +50,7 @@ function axis(layout: Columns, width: number): TemplateResult {
 function line(row: PipelineRow, stages: string[], layout: Columns, width: number): TemplateResult {
   const reason = why(row);
   return html`<tr class=${row.squash === null ? '' : 'squashed'}>
-    <th scope="row" title=${`${row.address} ${row.place}`}><span class="mode-letter ${row.mode}">${row.mode}</span> ${row.text}</th>
+    <th scope="row" title=${`${row.address} ${row.place}`}><span class="mode-letter ${row.mode}">${row.mode}</span> ${row.text || T.noInstruction}</th>
     <td>
       <span class="unseen">${T.rowInWords(row.stages.map(({ name, first }) => `${name} ${first}`).join(', '), [reason, ...abouts(row)].join(', '))}</span>
       <svg width=${width} height=${HEIGHT} aria-hidden="true" class=${row.squash === null ? '' : 'faded'}>

@@ -9,6 +9,7 @@ import { instructions } from './listing.ts';
 interface Stop {
   title: string;
   group: string;
+  at: Walk['at'];
   count?: string;
   body(): TemplateResult;
 }
@@ -16,26 +17,30 @@ interface Stop {
 /** The stops of a walk in order. */
 function stops(app: App, trap: TrapWalk): Stop[] {
   const event = trap.trap;
-  const hardware = (group: string) => (step: HardwareStep): Stop => ({ title: step.title, group, body: () => hardwareStep(step) });
+  const hardware = (group: string, at: Walk['at']) => (step: HardwareStep): Stop => ({ title: step.title, group, at, body: () => hardwareStep(step) });
+  const behind = { file: trap.toFile, line: trap.toLine };
+  const last = trap.handler.at(-1)?.listing.at(-1) ?? behind;
   return [
     {
       title: event.interrupt ? T.walkBeforeInterrupt : T.walkBefore,
       group: '',
+      at: trap,
       body: () => html`<p>${
         event.interrupt
           ? T.walkBeforeInterruptText(event.place || event.epc, MODES[event.from])
           : T.walkBeforeText(trap.instruction, event.place || event.epc, MODES[event.from])
       }</p>`,
     },
-    ...trap.hardware.map(hardware(T.walkHardware)),
+    ...trap.hardware.map(hardware(T.walkHardware, trap)),
     ...trap.handler.map((phase): Stop => ({
       title: phase.phase,
       group: T.walkHandler,
+      at: phase.listing[0] ?? trap,
       count: phase.cycles === null ? count(phase.instructions) : count(phase.cycles),
       body: () => handlerPhase(app, phase),
     })),
-    ...trap.return.map(hardware(T.walkReturn)),
-    { title: T.walkAfter, group: '', body: () => afterwards(trap) },
+    ...trap.return.map(hardware(T.walkReturn, last)),
+    { title: T.walkAfter, group: '', at: behind, body: () => afterwards(trap) },
   ];
 }
 
@@ -45,8 +50,8 @@ export function walk(app: App, { trap, step }: Walk): TemplateResult {
   const at = Math.min(step, all.length - 1);
   const now = all[at];
   const go = (to: number) => {
-    app.walk = { trap, step: Math.max(0, Math.min(to, all.length - 1)) };
-    app.draw();
+    const step = Math.max(0, Math.min(to, all.length - 1));
+    app.setWalk({ trap, step, at: all[step]?.at ?? trap });
     requestAnimationFrame(showCurrent);
   };
   const keys = (pressed: KeyboardEvent) => {
@@ -60,10 +65,7 @@ export function walk(app: App, { trap, step }: Walk): TemplateResult {
     <header>
       <div class="row">
         <h3 id="walk-title" class="grow">${T.walkTitle(event.cause)}</h3>
-        <button class="plain" @click=${() => {
-          app.walk = undefined;
-          app.draw();
-        }}>${T.walkClose}</button>
+        <button class="plain" @click=${() => app.setWalk(undefined)}>${T.walkClose}</button>
       </div>
       <p class="soft small">${
         trap.to === null
@@ -74,7 +76,7 @@ export function walk(app: App, { trap, step }: Walk): TemplateResult {
     <div class="body">
       <ol aria-label=${T.walkSteps} class="scroll">
         ${all.map((each, index) => html`
-          ${each.group !== '' && each.group !== all[index - 1]?.group ? html`<li class="group">${each.group}</li>` : nothing}
+          ${each.group !== '' && each.group !== all[index - 1]?.group ? html`<li class="group">${each.group}${each.count === undefined ? nothing : html`<span class="count">${trap.cycles === null ? T.unitInstructions : T.unitCycles}</span>`}</li>` : nothing}
           <li><button aria-current=${index === at ? 'step' : 'false'} @click=${() => go(index)}>${each.title}${each.count === undefined ? nothing : html`<span class="count">${each.count}</span>`}</button></li>`)}
       </ol>
       <div class="now">
@@ -122,7 +124,7 @@ function hardwareStep(step: HardwareStep): TemplateResult {
 
 function handlerPhase(app: App, phase: HandlerPhase): TemplateResult {
   return html`<p>${T.walkPhase(phase.instructions, phase.cycles, phase.loads, phase.stores)}</p>
-    ${phase.causes.length === 0 ? nothing : html`<p class="small soft">${T.walkPhaseCauses}</p>${bars(phase.causes.map(({ cause, cycles }) => ({ name: cause, value: cycles })))}`}
+    ${phase.causes.length === 0 ? nothing : html`<p class="small soft">${T.walkPhaseCauses}</p>${bars(phase.causes.map(({ cause, about, cycles }) => ({ name: cause, about, value: cycles })))}`}
     ${instructions(phase.listing, phase.phase, app.state?.pc)}
     <div class="row"><button ?disabled=${!app.canMove} @click=${() => app.runTo(phase.from)}>${T.walkHere}</button></div>`;
 }
@@ -133,7 +135,7 @@ function afterwards(trap: TrapWalk): TemplateResult {
     ${trap.changed.length === 0
       ? html`<p>${T.walkUnchanged}</p>`
       : html`<p>${T.walkChanged}</p>
-        <table class="lined"><tbody>
+        <table class="lined"><thead><tr><th scope="col">${T.name}</th><th scope="col">${T.before}</th><th scope="col">${T.afterwards}</th></tr></thead><tbody>
           ${trap.changed.map(({ name, before, after }) => html`<tr><th scope="row" class="mono">${name}</th><td class="mono">${before}</td><td class="mono"><span class="changed">${after}</span></td></tr>`)}
         </tbody></table>`}`;
 }

@@ -1,5 +1,6 @@
 // The machine: what it does, what it holds, and what it waited for.
 import { html, nothing, type TemplateResult } from 'lit-html';
+import { ref } from 'lit-html/directives/ref.js';
 import { CARDS, type App, type Card } from '../app.ts';
 import type { Breakpoint, CacheState, Csr, TlbState, WalkLevel } from '../protocol.ts';
 import { keep } from '../storage.ts';
@@ -32,7 +33,7 @@ function hint(app: App): TemplateResult | typeof nothing {
       <button class="primary" @click=${() => app.explain(taken.index)}>${T.explain}</button>
     </div>`;
   }
-  if (app.welcomed) return nothing;
+  if (app.welcomed || !app.isEditable) return nothing;
   const hide = () => {
     app.welcomed = true;
     keep('welcomed', true);
@@ -48,12 +49,10 @@ function hint(app: App): TemplateResult | typeof nothing {
   </section>`;
 }
 
-const WIDE: Card[] = ['pipeline', 'registers', 'csrs', 'caches', 'console'];
-
 function card(app: App, name: Card): TemplateResult {
   const isOpen = app.open.has(name);
   const toggled = (event: Event) => app.toggleCard(name, (event.target as HTMLDetailsElement).open);
-  return html`<details class="card ${isOpen && WIDE.includes(name) ? 'wide' : ''}" id="card-${name}" .open=${isOpen} @toggle=${toggled}>
+  return html`<details class="card ${isOpen ? 'wide' : ''}" id="card-${name}" .open=${isOpen} @toggle=${toggled}>
     <summary><h3>${T.card[name]}</h3> <span class="soft">${note(app, name)}</span></summary>
     ${isOpen ? html`<div class="body">${body(app, name)}</div>` : nothing}
   </details>`;
@@ -336,8 +335,16 @@ function breakpoints(app: App): TemplateResult {
   `;
 }
 
+/** How far above its end, in pixels, a console is still followed. */
+const FOLLOWED = 400;
+
 function console_(app: App): TemplateResult {
   const text = (app.state?.console ?? '') + app.printed;
+  // The latest line stays in sight, as in a terminal, unless the reader has scrolled up.
+  const follow = (element: Element | undefined) => {
+    if (element === undefined || element.scrollHeight - element.scrollTop - element.clientHeight > FOLLOWED) return;
+    requestAnimationFrame(() => (element.scrollTop = element.scrollHeight));
+  };
   const send = (event: Event) => {
     const form = event.target as HTMLFormElement;
     const typed = String(entered(event).get('text') ?? '');
@@ -345,7 +352,7 @@ function console_(app: App): TemplateResult {
     void app.type(`${typed}\n`);
   };
   return html`
-    ${text === '' ? html`<p class="soft">${T.consoleEmpty}</p>` : html`<pre class="scroll console" role="log" tabindex="0" aria-label=${T.card.console}>${text}</pre>`}
+    ${text === '' ? html`<p class="soft">${T.consoleEmpty}</p>` : html`<pre class="scroll console" role="log" tabindex="0" aria-label=${T.card.console} ${ref(follow)}>${text}</pre>`}
     <form class="row" @submit=${send}>
       <label class="row grow">${T.consoleType} <input name="text" class="grow" autocomplete="off"></label>
       <button>${T.consoleSend}</button>
