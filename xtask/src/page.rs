@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// The folder to write
     #[arg(long, value_name = "DIR", default_value = "target/page/site")]
     out: PathBuf,
-    /// Also compare the module's answers with the native program's, in Node and in Chromium
+    /// Also run the page's tests, and compare the module's answers with the native program's, in Node and in Chromium
     #[arg(long)]
     check: bool,
     /// Random programs to compare
@@ -37,6 +37,7 @@ impl Args {
         let out = root.join(&self.out);
         let module = built(&root, &out, self.module.as_deref())?;
         if self.check {
+            tests(&root, &out)?;
             check(&root, &module, self.programs)?;
         }
         Ok(())
@@ -75,6 +76,20 @@ pub(crate) fn built(root: &Path, out: &Path, module: Option<&Path>) -> Result<Pa
     }
     println!("{}", out.display());
     Ok(module)
+}
+
+/// Runs the page's tests: of its parts in Node, of the whole in Chromium as a person uses it.
+///
+/// # Errors
+/// When a test fails, or [`Missing`](tollgate_testkit::Missing).
+pub(crate) fn tests(root: &Path, out: &Path) -> Result<()> {
+    let node = need("node", "apt-get install nodejs")?;
+    let parts = Command::new(node).arg("test.mjs").current_dir(root.join(WEB)).status().context("node")?;
+    ensure!(parts.success(), "a unit test of the page fails: node test.mjs in {WEB}");
+    let script = "crates/page/tests/browser/lab.mjs";
+    let whole = Browser::find()?.run(&root.join(script)).arg(out).status().context("node")?;
+    ensure!(whole.success(), "a test of the page in Chromium fails: {script}");
+    Ok(())
 }
 
 /// Compares the answers of a module with those of this program.

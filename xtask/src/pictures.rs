@@ -1,4 +1,4 @@
-//! `cargo xtask pictures`: the pictures of the report and of the lab's page in README.md and docs.
+//! `cargo xtask pictures`: the pictures of the report and of the lab's page in README.md and docs, and every view of that page.
 
 use crate::page;
 use crate::tool::Tool;
@@ -37,6 +37,12 @@ pub(crate) struct Args {
     /// The folder to write them to
     #[arg(long, value_name = "DIR", default_value = "docs/pictures")]
     to: PathBuf,
+    /// The folder for every view of the lab's page, light, dark, and on a phone
+    #[arg(long, value_name = "DIR", default_value = "target/pictures")]
+    views: PathBuf,
+    /// Use this module for the lab's page instead of building it
+    #[arg(long, value_name = "FILE")]
+    module: Option<PathBuf>,
     /// Measure the runs on this machine first; best on a quiet one
     #[arg(long)]
     measure: bool,
@@ -65,9 +71,9 @@ impl Args {
         fs::create_dir_all(&folder)?;
         let drawn = browser.script("shots.mjs").arg(&ladder).arg(&full).arg(&folder).status()?;
         let site = scratch.path().join("site");
-        page::built(&root, &site, None)?;
+        page::built(&root, &site, self.module.as_deref())?;
         let shots = root.join("crates/page/tests/browser/shots.mjs");
-        let of_page = browser.run(&shots).arg(&site).arg(&folder).status()?;
+        let of_page = browser.run(&shots).arg(&site).arg(&folder).arg(root.join(&self.views)).status()?;
         if !drawn.success() || !of_page.success() {
             bail!("the pictures could not be made");
         }

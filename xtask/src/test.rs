@@ -104,7 +104,7 @@ static STAGES: &[&[Lane]] = &[
             steps::cross,
         )
         .of(&groups::CROSS)],
-        &[step("page", "cargo xtask page --check: the lab in a browser, equal to the native one", SLOW, steps::page)
+        &[step("page", "cargo xtask page --check: the lab in a browser, its tests, equal to the native one", SLOW, steps::page)
             .of(&groups::PAGE)
             .yielding()],
         &[step("python", "cargo xtask python: the Python package, its tests, its wheel", SLOW, steps::python)

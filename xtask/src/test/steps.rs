@@ -136,9 +136,11 @@ pub(super) fn programs(session: &mut Session) -> Result<()> {
     machines::cross::build_prebuilt(&session.root)?.result()
 }
 
-/// The page of the lab, whose module is compared with the native program.
+/// The page of the lab: its tests in Node and in Chromium, and its module beside the native program.
 pub(super) fn page(session: &mut Session) -> Result<()> {
-    let module = crate::page::built(&session.root, &session.root.join("target/page/site"), None)?;
+    let site = session.root.join("target/page/site");
+    let module = crate::page::built(&session.root, &site, None)?;
+    crate::page::tests(&session.root, &site)?;
     crate::page::check(&session.root, &module, 100)
 }
 

@@ -1,9 +1,11 @@
 // Checks the built page in a real browser as a person uses it: node lab.mjs FOLDER [CHECK,...]
 // FOLDER is what `cargo xtask page` writes. A line for each check, with what is wrong below it; exit status 1 when something is.
+// TOLLGATE_XV6 may name a folder with xv6's `kernel` and `fs.img`: then it is booted, too.
 import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { deflateSync } from 'node:zlib';
 import { DESKTOP, PHONE, axe, launch } from '../../../report/tests/browser/launch.mjs';
 import { serve } from './serve.mjs';
 
@@ -69,6 +71,17 @@ const open_cards = async (page) => {
   }
 };
 
+/** Drops files on the page. */
+async function drop(page, paths) {
+  const files = paths.map((path) => ({ name: basename(path), base64: readFileSync(path).toString('base64') }));
+  const transfer = await page.evaluateHandle((files) => {
+    const all = new DataTransfer();
+    for (const { name, base64 } of files) all.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], name));
+    return all;
+  }, files);
+  await page.dispatchEvent('body', 'drop', { dataTransfer: transfer });
+}
+
 const CHECKS = {
   /** From the first sight to an explained trap, with nothing but two buttons. */
   async trap(browser, faults, url) {
@@ -77,10 +90,12 @@ const CHECKS = {
     await page.locator('#walk').waitFor();
     const next = button(page, 'Next');
     const titles = [];
+    const lines = [];
     for (let step = 0; step < 60; step++) {
       const title = await page.locator('.walk .now h4').innerText();
       const text = await page.locator('.walk .now').innerText();
       titles.push(title);
+      lines.push(await page.locator('.cm-next').innerText());
       faults.is(text.length > title.length + 30, `'${title}' explains nothing`);
       if (await next.isDisabled()) break;
       await next.click();
@@ -90,6 +105,10 @@ const CHECKS = {
     faults.is(groups.join() === 'The hardware,The handler: your software,The return', `groups: ${groups}`);
     const hardware = titles.findIndex((title) => /jump to the handler/i.test(title));
     faults.is(hardware === 7, `the hardware has ${hardware} steps instead of 7`);
+    const at = (title) => lines[titles.findIndex((each) => each.toLowerCase().includes(title))];
+    faults.is(/^\s*ecall/.test(lines[0] ?? ''), `the editor marks ${lines[0]} at the trap`);
+    faults.is(/addi +sp/.test(at('register save') ?? ''), `the editor marks ${at('register save')} at the save`);
+    faults.is(/^\s*add +s1/.test(lines.at(-1) ?? ''), `the editor marks ${lines.at(-1)} behind the trap`);
     faults.is(titles.at(-1) === 'Afterwards', `the walk ends with ${titles.at(-1)}`);
     for (const phase of ['save', 'dispatch', 'restore', 'return']) {
       faults.is(titles.some((title) => title.toLowerCase().includes(phase)), `no phase '${phase}' in ${titles}`);
@@ -282,7 +301,8 @@ const CHECKS = {
   /** Damaged and enormous links: the page says so and works. */
   async links(browser, faults, url) {
     const long = `1${'A'.repeat(1_100_000)}`;
-    for (const [fragment, words] of [['1abcdef', /damaged/], ['9abc', /another version/], [long, /too long/]]) {
+    const large = `1${deflateSync(Buffer.alloc(8 << 20, 'a')).toString('base64url')}`;
+    for (const [fragment, words] of [['1abcdef', /damaged/], ['9abc', /another version/], [long, /too long/], [large, /more than 4 MB/]]) {
       const page = await open(browser, faults, `${url}#${fragment}`);
       faults.is(words.test(await page.locator('.notice').first().innerText()), `no notice for ${fragment.slice(0, 10)}`);
       await press(page, 'F10');
@@ -314,6 +334,38 @@ const CHECKS = {
     faults.is((await page.locator('.notice').allInnerTexts()).some((text) => /too large/.test(text)), 'nothing says that the text is not kept');
   },
 
+  /** xv6 comes to its prompt and answers. */
+  async xv6(browser, faults, url) {
+    const from = process.env.TOLLGATE_XV6;
+    if (from === undefined) return 'TOLLGATE_XV6 names no folder with kernel and fs.img';
+    const page = await open(browser, faults, url);
+    await drop(page, ['kernel', 'fs.img'].map((name) => join(from, name)));
+    await page.getByText('kernel is loaded').waitFor();
+    const began = performance.now();
+    await bar(page, 'Run').click();
+    const ends = (last) => page.waitForFunction((last) => new RegExp(last).test(document.querySelector('.console')?.textContent ?? ''), last, { timeout: 60_000 });
+    await ends('\\$ $');
+    console.log(`xv6 is at its prompt after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+    await page.getByLabel('Type to the program').fill('echo a b');
+    await page.keyboard.press('Enter');
+    await ends('\na b\n\\$ $');
+    const text = await page.locator('.console').innerText();
+    faults.is(text.split('init: starting sh').length === 2, `the console repeats itself: ${text}`);
+    return undefined;
+  },
+
+  /** A dropped source is the program. */
+  async drops(browser, faults, url) {
+    const page = await open(browser, faults, url);
+    const file = join(mkdtempSync(join(tmpdir(), 'lab-')), 'mine.s');
+    writeFileSync(file, '_start: li a0, 31\nend: j end\n');
+    await drop(page, [file]);
+    await page.waitForFunction(() => document.querySelector('.cm-content').textContent.includes('li a0, 31'));
+    await ready(page);
+    await press(page, 'F10');
+    faults.is((await counted(page)) === 1, 'it does not step');
+  },
+
   /** A file that is not a program: a sentence, and the program stays. */
   async files(browser, faults, url) {
     const page = await open(browser, faults, url);
@@ -331,6 +383,61 @@ const CHECKS = {
     await page.waitForFunction(() => document.querySelectorAll('.program select')[0].options.length > 2);
     await chooser.selectOption({ index: 1 });
     await ready(page);
+  },
+
+  /** Sources that ask for too much, and an ELF file that claims to: a sentence each, and the next program runs. */
+  async greedy(browser, faults, url) {
+    const page = await open(browser, faults, url);
+    const refused = async (what) => {
+      await page.waitForFunction(() => /errors|cannot|too|more|at most|not /.test(document.querySelector('.status').textContent), undefined, { timeout: 20_000 }).catch(() => {});
+      const said = await page.locator('.problems, .program [role=alert]').allInnerTexts();
+      faults.is(said.join().length > 15, `${what}: ${await status(page)}`);
+    };
+    for (const line of ['.rept 1000000000\n nop\n .endr', '.zero 0x7fffffffffff', '.macro m\n m\n .endm\n m', '.balign 1 << 40', '.equ a, b\n .equ b, a\n li a0, a', `li a0, ${'('.repeat(100_000)}1`]) {
+      await write(page, `_start:\n ${line}\n`);
+      await page.waitForTimeout(600);
+      await refused(line.slice(0, 20));
+    }
+    const elf = Buffer.alloc(120);
+    // An ELF file of RISC-V, 64 bits, with one segment of 2^60 bytes.
+    Buffer.from('7f454c4602010100', 'hex').copy(elf);
+    elf.writeUInt16LE(2, 16), elf.writeUInt16LE(243, 18), elf.writeUInt32LE(1, 20);
+    elf.writeBigUInt64LE(0x80000000n, 24), elf.writeBigUInt64LE(64n, 32);
+    elf.writeUInt16LE(64, 52), elf.writeUInt16LE(56, 54), elf.writeUInt16LE(1, 56);
+    elf.writeUInt32LE(1, 64), elf.writeUInt32LE(5, 68);
+    elf.writeBigUInt64LE(0x80000000n, 80), elf.writeBigUInt64LE(0x80000000n, 88), elf.writeBigUInt64LE(1n << 60n, 104);
+    const file = join(mkdtempSync(join(tmpdir(), 'lab-')), 'large.elf');
+    writeFileSync(file, elf);
+    await page.locator('#open-files').setInputFiles(file);
+    await page.waitForTimeout(600);
+    await refused('an ELF file of 2^60 bytes');
+    const chooser = page.getByRole('combobox', { name: 'Start from' });
+    await chooser.selectOption({ index: 2 });
+    await ready(page);
+    await press(page, 'F10');
+    faults.is((await counted(page)) === 1, 'the next program does not step');
+  },
+
+  /** A run goes on in a tab in the background, and the page shows where it is when it comes back. */
+  async background(browser, faults, url) {
+    const page = await open(browser, faults, url);
+    await write(page, '_start: addi a0, a0, 1\n j _start\n');
+    await page.waitForTimeout(800);
+    await ready(page);
+    await bar(page, 'Run').click();
+    await page.waitForFunction(() => /Running: [\d,]{5,}/.test(document.querySelector('.status').textContent));
+    const show = (hidden) =>
+      page.evaluate((hidden) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, value: hidden });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, hidden);
+    await show(true);
+    const before = await counted(page);
+    await page.waitForTimeout(1_500);
+    await show(false);
+    await page.waitForFunction((before) => Number(/([\d,]+) instr/.exec(document.querySelector('.status').textContent)?.[1].replaceAll(',', '')) > before, before);
+    await bar(page, 'Pause').click();
+    await page.waitForFunction(() => /Paused/.test(document.querySelector('.status').textContent));
   },
 
   /** A worker that dies: the text stays, and the machine starts again on request. */
@@ -449,14 +556,15 @@ let failed = false;
 for (const [name, check] of Object.entries(CHECKS)) {
   if (only !== undefined && !only.split(',').includes(name)) continue;
   const faults = new Faults();
+  let skipped;
   try {
-    await check(browser, faults, url);
+    skipped = await check(browser, faults, url);
   } catch (error) {
     faults.is(false, error.message.split('\n').slice(0, 3).join(' ').slice(0, 300));
   }
   for (const context of browser.contexts()) await context.close();
   failed ||= faults.all.length > 0;
-  console.log(`${faults.all.length > 0 ? 'FAULT' : 'good '} ${name}`);
+  console.log(faults.all.length > 0 ? `FAULT ${name}` : skipped === undefined ? `good  ${name}` : `skip  ${name}: ${skipped}`);
   for (const fault of faults.all.slice(0, 12)) console.log(`  ${fault}`);
 }
 await browser.close();

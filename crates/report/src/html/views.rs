@@ -1,6 +1,5 @@
 //! The rows: what the terminal prints of each run, those of one view beside each other.
 
-use super::method;
 use super::runs::Runs;
 use crate::crossing::bills;
 use crate::sheet::{Page, Sheet, overlay, title};
@@ -18,13 +17,16 @@ const HOW: &str = "The bold figure is the one to quote: the cost of one crossing
                    its 95 % interval, which is drawn where it is wider than the mark. Each step of the scale is ten times \
                    the one before.";
 
-/// The sections of the views, in the order of their first runs.
-pub(super) fn sections(runs: &Runs) -> Vec<(&'static str, &'static str, Markup)> {
+/// The sections of the views, in the order of their first runs; `anchor` is the place that explains a probe.
+pub(super) fn sections(
+    runs: &Runs,
+    anchor: fn(&str) -> Option<String>,
+) -> Vec<(&'static str, &'static str, Markup)> {
     let letters: Vec<&str> = runs.all.iter().map(|one| one.letter.as_str()).collect();
     let results = runs.all.iter().flat_map(|one| &one.run.results);
     let measured: BTreeSet<&str> =
         results.filter(|it| it.status == Status::Measured).map(|it| it.probe.as_str()).collect();
-    let anchor = |probe: &str| measured.contains(probe).then(|| method::anchor(probe)).flatten();
+    let anchor = |probe: &str| measured.contains(probe).then(|| anchor(probe)).flatten();
     let page = Page { letters: if runs.are_several() { &letters } else { &[] }, anchor: &anchor };
     let of: Vec<usize> = runs.all.iter().map(|one| view::of(&one.run)).collect();
     let mut seen = BTreeSet::new();

@@ -94,7 +94,7 @@ export function walk(app: App, { trap, step }: Walk): TemplateResult {
   </section>`;
 }
 
-/** Scrolls the list of steps, and only that, to the current one. */
+/** Scrolls the list of steps to the current one, and the page to what it says. */
 function showCurrent(): void {
   const current = document.querySelector<HTMLElement>('.walk [aria-current="step"]');
   const list = current?.closest('ol');
@@ -102,6 +102,8 @@ function showCurrent(): void {
   const by = current.getBoundingClientRect().top - list.getBoundingClientRect().top;
   if (by < 0) list.scrollTop += by;
   else list.scrollTop += Math.max(0, by + current.offsetHeight - list.clientHeight);
+  // On a phone the list is below what it chooses.
+  document.querySelector('.walk .now h4')?.scrollIntoView({ block: 'nearest' });
 }
 
 function hardwareStep(step: HardwareStep): TemplateResult {
