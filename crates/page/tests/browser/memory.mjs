@@ -27,6 +27,17 @@ const [programs, cores] = [await values('Start from'), await values('Core')];
 /** The tab's memory footprint in MB, as Chromium's task manager counts it: anonymous pages, also swapped out ones. */
 const cdp = await browser.newBrowserCDPSession();
 const tab = await page.context().newCDPSession(page);
+/** The workers of the page, which have heaps of their own. */
+const workers = new Set();
+tab.on('Target.attachedToTarget', ({ sessionId }) => workers.add(sessionId));
+tab.on('Target.detachedFromTarget', ({ sessionId }) => workers.delete(sessionId));
+await tab.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: false, flatten: false });
+async function collect() {
+  await tab.send('HeapProfiler.collectGarbage');
+  const message = JSON.stringify({ id: 1, method: 'HeapProfiler.collectGarbage' });
+  for (const sessionId of workers) await tab.send('Target.sendMessageToTarget', { sessionId, message });
+  await page.waitForTimeout(500);
+}
 async function memory() {
   const { processInfo } = await cdp.send('SystemInfo.getProcessInfo');
   const sizes = processInfo
@@ -47,10 +58,14 @@ while (performance.now() < end) {
     await idle();
     steps++;
   }
-  await bar('Follow the trap');
-  await idle();
-  await bar('Run');
-  await idle();
+  // A program without another trap, or without an end, is paused.
+  for (const name of ['Follow the trap', 'Run']) {
+    await bar(name);
+    await page.waitForTimeout(500);
+    const pause = page.locator('.bar').getByRole('button', { name: 'Pause' });
+    if (await pause.isVisible()) await pause.click({ timeout: 1000 }).catch(() => {});
+    await idle();
+  }
   await page.keyboard.press('F9');
   await idle();
   round++;
@@ -66,7 +81,7 @@ while (performance.now() < end) {
   most = Math.max(most, now);
   if (performance.now() - reported >= 30_000) {
     reported = performance.now();
-    await tab.send('HeapProfiler.collectGarbage');
+    await collect();
     const after = await memory();
     used = Math.max(used, after);
     console.log(`${steps} steps, ${now.toFixed(0)} MB, in use ${after.toFixed(0)} MB`);

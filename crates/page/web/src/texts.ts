@@ -208,6 +208,8 @@ export const T = {
   walkPrevious: 'Previous',
   walkNext: 'Next',
   walkClose: 'End the walk',
+  walkNextTrapText: 'The next trap may cost less: the caches have the handler by then.',
+  walkNextTrap: 'Follow the next trap',
   walkHere: 'Run the machine to here',
   walkSteps: 'Steps of the trap',
   unitCycles: 'cycles',

@@ -16,7 +16,7 @@ export function listing(app: App): TemplateResult {
       <label class="row">${T.listingAt} <input name="at" .value=${app.listingAddress} placeholder=${T.listingAtHint}></label>
       <button>${T.show}</button>
     </form>
-    ${rows.length === 0 ? html`<p class="soft">${T.disassemblyEmpty}</p>` : instructions(rows, T.card.listing, app.state?.pc, app.canMove ? (address) => void app.runTo(address) : undefined)}
+    ${rows.length === 0 ? html`<p class="soft">${T.disassemblyEmpty}</p>` : instructions(rows, T.card.listing, app.state?.pc, (address) => void app.runTo(address))}
   `;
 }
 

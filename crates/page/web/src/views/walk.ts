@@ -40,7 +40,7 @@ function stops(app: App, trap: TrapWalk): Stop[] {
       body: () => handlerPhase(app, phase),
     })),
     ...trap.return.map(hardware(T.walkReturn, last)),
-    { title: T.walkAfter, group: '', at: behind, body: () => afterwards(trap) },
+    { title: T.walkAfter, group: '', at: behind, body: () => afterwards(app, trap) },
   ];
 }
 
@@ -131,7 +131,7 @@ function handlerPhase(app: App, phase: HandlerPhase): TemplateResult {
     <div class="row"><button ?disabled=${!app.canMove} @click=${() => app.runTo(phase.from)}>${T.walkHere}</button></div>`;
 }
 
-function afterwards(trap: TrapWalk): TemplateResult {
+function afterwards(app: App, trap: TrapWalk): TemplateResult {
   if (trap.to === null) return html`<p>${T.walkAfterUnknown}</p>`;
   return html`<p>${T.walkAfterText(trap.toPlace || trap.to)}</p>
     ${trap.changed.length === 0
@@ -139,5 +139,7 @@ function afterwards(trap: TrapWalk): TemplateResult {
       : html`<p>${T.walkChanged}</p>
         <table class="lined"><thead><tr><th scope="col">${T.name}</th><th scope="col">${T.before}</th><th scope="col">${T.afterwards}</th></tr></thead><tbody>
           ${trap.changed.map(({ name, before, after }) => html`<tr><th scope="row" class="mono">${name}</th><td class="mono">${before}</td><td class="mono"><span class="changed">${after}</span></td></tr>`)}
-        </tbody></table>`}`;
+        </tbody></table>`}
+    <p>${T.walkNextTrapText}</p>
+    <div class="row"><button ?disabled=${!app.canMove} @click=${() => app.follow()}>${T.walkNextTrap}</button></div>`;
 }
