@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { deflateSync } from 'node:zlib';
+import { deflateSync, inflateSync } from 'node:zlib';
 import { DESKTOP, PHONE, axe, launch } from '../../../report/tests/browser/launch.mjs';
 import { serve } from './serve.mjs';
 
@@ -290,6 +290,13 @@ const CHECKS = {
     const other = await open(browser, faults, link);
     faults.is(/li a1, 8/.test(await other.locator('.cm-content').innerText()), 'the link has another program');
     await other.waitForFunction(() => /2 instructions/.test(document.querySelector('.status').textContent)).catch(() => faults.is(false, 'the link is at another place'));
+    // A place that cannot be reached: the run to it can be paused.
+    const shared = JSON.parse(inflateSync(Buffer.from(link.split('#1')[1], 'base64url')).toString());
+    const far = await other.context().newPage();
+    await far.goto(`${url}#1${deflateSync(JSON.stringify({ ...shared, at: 1e12 })).toString('base64url')}`);
+    await bar(far, 'Pause').click({ timeout: 10_000 });
+    await far.waitForFunction(() => /Paused/.test(document.querySelector('.status').textContent));
+    await far.close();
     // What is typed replaces the link, so that a reload does not lose it.
     await write(other, '_start: li a0, 9\nend: j end\n');
     await other.waitForTimeout(800);

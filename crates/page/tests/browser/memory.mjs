@@ -13,7 +13,7 @@ const { server, url } = await serve(folder);
 const page = await (await browser.newContext({ viewport: DESKTOP })).newPage();
 await page.goto(url);
 
-const idle = () => page.waitForFunction(() => /Next:|ended|Stopped|start of/.test(document.querySelector('.status').textContent));
+const idle = () => page.waitForFunction(() => /Next:|ended|Stopped|start of/.test(document.querySelector('.status').textContent), undefined, { timeout: 120_000 });
 const bar = (name) => page.locator('.bar').getByRole('button', { name }).first().click();
 const chooser = (name) => page.getByRole('combobox', { name, exact: true });
 await idle();
@@ -69,6 +69,7 @@ while (performance.now() < end) {
   await page.keyboard.press('F9');
   await idle();
   round++;
+  await bar('Restart');
   await chooser('Core').selectOption(cores[round % cores.length]);
   await page.waitForTimeout(200);
   await idle();

@@ -289,8 +289,12 @@ export class App {
       if (mine !== this.#loads) return;
       this.#loadedWith(state);
       if (position > 0) {
+        // It may be far away: a run like any other, which can be paused.
+        this.phase = 'running';
+        this.draw();
         const ran = await this.machine.request({ op: 'goTo', position });
         if (mine !== this.#loads) return;
+        this.phase = 'idle';
         this.#ran(ran);
       }
       await this.refresh();
