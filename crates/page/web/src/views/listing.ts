@@ -13,7 +13,7 @@ export function listing(app: App): TemplateResult {
   };
   return html`
     <form class="row" @submit=${choose}>
-      <label class="row">${T.listingAt} <input name="at" .value=${app.listingAddress} placeholder=${T.listingAtHint}></label>
+      <label class="row grow">${T.listingAt} <input name="at" class="grow" .value=${app.listingAddress} placeholder=${T.listingAtHint}></label>
       <button>${T.show}</button>
     </form>
     ${rows.length === 0 ? html`<p class="soft">${T.disassemblyEmpty}</p>` : instructions(rows, T.card.listing, app.state?.pc, (address) => void app.runTo(address))}
