@@ -130,7 +130,6 @@ const SCREENS = {
 /** The pictures of the documentation. */
 const DOCS = [
   ['lab', 'walk-handler', { ...SCREENS.light, viewport: SMALL }],
-  ['lab-dark', 'walk-hardware', { ...SCREENS.dark, viewport: SMALL }],
   ['lab-phone', 'walk-handler', SCREENS.phone],
 ];
 
