@@ -100,6 +100,10 @@ export class App {
   load: Loaded;
   /** The text that the editor was given, to find out whether it was changed. */
   given = '';
+  /** Whether it was changed since. */
+  isTyped = false;
+  /** Whether a program that was replaced can be brought back. */
+  hasEarlier: boolean;
   state: State | undefined;
   stop: Stop | undefined;
   progress: Extract<Event, { event: 'progress' }> | undefined;
@@ -156,6 +160,7 @@ export class App {
     this.welcomed = recall('welcomed', isTrue) ?? false;
     this.student = recall('student', isText) ?? '';
     this.attempts = recall('exercises', isRecord) ?? {};
+    this.hasEarlier = App.recalled('earlier') !== undefined;
     this.machine = open({
       event: (event) => this.#event(event),
       silent: (silent) => this.#silent(silent),
@@ -196,6 +201,7 @@ export class App {
   show(load: Loaded, breaks: number[] = [], quiet = false): Promise<void> {
     if (this.isEditable && this.editor !== undefined && this.editor.text() !== this.given && this.exercise === undefined) {
       keep('earlier', { load: this.current(), breaks: this.editor.breakpoints() });
+      this.hasEarlier = true;
       const before = { load: this.current(), breaks: this.editor.breakpoints() };
       if (!quiet) {
         this.notify('info', T.replaced, { label: T.undo, run: () => void this.show(before.load, before.breaks, true) });
@@ -220,6 +226,7 @@ export class App {
     this.load = load;
     const text = 'files' in load.program ? (editedOf(load.program.files)?.text ?? '') : '';
     this.given = text;
+    this.isTyped = false;
     this.editor?.setText(text, breaks);
     clearTimeout(this.#timer);
     this.keepDraft();
@@ -235,6 +242,7 @@ export class App {
   /** To be called after each change of the text. */
   changed(): void {
     clearTimeout(this.#timer);
+    this.isTyped = true;
     const text = this.editor?.text() ?? '';
     if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search);
     this.#timer = setTimeout(() => {
@@ -618,9 +626,11 @@ export class App {
     if (shared.exercise !== undefined) this.student = shared.exercise.student;
     const before = App.recalled('draft');
     if (before !== undefined) keep('earlier', before);
+    this.hasEarlier ||= before !== undefined;
     this.exercise = shared.exercise?.id;
     this.load = shared.load;
     this.given = 'files' in shared.load.program ? (editedOf(shared.load.program.files)?.text ?? '') : '';
+    this.isTyped = false;
     this.editor?.setText(this.given, shared.breaks ?? []);
     await this.reload(shared.at ?? 0);
   }

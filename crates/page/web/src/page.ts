@@ -237,11 +237,10 @@ function examples(app: App): TemplateResult {
     if (entry !== undefined) void app.show(withoutOp({ ...entry.load, core: entry.load.core ?? app.load.core ?? null }));
   };
   const labs = [...new Set(gallery.map((entry) => entry.lab))];
-  const text = app.edited()?.text;
-  const isShown = ({ load: { program } }: GalleryEntry) => text !== undefined && 'files' in program && editedOf(program.files)?.text === text;
+  const isShown = ({ load: { program } }: GalleryEntry) => !app.isTyped && 'files' in program && editedOf(program.files)?.text === app.given;
   return html`<select @change=${choose} .value=${''}>
     <option value="">${gallery.find(isShown)?.title ?? T.exampleMine}</option>
-    ${App.recalled('earlier') === undefined ? nothing : html`<option value="earlier:">${T.exampleEarlier}</option>`}
+    ${!app.hasEarlier ? nothing : html`<option value="earlier:">${T.exampleEarlier}</option>`}
     ${labs.map(
       (lab) => html`<optgroup label=${T.labs[lab] ?? lab}>
         ${gallery.filter((entry) => entry.lab === lab).map((entry) => html`<option value=${entry.id} title=${entry.about}>${entry.title}</option>`)}
