@@ -297,7 +297,6 @@ impl Machine {
             csr::SIP => &[csr::MIP],
             // (Both halves by the whole register.)
             csr::STIMECMPH => &[csr::STIMECMP],
-            0x10d..=0x10f => &[],
             // Registers without writable bits.
             csr::TSELECT..=csr::TINFO => &[],
             _ if self.hart.is_locked(number) => &[],
