@@ -3,8 +3,9 @@
 
 use std::sync::LazyLock;
 
+use crate::decode::row_of;
 use crate::format::{Operands, RegClass, Slot};
-use crate::insn::{INSTRUCTIONS, Insn, Op, Width};
+use crate::insn::{Insn, Op, Width};
 use crate::isa::{Extension, Isa, Xlen};
 
 /// One 16-bit encoding.
@@ -63,6 +64,8 @@ rows! {
     "c.addiw" Rv64 C 0x2001 0xe003 |h| reg(full(h, 7)).map(|r| enc(Op::Addiw, r, r, 0, imm6(h)));
     "c.li" Any C 0x4001 0xe003 |h| Some(enc(Op::Addi, full(h, 7), 0, 0, imm6(h)));
     "c.addi16sp" Any C 0x6101 0xef83 |h| nonzero(imm_16sp(h)).map(|imm| enc(Op::Addi, SP, SP, 0, imm));
+    "c.sspush" Any ZicfissZcmop 0x6081 0xffff |_h| Some(enc(Op::Sspush, 0, 0, RA, 0));
+    "c.sspopchk" Any ZicfissZcmop 0x6281 0xffff |_h| Some(enc(Op::Sspopchk, 0, 5, 0, 0));
     "c.mop.1" Any Zcmop 0x6081 0xffff |_h| Some(enc(Op::Addi, 0, 0, 0, 0));
     "c.mop.3" Any Zcmop 0x6181 0xffff |_h| Some(enc(Op::Addi, 0, 0, 0, 0));
     "c.mop.5" Any Zcmop 0x6281 0xffff |_h| Some(enc(Op::Addi, 0, 0, 0, 0));
@@ -157,12 +160,13 @@ impl Shape {
         let free: Vec<_> = bits.filter_map(|bit| Some((bit, expand(most ^ bit)? ^ full))).collect();
         let varying = free.iter().fold(0, |all, (_, decided)| all | decided);
         let isa = Isa::everything(xlen);
-        let main = INSTRUCTIONS.iter().find(|r| r.in_isa(&isa) && r.matches(full))?;
+        let main = row_of(full, &isa)?;
         let field = |at: u32, word: u32| word >> at & 31;
         let tied = main.format.rd() != RegClass::None
             && field(7, full) == field(15, full)
             && free.iter().all(|(_, decided)| field(7, *decided) == field(15, *decided));
-        let written = |at| field(at, varying) != 0 || field(at, full) > u32::from(RA);
+        let names_ra = main.op == Op::Sspush;
+        let written = |at| field(at, varying) != 0 || field(at, full) > u32::from(RA) || names_ra;
         let slots = main.format.syntax().iter().filter_map(|slot| match slot {
             Slot::Rd => written(7).then_some(Slot::Rd),
             Slot::Rs1 => (written(15) && !tied).then_some(Slot::Rs1),
@@ -313,7 +317,11 @@ mod tests {
     use crate::disassemble;
 
     /// Pairs that overlap because the specification says so; each must really overlap.
-    const CARVED: [(&str, &str); 5] = [
+    const CARVED: [(&str, &str); 9] = [
+        ("c.sspush", "c.mop.1"),
+        ("c.sspopchk", "c.mop.5"),
+        ("c.sspush", "c.lui"),
+        ("c.sspopchk", "c.lui"),
         ("c.addi16sp", "c.lui"),
         ("c.jr", "c.mv"),
         ("c.ebreak", "c.jalr"),

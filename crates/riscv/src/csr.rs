@@ -3,7 +3,9 @@
 //! Section numbers are those of the privileged specification, version 20240411.
 
 use crate::custom::{MTOLLSP, STOLLSP, TOLLBANK};
+use crate::extra::{EVENT_FLAGS, MLPE};
 use crate::hart::{Hart, environment, interrupt, status};
+use crate::hpm;
 use crate::isa::Extension;
 use crate::pmp;
 use crate::privilege::Privilege;
@@ -24,6 +26,7 @@ macro_rules! numbers {
 
 numbers! {
     FFLAGS = 0x001; FRM = 0x002; FCSR = 0x003; VSTART = 0x008; VXSAT = 0x009; VXRM = 0x00a; VCSR = 0x00f;
+    SSP = 0x011; MSECCFG = 0x747; MSECCFGH = 0x757; SCOUNTOVF = 0xda0;
     VL = 0xc20; VTYPE = 0xc21; VLENB = 0xc22;
     CYCLE = 0xc00; TIME = 0xc01; INSTRET = 0xc02; CYCLEH = 0xc80; TIMEH = 0xc81; INSTRETH = 0xc82;
     SSTATUS = 0x100; SIE = 0x104; STVEC = 0x105; SCOUNTEREN = 0x106; SENVCFG = 0x10a;
@@ -56,6 +59,10 @@ pub fn name(number: u16) -> Option<String> {
         0xc03..=0xc1f => format!("hpmcounter{}", number - 0xc00),
         0xc83..=0xc9f => format!("hpmcounter{}h", number - 0xc80),
         0x323..=0x33f => format!("mhpmevent{}", number - 0x320),
+        0x723..=0x73f => format!("mhpmevent{}h", number - 0x720),
+        0x30c..=0x30f => format!("mstateen{}", number - 0x30c),
+        0x31c..=0x31f => format!("mstateen{}h", number - 0x31c),
+        0x10c..=0x10f => format!("sstateen{}", number - 0x10c),
         _ => plain_name(number)?.to_ascii_lowercase(),
     })
 }
@@ -104,7 +111,13 @@ impl Hart {
             return Err(Illegal);
         }
         let rv32 = !self.isa.is_rv64();
+        if !self.state_permits(number) {
+            return Err(Illegal);
+        }
         match number {
+            SSP if !self.isa.has(Extension::Zicfiss) || !self.environment_permits(environment::SSE) => {
+                return Err(Illegal);
+            }
             // 3.1.6.6: without floating point, or with FS off, these are illegal.
             FFLAGS | FRM | FCSR if !self.isa.has(Extension::F) || !self.fp_enabled() => return Err(Illegal),
             // 3.1.6.6: the same holds for vectors and VS.
@@ -169,13 +182,28 @@ impl Hart {
             TIMEH => high(time)?,
             0xc03..=0xc1f | 0xb03..=0xb1f => self.hpm.value(number),
             0xc83..=0xc9f | 0xb83..=0xb9f => high(self.hpm.value(number))?,
-            0x323..=0x33f => self.hpm.event(number),
-            SSTATUS => self.status(SSTATUS_WRITABLE | status::VS | 3 << 32),
+            0x323..=0x33f => self.hpm.event(number) | self.extra.events[hpm::place(number)],
+            0x723..=0x73f if self.isa.has(Extension::Sscofpmf) => {
+                high(self.extra.events[hpm::place(number)])?
+            }
+            SCOUNTOVF if self.isa.has(Extension::Sscofpmf) => self.overflows(),
+            SSP => self.extra.ssp,
+            MSECCFG if self.has_security_configuration() => self.extra.mseccfg,
+            MSECCFGH if self.has_security_configuration() => high(self.extra.mseccfg)?,
+            0x30c..=0x30f | 0x31c..=0x31f | 0x10c..=0x10f if !self.isa.has(Extension::Smstateen) => {
+                return Err(Illegal);
+            }
+            0x30c..=0x30f => self.extra.mstateen[usize::from(number - 0x30c)],
+            0x31c..=0x31f => high(self.extra.mstateen[usize::from(number - 0x31c)])?,
+            0x10c => self.supervisor_enables(),
+            0x10d..=0x10f => 0,
+            SSTATUS => self.status(SSTATUS_WRITABLE | status::SPELP | status::VS | 3 << 32),
             SIE => self.mie & self.mideleg,
             SIP => self.mip & self.mideleg,
             STVEC => self.stvec,
             SCOUNTEREN => self.scounteren,
-            SENVCFG => self.senvcfg,
+            // Zicfiss, 22.2.1: without shadow stacks in S-mode there are none in U-mode.
+            SENVCFG => self.senvcfg & !(environment::SSE & !self.menvcfg),
             STIMECMP => self.stimecmp,
             STIMECMPH => high(self.stimecmp)?,
             SSCRATCH => self.sscratch,
@@ -195,7 +223,7 @@ impl Hart {
             MCOUNTEREN => self.mcounteren,
             MENVCFG => self.menvcfg,
             MENVCFGH => high(self.menvcfg)?,
-            MSTATUSH if !rv64 => 0,
+            MSTATUSH if !rv64 => (self.mstatus & status::MPELP) >> 32,
             MCOUNTINHIBIT => {
                 u64::from(self.cycle.is_stopped())
                     | u64::from(self.instret.is_stopped()) << 2
@@ -253,18 +281,57 @@ impl Hart {
             MINSTRETH if !rv64 => self.instret.set(next, high(self.instret.value(now))),
             0xb03..=0xb1f => self.hpm.set(number, low(self.hpm.value(number))),
             0xb83..=0xb9f if !rv64 => self.hpm.set(number, high(self.hpm.value(number))),
-            0x323..=0x33f => self.hpm.select(number, v),
-            SSTATUS => self.write_status(v, SSTATUS_WRITABLE),
+            0x323..=0x33f => {
+                self.hpm.select(number, v & !EVENT_FLAGS);
+                if rv64 {
+                    self.set_event_flags(number, v);
+                }
+            }
+            0x723..=0x73f if !rv64 => self.set_event_flags(number, v << 32),
+            SSP => self.extra.ssp = v & if rv64 { !7 } else { !3 },
+            MSECCFG if self.has_security_configuration() => {
+                let exists = [(Extension::Zicfilp, MLPE), (Extension::Smmpm, environment::PMM)];
+                let bits = exists.into_iter().filter(|(extension, _)| self.isa.has(*extension));
+                self.extra.mseccfg =
+                    legal_environment(low(self.extra.mseccfg) & bits.fold(0, |all, it| all | it.1));
+                return Ok(Effect::Protection);
+            }
+            MSECCFGH if !rv64 && self.has_security_configuration() => {}
+            0x30c..=0x30f | 0x31c..=0x31f | 0x10c..=0x10f if !self.isa.has(Extension::Smstateen) => {
+                return Err(Illegal);
+            }
+            0x30c..=0x30f => {
+                let n = usize::from(number - 0x30c);
+                self.extra.mstateen[n] = low(self.extra.mstateen[n]) & self.state_enables(n);
+            }
+            0x31c..=0x31f if !rv64 => {
+                let n = usize::from(number - 0x31c);
+                self.extra.mstateen[n] = high(self.extra.mstateen[n]) & self.state_enables(n);
+            }
+            // What M-mode does not permit is read-only.
+            0x10c => {
+                let permitted = self.extra.mstateen[0];
+                self.extra.sstateen0 =
+                    self.extra.sstateen0 & !permitted | v & permitted & self.state_enables(0);
+            }
+            0x10d..=0x10f => {}
+            SSTATUS => self.write_status(v, SSTATUS_WRITABLE | self.pads_in_status(status::SPELP)),
             SIE => self.mie = self.mie & !self.mideleg | v & self.mideleg,
-            // Of the delegated bits only SSIP can be written from S-mode (10.1.3).
+            // Of the delegated bits only SSIP can be written from S-mode (10.1.3), and LCOFIP (Sscofpmf, 2.1).
             SIP => {
-                let writable = self.mideleg & interrupt::SSI;
+                let writable = self.mideleg & (interrupt::SSI | interrupt::LCOFI);
                 self.mip = self.mip & !writable | v & writable;
             }
             STVEC => self.stvec = v & !2,
             SCOUNTEREN => self.scounteren = counter32(v),
             SENVCFG => {
-                self.senvcfg = legal_environment(v & self.environment_bits() & 0xff);
+                let bits = self.environment_bits(Extension::Ssnpm) & (0xff | environment::PMM);
+                let kept = environment::SSE & !self.menvcfg;
+                let before = self.senvcfg;
+                self.senvcfg = legal_environment(before & kept | v & bits & !kept);
+                if (before ^ self.senvcfg) & environment::PMM != 0 {
+                    return Ok(Effect::Protection);
+                }
             }
             STIMECMP => {
                 self.stimecmp = low(self.stimecmp);
@@ -279,29 +346,39 @@ impl Hart {
             SCAUSE => self.scause = v,
             STVAL => self.stval = v,
             SATP => self.write_satp(v),
-            MSTATUS => self.write_status(v, MSTATUS_WRITABLE),
+            MSTATUS => {
+                let pads = status::SPELP | if rv64 { status::MPELP } else { 0 };
+                self.write_status(v, MSTATUS_WRITABLE | self.pads_in_status(pads));
+            }
             // The extensions cannot be switched off (3.1.1, WARL).
             MISA => {}
             MEDELEG => self.medeleg = v & self.delegable(),
-            MIDELEG => self.mideleg = v & interrupt::SUPERVISOR,
-            MIE => self.mie = v & interrupt::ALL,
+            MIDELEG => self.mideleg = v & self.supervisor_interrupts(),
+            MIE => {
+                let machine = interrupt::MSI | interrupt::MTI | interrupt::MEI;
+                self.mie = v & (machine | self.supervisor_interrupts());
+            }
             MIP => {
                 // Sstc, 2.1: with a timer of its own, S-mode's timer interrupt is read-only.
                 let timer = if self.has_supervisor_timer() { interrupt::STI } else { 0 };
-                let writable = interrupt::SUPERVISOR & !timer;
+                let writable = self.supervisor_interrupts() & !timer;
                 self.mip = self.mip & !writable | v & writable;
             }
             MTVEC => self.mtvec = v & !2,
             MCOUNTEREN => self.mcounteren = counter32(v),
             MENVCFG => {
-                self.menvcfg = legal_environment(low(self.menvcfg) & self.environment_bits());
+                let bits = self.environment_bits(Extension::Smnpm);
+                self.menvcfg = legal_environment(low(self.menvcfg) & bits);
                 return Ok(Effect::Environment);
             }
             MENVCFGH if !rv64 => {
-                self.menvcfg = high(self.menvcfg) & self.environment_bits();
+                self.menvcfg = high(self.menvcfg) & self.environment_bits(Extension::Smnpm);
                 return Ok(Effect::Environment);
             }
-            MSTATUSH if !rv64 => {}
+            MSTATUSH if !rv64 => {
+                let field = self.pads_in_status(status::MPELP);
+                self.mstatus = self.mstatus & !field | v << 32 & field;
+            }
             // 3.1.12: what stops here does not count the instruction that stops it.
             MCOUNTINHIBIT => {
                 self.cycle.stop(now, v & 1 != 0);
@@ -332,9 +409,29 @@ impl Hart {
         Ok(Effect::Nothing)
     }
 
-    /// The fields of `menvcfg` that exist.
-    fn environment_bits(&self) -> u64 {
+    /// Whether `mseccfg` exists: it holds what these extensions put there.
+    fn has_security_configuration(&self) -> bool {
+        self.isa.has(Extension::Zicfilp) || self.isa.has(Extension::Smmpm)
+    }
+
+    /// Of fields of `mstatus` for landing pads, those that exist.
+    fn pads_in_status(&self, fields: u64) -> u64 {
+        if self.isa.has(Extension::Zicfilp) { fields } else { 0 }
+    }
+
+    /// Writes the flags of an event; only Sscofpmf has some.
+    fn set_event_flags(&mut self, number: u16, v: u64) {
+        if self.isa.has(Extension::Sscofpmf) {
+            self.extra.events[hpm::place(number)] = v & EVENT_FLAGS;
+        }
+    }
+
+    /// The fields of `menvcfg` that exist; `masking` is the extension that has pointers masked there.
+    fn environment_bits(&self, masking: Extension) -> u64 {
         [
+            (masking, environment::PMM),
+            (Extension::Zicfilp, environment::LPE),
+            (Extension::Zicfiss, environment::SSE),
             (Extension::Zicbom, environment::CBIE | environment::CBCFE),
             (Extension::Zicboz, environment::CBZE),
             (Extension::Svadu, environment::ADUE),
@@ -352,7 +449,7 @@ impl Hart {
     }
 
     fn delegable(&self) -> u64 {
-        DELEGABLE | u64::from(!self.isa.has(Extension::C))
+        DELEGABLE | u64::from(!self.isa.has(Extension::C)) | u64::from(self.isa.checks_software()) << 18
     }
 
     /// `mstatus` or its view `sstatus`: SD summarizes FS and VS (3.1.6.6).
@@ -418,9 +515,11 @@ impl Hart {
     }
 }
 
-/// A value of `menvcfg` or `senvcfg`: CBIE's reserved value becomes 0 (CMO specification, 2.3; WARL), as on Spike.
+/// A value of `menvcfg`, `senvcfg` or `mseccfg`: the reserved values of CBIE (CMO specification, 2.3; WARL) and of PMM (Zjpm, 2.4)
+/// become 0, as on Spike.
 fn legal_environment(v: u64) -> u64 {
-    if v & environment::CBIE == 2 << 4 { v & !environment::CBIE } else { v }
+    let v = if v & environment::CBIE == 2 << 4 { v & !environment::CBIE } else { v };
+    if v & environment::PMM == 1 << 32 { v & !environment::PMM } else { v }
 }
 
 impl Vector {

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::compressed;
 use crate::decode::decode_once;
-use crate::format::{Format, RegClass, Slot, vectors as vector};
+use crate::format::{Format, RegClass, Slot, registers, vectors as vector};
 use crate::fp::CONSTANTS;
-use crate::insn::Insn;
+use crate::insn::{Insn, Op};
 use crate::isa::Isa;
 
 /// The ABI names of the integer registers.
@@ -130,9 +130,30 @@ fn written(mnemonic: &str, slots: &[Slot], insn: &Insn) -> String {
             Slot::Vtype => write!(out, "{}", vector::vtype_text(insn.vtype() as i64)),
             Slot::Constant => write!(out, "{}", CONSTANTS[usize::from(insn.rs1 & 31)]),
             Slot::Rounding => write!(out, "{}", ROUNDING[usize::from(insn.rm & 7)]),
+            Slot::Registers => write!(out, "{}", list_text(insn.rs3)),
+            Slot::Adjustment => {
+                let bytes = registers::room(insn.rs3, row.width) + imm;
+                write!(out, "{}{bytes}", if matches!(insn.op, Op::CmPush | Op::CmPush32) { "-" } else { "" })
+            }
+            Slot::SavedD => write!(out, "{}", register(RegClass::X, insn.rd)),
+            Slot::Saved1 => write!(out, "{rs1}"),
+            Slot::Saved2 => write!(out, "{}", register(RegClass::X, insn.rs2)),
+            Slot::Saved3 => write!(out, "{}", register(RegClass::X, insn.rs3)),
         };
     }
     out
+}
+
+/// A list of registers as GNU objdump writes it: `{ra, s0-s2}`.
+pub(crate) fn list_text(encoded: u8) -> String {
+    match registers::list(encoded) {
+        [_, first, .., last] => {
+            let [first, last] = [first, last].map(|r| X_NAMES[usize::from(*r)]);
+            format!("{{ra,{first}-{last}}}")
+        }
+        [_, only] => format!("{{ra,{}}}", X_NAMES[usize::from(*only)]),
+        _ => "{ra}".to_string(),
+    }
 }
 
 fn fence_set(bits: i64) -> String {

@@ -41,6 +41,9 @@ pub enum Cause {
     LoadPageFault = 13,
     #[strum(to_string = "store page fault")]
     StorePageFault = 15,
+    /// A landing pad or a return address is not what it should be.
+    #[strum(to_string = "software check")]
+    SoftwareCheck = 18,
     #[strum(to_string = "supervisor software interrupt")]
     SupervisorSoftware = 0x81,
     #[strum(to_string = "machine software interrupt")]
@@ -53,6 +56,8 @@ pub enum Cause {
     SupervisorExternal = 0x89,
     #[strum(to_string = "machine external interrupt")]
     MachineExternal = 0x8b,
+    #[strum(to_string = "counter overflow interrupt")]
+    CounterOverflow = 0x8d,
 }
 
 impl Cause {
@@ -83,12 +88,15 @@ pub enum AccessType {
     Load,
     /// Writes data; atomics count as stores.
     Store,
+    /// Reads or writes a shadow stack, which needs a page of such.
+    ShadowStack,
 }
 
 impl AccessType {
     /// The exception with one of three causes: for a fetch, a load, a store.
     fn raise(self, tval: u64, causes: [Cause; 3]) -> Exception {
-        Exception { cause: causes[self as usize], tval }
+        // An access to a shadow stack counts as a store, too.
+        Exception { cause: causes[(self as usize).min(2)], tval }
     }
 
     pub(crate) fn page_fault(self, va: u64) -> Exception {

@@ -7,7 +7,9 @@ use crate::alu::{
 use crate::bus::CACHE_BLOCK;
 use crate::config::MachineKind;
 use crate::csr::{self, Effect};
+use crate::custom;
 use crate::exception::{AccessType, Cause, Exception};
+use crate::format::registers;
 use crate::fp::{
     Compare, F16, F32, F64, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding, classify, constant, sign_inject,
 };
@@ -24,6 +26,10 @@ use crate::vector::{Addressing, ops};
 
 type Outcome<T> = Result<T, Exception>;
 
+/// The codes of a software check (privileged specification, 22.1.5 and 22.2.4).
+pub(crate) const LANDING_PAD_FAULT: u64 = 2;
+const SHADOW_STACK_FAULT: u64 = 3;
+
 impl Machine {
     /// Reads memory; an atomic needs what a store needs.
     pub(crate) fn read_data(
@@ -34,7 +40,7 @@ impl Machine {
         kind: AccessKind,
         obs: &mut AnyObserver<'_>,
     ) -> Outcome<u64> {
-        let va = self.hart.canonical(va);
+        let va = self.hart.effective(va);
         let (pa, value) = if va & (size - 1) == 0 {
             let pa = self.translate_data(va, size, access)?;
             let time = self.mtime();
@@ -56,17 +62,29 @@ impl Machine {
         kind: AccessKind,
         obs: &mut AnyObserver<'_>,
     ) -> Outcome<()> {
-        let va = self.hart.canonical(va);
+        self.write_by(va, size, value, (AccessType::Store, kind), obs)
+    }
+
+    /// Writes memory for a store or an access to a shadow stack.
+    fn write_by(
+        &mut self,
+        va: u64,
+        size: u64,
+        value: u64,
+        (access, kind): (AccessType, AccessKind),
+        obs: &mut AnyObserver<'_>,
+    ) -> Outcome<()> {
+        let va = self.hart.effective(va);
         let value = if size == 8 { value } else { value & ((1 << (8 * size)) - 1) };
         let pa = if va & (size - 1) == 0 {
-            let pa = self.translate_data(va, size, AccessType::Store)?;
+            let pa = self.translate_data(va, size, access)?;
             let time = self.mtime();
-            self.bus.write(pa, size, value, time).ok_or_else(|| AccessType::Store.access_fault(va))?;
+            self.bus.write(pa, size, value, time).ok_or_else(|| access.access_fault(va))?;
             pa
         } else {
-            self.misaligned(va, size, AccessType::Store, Some(value))?.0
+            self.misaligned(va, size, access, Some(value))?.0
         };
-        self.report_data_walks(va, size, AccessType::Store, obs);
+        self.report_data_walks(va, size, access, obs);
         obs.access(|| Access { kind, store: true, va: self.hart.outside(va), pa, size: size as u8, value });
         Ok(())
     }
@@ -144,7 +162,7 @@ impl Machine {
                 return Ok((first, value.unwrap_or(0)));
             }
             0 => return Err(access.access_fault(va)),
-            rest => self.translate_data(self.hart.canonical(va.wrapping_add(in_first)), rest, access)?,
+            rest => self.translate_data(self.hart.effective(va.wrapping_add(in_first)), rest, access)?,
         };
         let place = |i: u64| if i < in_first { first + i } else { second + (i - in_first) };
         if (0..size).any(|i| self.bus.ram_slice(place(i), 1).is_none()) {
@@ -163,7 +181,7 @@ impl Machine {
     /// The physical address of an atomic; those must be aligned. Where other misaligned accesses are done, nobody should emulate
     /// one of these: then Spike raises an access fault (unprivileged specification, 13.4; QEMU does not).
     fn atomic_address(&mut self, va: u64, size: u64, access: AccessType) -> Outcome<u64> {
-        let va = self.hart.canonical(va);
+        let va = self.hart.effective(va);
         if va & (size - 1) != 0 {
             let final_here = self.does_misaligned() && self.config.machine == MachineKind::Spike;
             return Err(if final_here { access.access_fault(va) } else { access.misaligned(va) });
@@ -176,7 +194,7 @@ impl Machine {
         let pa = self.atomic_address(va, size, access)?;
         match self.bus.ram_slice(pa, size) {
             Some(_) => Ok(pa),
-            None => Err(access.access_fault(self.hart.canonical(va))),
+            None => Err(access.access_fault(self.hart.effective(va))),
         }
     }
 
@@ -301,7 +319,8 @@ impl Machine {
     }
 
     /// Executes one instruction at `hart.pc` and yields the address of the next one. On `Err` nothing of the
-    /// machine's state has changed, but by a vector load or store what its elements before the trap did.
+    /// machine's state has changed, but by a vector load or store what its elements before the trap did, and by a push of
+    /// registers the stores before it.
     pub(crate) fn execute(&mut self, insn: &Insn, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         let pc = self.hart.pc;
         let next = self.hart.canonical(pc.wrapping_add(u64::from(insn.len)));
@@ -360,6 +379,7 @@ impl Machine {
             }};
             (JumpReg) => {{
                 let target = self.target(self.hart.x[rs1].wrapping_add(insn.imm as u64) & !1)?;
+                self.hart.jump_through(insn.rs1);
                 self.hart.set_x(rd, next);
                 return Ok(target);
             }};
@@ -505,8 +525,10 @@ impl Machine {
         let trapped = self.hart.privilege == Privilege::Supervisor && self.hart.mstatus & status::TVM != 0;
         self.check_privileged(trapped)?;
         match insn.rs1 {
-            // 4.2.1: of one address, if observers of walks need not see all others again.
-            rs1 if rs1 != 0 && !obs.walk => self.engine.flush_translation(self.hart.x[usize::from(rs1)]),
+            // 4.2.1: of one address, if observers of walks need not see all others again, and no other address is the same.
+            rs1 if rs1 != 0 && !obs.walk && !self.config.isa.masks_pointers() => {
+                self.engine.flush_translation(self.hart.x[usize::from(rs1)])
+            }
             _ => self.engine.flush_translations(),
         }
         Ok(next)
@@ -521,19 +543,18 @@ impl Machine {
     /// An error unless `menvcfg`, and for U-mode `senvcfg`, have one of the bits that permit a cache-block instruction
     /// (CMO specification, 2.3).
     fn check_environment(&self, bits: u64) -> Outcome<()> {
-        let menvcfg = self.hart.menvcfg & bits != 0;
-        let permitted = match self.hart.privilege {
-            Privilege::Machine => true,
-            Privilege::Supervisor => menvcfg,
-            Privilege::User => menvcfg && self.hart.senvcfg & bits != 0,
-        };
-        if permitted { Ok(()) } else { Err(self.illegal_now()) }
+        if self.hart.environment_permits(bits) { Ok(()) } else { Err(self.illegal_now()) }
     }
 
     /// No cache here has contents of its own; so only the permission is left: to load or to store, and else it is a
     /// store that faults (CMO specification, 2.5.2).
     fn cache_block(&mut self, insn: &Insn, next: u64) -> Outcome<u64> {
-        let va = self.hart.canonical(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
+        let va = self.hart.effective(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
+        let mode = self.hart.data_privilege();
+        // Zicfiss, 22.2.5: a shadow stack's blocks are not managed.
+        if mmu::find_page(&self.hart, &self.bus, va, AccessType::Load, mode).is_ok_and(|page| page.shadow) {
+            return Err(AccessType::Store.access_fault(va));
+        }
         let pa = match self.translate_data(va, CACHE_BLOCK, AccessType::Load) {
             Ok(pa) => pa,
             Err(_) => self.translate_data(va, CACHE_BLOCK, AccessType::Store)?,
@@ -553,7 +574,7 @@ impl Machine {
 
     fn system_cbo_zero(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_environment(environment::CBZE)?;
-        let va = self.hart.canonical(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
+        let va = self.hart.effective(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
         let pa = self.translate_data(va, CACHE_BLOCK, AccessType::Store)?;
         self.bus.ram_slice(pa, CACHE_BLOCK).ok_or_else(|| AccessType::Store.access_fault(va))?;
         for offset in (0..CACHE_BLOCK).step_by(8) {
@@ -619,6 +640,116 @@ impl Machine {
         Ok(())
     }
 
+    /// The bytes of a register.
+    fn word_size(&self) -> u64 {
+        if self.hart.isa.is_rv64() { 8 } else { 4 }
+    }
+
+    /// The address of an access to a shadow stack, which must be aligned (Zicfiss, 22.2.5).
+    fn shadow_address(&self, va: u64, size: u64) -> Outcome<u64> {
+        if va & (size - 1) == 0 {
+            Ok(va)
+        } else {
+            Err(AccessType::Store.access_fault(self.hart.effective(va)))
+        }
+    }
+
+    fn set_shadow_pointer(&mut self, value: u64, obs: &mut AnyObserver<'_>) {
+        self.hart.extra.ssp = self.hart.canonical(value);
+        self.report_csr(csr::SSP, obs);
+    }
+
+    /// Zicfiss, 22.2.3: a link register onto the shadow stack. Without one it is the operation that it redefines, which
+    /// writes zero to `x0`.
+    fn system_shadow_push(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
+        if self.hart.has_shadow_stack() {
+            let size = self.word_size();
+            let value = self.hart.x[usize::from(insn.rs2)];
+            let at = self.shadow_address(self.hart.extra.ssp.wrapping_sub(size), size)?;
+            self.write_by(at, size, value, (AccessType::ShadowStack, AccessKind::Data), obs)?;
+            self.set_shadow_pointer(at, obs);
+        }
+        Ok(next)
+    }
+
+    /// Zicfiss, 22.2.3: the top of the shadow stack must be equal to a link register.
+    fn system_shadow_pop(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
+        if self.hart.has_shadow_stack() {
+            let size = self.word_size();
+            let at = self.shadow_address(self.hart.extra.ssp, size)?;
+            let value = self.read_data(at, size, AccessType::ShadowStack, AccessKind::Data, obs)?;
+            if self.hart.outside(self.hart.x[usize::from(insn.rs1)]) != value {
+                return Err(Exception { cause: Cause::SoftwareCheck, tval: SHADOW_STACK_FAULT });
+            }
+            self.set_shadow_pointer(at.wrapping_add(size), obs);
+        }
+        Ok(next)
+    }
+
+    fn system_shadow_pointer(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
+        let value = if self.hart.has_shadow_stack() { self.hart.extra.ssp } else { 0 };
+        self.hart.set_x(insn.rd, value);
+        Ok(next)
+    }
+
+    /// Zicfiss, 22.2.6: the way in which software changes a shadow stack.
+    fn system_shadow_swap(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
+        self.check_environment(environment::SSE)?;
+        let size = if insn.op == Op::SsamoswapW { 4 } else { 8 };
+        let va = self.hart.x[usize::from(insn.rs1)];
+        self.atomic_address(va, size, AccessType::ShadowStack)?;
+        let old = self.read_data(va, size, AccessType::ShadowStack, AccessKind::Atomic, obs)?;
+        let new = self.hart.x[usize::from(insn.rs2)];
+        self.write_by(va, size, new, (AccessType::ShadowStack, AccessKind::Atomic), obs)?;
+        self.hart.set_x(insn.rd, sign_extend(old, size));
+        Ok(next)
+    }
+
+    /// Zcmp, 28.13.4: registers onto the stack, from the last one, at the highest address. A trap in the middle leaves `sp` as it is,
+    /// so that the instruction can begin again.
+    fn system_push_registers(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
+        let (sp, size) = (self.hart.x[2], self.word_size());
+        let mut at = sp;
+        for &register in registers::list(insn.rs3).iter().rev() {
+            at = at.wrapping_sub(size);
+            self.write_data(at, size, self.hart.x[usize::from(register)], AccessKind::Data, obs)?;
+        }
+        let room = registers::room(insn.rs3, insn.row().width) + insn.imm;
+        let down = self.hart.canonical(sp.wrapping_sub(room as u64));
+        self.hart.set_x(2, down);
+        Ok(next)
+    }
+
+    /// Zcmp, 28.13.5 to 28.13.7: the inverse, perhaps with a return, and with the result 0. No register changes before all have
+    /// been loaded.
+    fn system_pop_registers(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
+        let size = self.word_size();
+        let room = registers::room(insn.rs3, insn.row().width) + insn.imm;
+        let sp = self.hart.canonical(self.hart.x[2].wrapping_add(room as u64));
+        let list = registers::list(insn.rs3);
+        let (mut at, mut values) = (sp, [0; 13]);
+        for value in values[..list.len()].iter_mut().rev() {
+            at = at.wrapping_sub(size);
+            *value = sign_extend(self.read_data(at, size, AccessType::Load, AccessKind::Data, obs)?, size);
+        }
+        let returns = !matches!(insn.op, Op::CmPop | Op::CmPop32);
+        let next = if returns { self.target(values[0] & !1)? } else { next };
+        list.iter().zip(values).for_each(|(register, value)| self.hart.set_x(*register, value));
+        if matches!(insn.op, Op::CmPopretz | Op::CmPopretz32) {
+            self.hart.set_x(10, 0);
+        }
+        self.hart.set_x(2, sp);
+        Ok(next)
+    }
+
+    /// Zcmp, 28.13.8 and 28.13.9: both moves at once.
+    fn system_move_saved(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
+        let values = [insn.rs1, insn.rs2].map(|r| self.hart.x[usize::from(r)]);
+        let to = if insn.op == Op::CmMva01s { [10, 11] } else { [insn.rd, insn.rs3] };
+        to.into_iter().zip(values).for_each(|(register, value)| self.hart.set_x(register, value));
+        Ok(next)
+    }
+
     fn system_load_constant(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         let number = usize::from(insn.rs1);
         let value = match insn.op {
@@ -644,14 +775,14 @@ impl Machine {
     }
 
     fn system_bank_from(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
-        self.check_privileged(false)?;
+        self.check_privileged(!self.hart.state_permits(custom::TOLLBANK))?;
         let value = self.hart.custom.other[usize::from(insn.rs1)];
         self.hart.set_x(insn.rd, value);
         Ok(next)
     }
 
     fn system_bank_to(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
-        self.check_privileged(false)?;
+        self.check_privileged(!self.hart.state_permits(custom::TOLLBANK))?;
         if insn.rd != 0 {
             self.hart.custom.other[usize::from(insn.rd)] = self.hart.x[usize::from(insn.rs1)];
         }

@@ -1,6 +1,7 @@
 //! Instruction formats: which bits are fixed, where the operands are, how they are written.
 
 mod operand;
+pub(crate) mod registers;
 pub(crate) mod vectors;
 
 pub(crate) use operand::Slot;
@@ -83,6 +84,20 @@ pub enum Format {
     BankFrom,
     /// `op rd, rs1` with `rd` in the other bank
     BankTo,
+    /// `op imm` of 20 upper bits
+    Label,
+    /// `op rs2` with `ra` or `t0`
+    Link2,
+    /// `op rs1` with `ra` or `t0`
+    Link1,
+    /// `op rd`
+    D1,
+    /// `op {registers}, adjustment`, in 16 bits: `rd` and `rs1` are `sp`, `rs3` encodes the list
+    Registers,
+    /// `op s, s`, in 16 bits
+    MoveFrom,
+    /// `op s, s`, in 16 bits: `rs1` and `rs2` are `a0` and `a1`, `rd` and `rs3` the destinations
+    MoveTo,
     /// Those of vectors
     Vector(&'static VectorFormat),
 }
@@ -106,6 +121,13 @@ impl Format {
             F1 | F2x | X2f => 0xfff0_007f,
             F2xn | F2xz | Fli | X2fn | R1 | BankFrom | BankTo => 0xfff0_707f,
             Cbo => 0xfff0_7fff,
+            Label => 0x0000_0fff,
+            // Both registers, but for the bit in which they differ.
+            Link2 => !(4 << 20),
+            Link1 => !(4 << 15),
+            D1 => 0xffff_f07f,
+            Registers => 0xff03,
+            MoveFrom | MoveTo => 0xfc63,
             Vector(format) => format.mask,
         }
     }
@@ -139,6 +161,13 @@ impl Format {
             Fli => &[Rd, Constant],
             F2xn | X2fn | R1 | BankFrom | BankTo => &[Rd, Rs1],
             Cbo => &[Address],
+            Label => &[Upper],
+            Link2 => &[Rs2],
+            Link1 => &[Rs1],
+            D1 => &[Rd],
+            Registers => &[Slot::Registers, Slot::Adjustment],
+            MoveFrom => &[Slot::Saved1, Slot::Saved2],
+            MoveTo => &[Slot::SavedD, Slot::Saved3],
             Vector(format) => format.slots,
         }
     }
@@ -147,7 +176,8 @@ impl Format {
     pub const fn rd(self) -> RegClass {
         use Format::*;
         match self {
-            Store | FStore | B | Fence | FenceI | Plain | Sfence | Cbo | BankTo => RegClass::None,
+            Store | FStore | B | Fence | FenceI | Plain | Sfence | Cbo | BankTo | Label | Link1 | Link2
+            | MoveFrom => RegClass::None,
             FLoad | FR4 | FR | FRn | F1 | X2f | X2fn | X2p | Fli => RegClass::F,
             Vector(format) => format.rd,
             _ => RegClass::X,
@@ -158,7 +188,7 @@ impl Format {
     pub const fn rs1(self) -> RegClass {
         use Format::*;
         match self {
-            U | J | Fence | FenceI | Plain | CsrImm | BankFrom | Fli => RegClass::None,
+            U | J | Fence | FenceI | Plain | CsrImm | BankFrom | Fli | Label | Link2 | D1 => RegClass::None,
             FR4 | FR | FRn | F1 | FCmp | F2x | F2xn | F2xz => RegClass::F,
             Vector(format) => format.rs1,
             _ => RegClass::X,
@@ -169,7 +199,7 @@ impl Format {
     pub const fn rs2(self) -> RegClass {
         use Format::*;
         match self {
-            R | Store | B | Sfence | Amo | X2p => RegClass::X,
+            R | Store | B | Sfence | Amo | X2p | Link2 | MoveFrom | MoveTo => RegClass::X,
             FStore | FR4 | FR | FRn | FCmp => RegClass::F,
             Vector(format) => format.rs2,
             _ => RegClass::None,
@@ -195,12 +225,15 @@ impl Format {
         if let Vector(format) = self {
             return format.extract(w);
         }
+        if let Registers | MoveFrom | MoveTo = self {
+            return registers::extract(self, w);
+        }
         let s = w as i32;
         let imm = match self {
             I | Jalr | Load | FLoad => s >> 20,
             Shift64 => (w >> 20 & 0x3f) as i32,
             Shift32 => (w >> 20 & 0x1f) as i32,
-            U => (w & 0xffff_f000) as i32,
+            U | Label => (w & 0xffff_f000) as i32,
             J => {
                 (s >> 31 << 20)
                     | (w & 0x000f_f000) as i32
@@ -246,6 +279,11 @@ impl Format {
             Store | FStore => rs1 | rs2 | (i & 0xfe0) << 20 | (i & 0x1f) << 7,
             B => rs1 | rs2 | (i & 0x1000) << 19 | (i & 0x800) >> 4 | (i & 0x7e0) << 20 | (i & 0x1e) << 7,
             FenceI | Plain => 0,
+            Label => i & 0xffff_f000,
+            Link2 => rs2 & 4 << 20,
+            Link1 => rs1 & 4 << 15,
+            D1 => rd,
+            Registers | MoveFrom | MoveTo => registers::insert(self, o),
             Sfence => rs1 | rs2,
             Cbo => rs1,
             Lr => rd | rs1 | (i & 3) << 25,

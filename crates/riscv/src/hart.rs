@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::registers;
+use crate::extra::Extra;
 use crate::hpm::{Count, Counters};
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;
@@ -26,6 +27,8 @@ pub(crate) mod status {
     pub(crate) const TVM: u64 = 1 << 20;
     pub(crate) const TW: u64 = 1 << 21;
     pub(crate) const TSR: u64 = 1 << 22;
+    pub(crate) const SPELP: u64 = 1 << 23;
+    pub(crate) const MPELP: u64 = 1 << 41;
     /// UXL and SXL, both saying 64; only RV64 shows them.
     pub(crate) const XL64: u64 = 2 << 32 | 2 << 34;
 }
@@ -33,9 +36,12 @@ pub(crate) mod status {
 /// Fields of `menvcfg`, and of `senvcfg` the lower ones.
 pub(crate) mod environment {
     pub(crate) const FIOM: u64 = 1;
+    pub(crate) const LPE: u64 = 1 << 2;
+    pub(crate) const SSE: u64 = 1 << 3;
     pub(crate) const CBIE: u64 = 3 << 4;
     pub(crate) const CBCFE: u64 = 1 << 6;
     pub(crate) const CBZE: u64 = 1 << 7;
+    pub(crate) const PMM: u64 = 3 << 32;
     pub(crate) const ADUE: u64 = 1 << 61;
     pub(crate) const PBMTE: u64 = 1 << 62;
     pub(crate) const STCE: u64 = 1 << 63;
@@ -49,8 +55,9 @@ pub(crate) mod interrupt {
     pub(crate) const MTI: u64 = 1 << 7;
     pub(crate) const SEI: u64 = 1 << 9;
     pub(crate) const MEI: u64 = 1 << 11;
+    pub(crate) const LCOFI: u64 = 1 << 13;
     pub(crate) const SUPERVISOR: u64 = SSI | STI | SEI;
-    pub(crate) const ALL: u64 = SUPERVISOR | MSI | MTI | MEI;
+    pub(crate) const ALL: u64 = SUPERVISOR | MSI | MTI | MEI | LCOFI;
 }
 
 /// The state of the custom extensions ([`crate::custom`]).
@@ -114,6 +121,9 @@ pub(crate) struct Hart {
     /// The physical address that the last `lr` reserved.
     pub(crate) reservation: Option<u64>,
     pub(crate) custom: Custom,
+    /// In a snapshot it is behind all other state, if the ISA has some of it.
+    #[serde(skip)]
+    pub(crate) extra: Extra,
     /// Only with vectors; in a snapshot it is behind all other state.
     #[serde(skip)]
     pub(crate) vector: Option<Box<Vector>>,
@@ -167,6 +177,7 @@ impl Hart {
             pmp: Pmp::permissive(isa.is_rv64()),
             reservation: None,
             custom: Custom::default(),
+            extra: Extra::default(),
             vector: Vector::new(&isa),
         }
     }

@@ -67,11 +67,17 @@ struct Counter {
 pub(crate) fn is_counter(number: u16) -> bool {
     // (The register that stops them is the first of those that choose events.)
     number == 0x320
-        || matches!(number & !0x1f, 0xb00 | 0xb80 | 0xc00 | 0xc80 | 0x320) && number & 0x1f >= FIRST
+        || number == 0xda0
+        || matches!(number & !0x1f, 0xb00 | 0xb80 | 0xc00 | 0xc80 | 0x320 | 0x720) && number & 0x1f >= FIRST
+}
+
+/// Where the count of an event is; `None` for 0, which counts nothing.
+fn place_of(event: u8) -> Option<usize> {
+    usize::from(event).checked_sub(1).filter(|n| *n < EVENTS)
 }
 
 /// The place of the counter to which a register belongs.
-fn place(number: u16) -> usize {
+pub(crate) fn place(number: u16) -> usize {
     usize::from((number & 0x1f).saturating_sub(FIRST)) % COUNTERS
 }
 
@@ -81,8 +87,25 @@ impl Counters {
         self.happened.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
     }
 
+    /// The same where some counters do not count; yields those that overflow.
+    pub(crate) fn add_unless(&mut self, more: &EventCounts, inhibited: [bool; COUNTERS]) -> Vec<usize> {
+        let before = self.counters.map(|counter| counter.count.value(self.happened(counter.event)));
+        let by = self.counters.map(|counter| place_of(counter.event).map_or(0, |n| more[n]));
+        self.add(more);
+        let mut overflowed = Vec::new();
+        for n in 0..COUNTERS {
+            let count = &mut self.counters[n].count;
+            if inhibited[n] {
+                count.add((by[n] as i64).wrapping_neg());
+            } else if !count.is_stopped() && before[n].checked_add(by[n]).is_none() {
+                overflowed.push(n);
+            }
+        }
+        overflowed
+    }
+
     fn happened(&self, event: u8) -> u64 {
-        usize::from(event).checked_sub(1).and_then(|n| self.happened.get(n)).copied().unwrap_or(0)
+        place_of(event).map_or(0, |n| self.happened[n])
     }
 
     pub(crate) fn value(&self, number: u16) -> u64 {

@@ -1,6 +1,6 @@
 //! Decoded instructions: the [`Op`] enum and its rows, generated from the table.
 
-use crate::format::{Format, Operands};
+use crate::format::{Format, Operands, registers};
 use crate::isa::{Extension, Isa, Xlen};
 use crate::table::instruction_table;
 
@@ -107,6 +107,16 @@ impl Row {
         if matches!(self.op, Op::FcvtDS | Op::FcvtDW | Op::FcvtDWu | Op::FcvtSH | Op::FcvtDH) { 0 } else { 7 }
     }
 
+    /// Whether it is encoded in 16 bits, and is not short for another instruction.
+    pub fn is_short(&self) -> bool {
+        self.bits & 3 != 3
+    }
+
+    /// How many bits it leaves free: of two rows that match a word, the one with fewer is meant.
+    pub(crate) fn generality(&self) -> u32 {
+        self.format.mask().count_zeros()
+    }
+
     /// Whether `word` is this instruction (on a machine that has it).
     pub fn matches(&self, word: u32) -> bool {
         word & self.format.mask() == self.bits
@@ -142,7 +152,7 @@ impl Op {
     }
 
     /// Whether some cores take longer over it with other operands: multiplication, division, square roots, and shifts by a
-    /// register.
+    /// register. So are moves of two registers, whose operands are what they write.
     /// [`Retired::operands`](crate::Retired::operands) has those.
     #[inline(always)]
     pub const fn by_operands(self) -> bool {
@@ -182,6 +192,8 @@ impl Op {
                 | FdivD
                 | FsqrtS
                 | FsqrtD
+                | CmMva01s
+                | CmMvsa01
         )
     }
 
@@ -225,6 +237,21 @@ impl Insn {
         self.op.row()
     }
 
+    /// The registers that `cm.push` stores and `cm.pop` loads, from the lowest address up; none for other instructions.
+    ///
+    /// ```
+    /// use tollgate_riscv::{Decoder, Isa};
+    /// let decoder = Decoder::new("rv64imac_zcmp".parse().unwrap());
+    /// // cm.push {ra, s0}, -16
+    /// assert_eq!(decoder.decode(0xb852).unwrap().registers(), [1, 8]);
+    /// ```
+    pub fn registers(&self) -> &'static [u8] {
+        match self.row().format {
+            Format::Registers => registers::list(self.rs3),
+            _ => &[],
+        }
+    }
+
     /// Whether a CSR instruction writes: `csrrs` and `csrrc` with x0, or with a zero immediate, do not (unprivileged specification,
     /// 6.1).
     pub(crate) fn writes_csr(&self) -> bool {
@@ -237,7 +264,7 @@ impl Insn {
         (u64::from(self.rs2) | (self.imm as u64) << 5) & bits
     }
 
-    /// The 32-bit instruction word with these operands.
+    /// The instruction word with these operands: 32 bits, but for rows that [are short](Row::is_short).
     ///
     /// ```
     /// use tollgate_riscv::{Insn, Op, Operands};

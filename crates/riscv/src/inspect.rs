@@ -97,7 +97,7 @@ impl Machine {
 
     /// The physical address of a virtual one for a load in the current mode, if there is one.
     pub fn translate(&self, va: u64) -> Option<u64> {
-        let va = self.hart.canonical(va);
+        let va = self.hart.effective(va);
         mmu::look_up(&self.hart, &self.bus, va, AccessType::Load, self.hart.data_privilege()).ok()
     }
 

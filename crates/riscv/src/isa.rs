@@ -111,6 +111,24 @@ pub enum Extension {
     Zvfh = 1 << 41,
     /// Bit manipulation of vectors.
     Zvbb = 1 << 42,
+    /// 16-bit pushes and pops of several registers, in encodings of 16-bit loads and stores of double precision.
+    Zcmp = 1 << 43,
+    /// Shadow stacks.
+    Zicfiss = 1 << 44,
+    /// Landing pads.
+    Zicfilp = 1 << 45,
+    /// M-mode and S-mode say which state less privileged modes may access.
+    Smstateen = 1 << 46,
+    /// Counters of events raise an interrupt when they overflow, and can stop in each mode.
+    Sscofpmf = 1 << 47,
+    /// Pointers of M-mode are masked.
+    Smmpm = 1 << 48,
+    /// Pointers of S-mode are masked.
+    Smnpm = 1 << 49,
+    /// Pointers of U-mode are masked.
+    Ssnpm = 1 << 50,
+    /// Shadow stacks in 16 bits.
+    ZicfissZcmop = 1 << 44 | 1 << 31,
     /// Conversions between half and double precision: both are there.
     ZfhminD = 1 << 26 | 1 << 4,
     /// Zfa in double precision.
@@ -161,10 +179,14 @@ pub enum IsaError {
     Name { isa: String, name: String },
     #[error("ISA string \"{isa}\" has '{extension}' without '{needs}'")]
     Needs { isa: String, extension: &'static str, needs: &'static str },
+    #[error("ISA string \"{isa}\" has '{extension}' with '{other}', {why}")]
+    Excludes { isa: String, extension: &'static str, other: &'static str, why: &'static str },
+    #[error("profile {profile} requires {requires}, which this machine does not have")]
+    Profile { profile: &'static str, requires: &'static str },
 }
 
 /// The name of each extension in an ISA string, in the order of the string.
-const NAMES: [(Extension, &str); 42] = [
+const NAMES: [(Extension, &str); 50] = [
     (Extension::I, "i"),
     (Extension::M, "m"),
     (Extension::A, "a"),
@@ -177,6 +199,8 @@ const NAMES: [(Extension, &str); 42] = [
     (Extension::Zicbom, "_zicbom"),
     (Extension::Zicboz, "_zicboz"),
     (Extension::Zicclsm, "_zicclsm"),
+    (Extension::Zicfilp, "_zicfilp"),
+    (Extension::Zicfiss, "_zicfiss"),
     (Extension::Zicond, "_zicond"),
     (Extension::Zimop, "_zimop"),
     (Extension::Zabha, "_zabha"),
@@ -187,6 +211,7 @@ const NAMES: [(Extension, &str); 42] = [
     (Extension::Zfhmin, "_zfhmin"),
     (Extension::Zcb, "_zcb"),
     (Extension::Zcmop, "_zcmop"),
+    (Extension::Zcmp, "_zcmp"),
     (Extension::Zba, "_zba"),
     (Extension::Zbb, "_zbb"),
     (Extension::Zbc, "_zbc"),
@@ -199,6 +224,11 @@ const NAMES: [(Extension, &str); 42] = [
     (Extension::Zvl256b, "_zvl256b"),
     (Extension::Zvl512b, "_zvl512b"),
     (Extension::Zvl1024b, "_zvl1024b"),
+    (Extension::Smmpm, "_smmpm"),
+    (Extension::Smnpm, "_smnpm"),
+    (Extension::Smstateen, "_smstateen"),
+    (Extension::Sscofpmf, "_sscofpmf"),
+    (Extension::Ssnpm, "_ssnpm"),
     (Extension::Sstc, "_sstc"),
     (Extension::Svade, "_svade"),
     (Extension::Svadu, "_svadu"),
@@ -210,7 +240,7 @@ const NAMES: [(Extension, &str); 42] = [
 ];
 
 /// Names for what each machine here has anyway, or has with the extension that is named beside them.
-const OTHER_NAMES: [(&str, u64); 34] = [
+const OTHER_NAMES: [(&str, u64); 38] = [
     // Counters are always there; those of events count where a core is timed.
     ("zicntr", 0),
     ("zihpm", 0),
@@ -234,6 +264,12 @@ const OTHER_NAMES: [(&str, u64); 34] = [
     ("sstvala", 0),
     ("sscounterenw", 0),
     ("svbare", 0),
+    // UXL is 64.
+    ("ssu64xl", 0),
+    // What an environment offers: the supervisor's part of state enables, and masked pointers.
+    ("ssstateen", Extension::Smstateen as u64),
+    ("supm", Extension::Ssnpm as u64),
+    ("sspm", Extension::Smnpm as u64),
     // Carry-less multiplication takes one cycle, too, and `zbkc` is two of its three instructions.
     ("zbkc", Extension::Zbc as u64),
     ("zmmul", Extension::M as u64),
@@ -259,13 +295,16 @@ const OTHER_NAMES: [(&str, u64); 34] = [
 const VECTORS: u64 = Extension::V as u64 | Extension::F as u64 | Extension::D as u64;
 
 /// What an extension cannot be without.
-const NEEDS: [(Extension, Extension); 15] = [
+const NEEDS: [(Extension, Extension); 18] = [
     (Extension::D, Extension::F),
     (Extension::Zfhmin, Extension::F),
     (Extension::Zfa, Extension::F),
     (Extension::Zcb, Extension::C),
     (Extension::Zcmop, Extension::C),
     (Extension::Zcmop, Extension::Zimop),
+    (Extension::Zcmp, Extension::C),
+    (Extension::Zicfiss, Extension::A),
+    (Extension::Zicfiss, Extension::Zimop),
     (Extension::Zacas, Extension::A),
     (Extension::Zabha, Extension::A),
     (Extension::V, Extension::D),
@@ -277,8 +316,10 @@ const NEEDS: [(Extension, Extension); 15] = [
     (Extension::Zvbb, Extension::V),
 ];
 
-/// Profiles, with what each requires (RISC-V Profiles 1.0 and RVA23 1.0).
-const PROFILES: [(&str, &str); 6] = [
+/// Profiles, with what each requires (RISC-V Profiles 1.0, RVA23 1.0 and RVB23 1.0).
+const PROFILES: [(&str, &str); 9] = [
+    ("rvi20u32", "rv32i"),
+    ("rvi20u64", "rv64i"),
     ("rva20u64", "rv64gc_zicntr_ziccif_ziccrse_ziccamoa_za128rs_zicclsm"),
     (
         "rva20s64",
@@ -293,14 +334,32 @@ const PROFILES: [(&str, &str); 6] = [
         "rv64gcb_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop_zicboz_zfhmin_zkt\
          _svbare_svade_ssccptr_sstvecd_sstvala_sscounterenw_svpbmt_svinval",
     ),
-    // (Pointer masking, Supm, is what the environment of a program offers; no machine here does.)
     (
         "rva23u64",
         "rv64gcbv_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop_zicboz_zfhmin_zkt\
-         _zvfhmin_zvbb_zvkt_zihintntl_zicond_zimop_zcmop_zcb_zfa_zawrs",
+         _zvfhmin_zvbb_zvkt_zihintntl_zicond_zimop_zcmop_zcb_zfa_zawrs_supm",
     ),
-    // It needs the hypervisor extension.
-    ("rva23s64", "rv64gcbvh"),
+    (
+        "rvb23u64",
+        "rv64gcb_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop_zicboz_zkt\
+         _zihintntl_zicond_zimop_zcmop_zcb_zfa_zawrs",
+    ),
+    (
+        "rvb23s64",
+        "rv64gcb_zicntr_zihpm_ziccif_ziccrse_ziccamoa_zicclsm_za64rs_zihintpause_zic64b_zicbom_zicbop_zicboz_zkt\
+         _zihintntl_zicond_zimop_zcmop_zcb_zfa_zawrs\
+         _svbare_svade_ssccptr_sstvecd_sstvala_sscounterenw_svpbmt_svinval_svnapot_sstc_sscofpmf_ssu64xl",
+    ),
+];
+
+/// Profiles that no machine here has, and why.
+const ABSENT_PROFILES: [(&str, &str); 2] =
+    [("rva23s64", "the hypervisor extension 'h'"), ("rvm23u32", "table jumps ('zcmt')")];
+
+/// Extensions of which a machine can have one only.
+const EXCLUDES: [(Extension, Extension, &str); 2] = [
+    (Extension::Zcmp, Extension::D, "whose 16-bit loads and stores have its encodings"),
+    (Extension::XTollStack, Extension::XTollBank, "and a trap either switches banks or stacks"),
 ];
 
 /// An ISA string with the name of a profile replaced by what the profile requires.
@@ -360,14 +419,17 @@ impl Isa {
         self
     }
 
-    /// All extensions, standard and our own, that one width supports, for the disassembler and tests.
+    /// All extensions, standard and our own, that one width supports, for the disassembler and tests; but for Zcmp, whose encodings
+    /// are those of `c.fsdsp`.
     ///
     /// ```
     /// # use tollgate_riscv::{Extension, Isa, Xlen};
     /// assert!(Isa::everything(Xlen::Rv32).has(Extension::XTollStack));
     /// ```
     pub fn everything(xlen: Xlen) -> Self {
-        Isa { xlen, extensions: (1 << 43) - 1 }
+        let pointer_masking = Extension::Smmpm as u64 | Extension::Smnpm as u64 | Extension::Ssnpm as u64;
+        let others = if xlen == Xlen::Rv32 { pointer_masking } else { 0 } | Extension::Zcmp as u64;
+        Isa { xlen, extensions: ((1 << 51) - 1) & !others }
     }
 
     /// VLEN: the bits of a vector register, if there are any.
@@ -420,7 +482,13 @@ impl FromStr for Isa {
     type Err = IsaError;
 
     fn from_str(s: &str) -> Result<Self, IsaError> {
-        let lower = with_profile(s.to_ascii_lowercase());
+        let lower = s.to_ascii_lowercase();
+        if let Some((profile, requires)) =
+            ABSENT_PROFILES.iter().find(|(profile, _)| lower.starts_with(profile))
+        {
+            return Err(IsaError::Profile { profile, requires });
+        }
+        let lower = with_profile(lower);
         let (xlen, rest) = match lower.split_at_checked(4) {
             Some(("rv32", rest)) => (Xlen::Rv32, rest),
             Some(("rv64", rest)) => (Xlen::Rv64, rest),
@@ -491,12 +559,16 @@ impl FromStr for Isa {
                 return Err(IsaError::Needs { isa: s.to_string(), extension, needs });
             }
         }
-        if isa.has(Extension::XTollBank) && isa.has(Extension::XTollStack) {
-            return Err(IsaError::Needs {
-                isa: s.to_string(),
-                extension: "xtollstack",
-                needs: "a machine without xtollbank (a trap either switches banks or stacks)",
-            });
+        for (extension, other, why) in EXCLUDES {
+            if isa.has(extension) && isa.has(other) {
+                let (extension, other) = (extension.name(), other.name());
+                return Err(IsaError::Excludes { isa: s.to_string(), extension, other, why });
+            }
+        }
+        for masking in [Extension::Smmpm, Extension::Smnpm, Extension::Ssnpm] {
+            if isa.has(masking) && !isa.is_rv64() {
+                return Err(IsaError::Needs { isa: s.to_string(), extension: masking.name(), needs: "rv64" });
+            }
         }
         Ok(isa)
     }
@@ -601,10 +673,9 @@ mod tests {
         let listed = parse("rv64gc_zknh").unwrap_err().to_string();
         for (name, _) in OTHER_NAMES {
             assert!(listed.contains(name), "{name}");
-            assert!(
-                parse(&format!("rv64i_{name}")).is_ok() && parse(&format!("rv32i_{name}1p0")).is_ok(),
-                "{name}"
-            );
+            let masks_pointers = matches!(name, "supm" | "sspm");
+            let on_rv32 = parse(&format!("rv32i_{name}1p0")).is_ok();
+            assert!(parse(&format!("rv64i_{name}")).is_ok() && on_rv32 != masks_pointers, "{name}");
         }
     }
 
@@ -618,7 +689,17 @@ mod tests {
             (rva23.vlen(), rva23.has(Extension::Zvbb), rva23.has(Extension::Zcmop)),
             (Some(128), true, true)
         );
-        assert!(matches!(parse("rva23s64"), Err(IsaError::Letter { letter: 'h', .. })));
+        assert!(rva23.has(Extension::Ssnpm));
+        let refused = parse("rva23s64").unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "profile rva23s64 requires the hypervisor extension 'h', which this machine does not have"
+        );
+        let rvb23 = parse("rvb23s64").unwrap();
+        assert_eq!(
+            (rvb23.vlen(), rvb23.has(Extension::Sscofpmf), rvb23.has(Extension::Zfhmin)),
+            (None, true, false)
+        );
         assert!(matches!(parse("rva24u64"), Err(IsaError::Width(_))));
     }
 
@@ -645,6 +726,14 @@ mod tests {
         }
         assert!(parse("rv64gcq").unwrap_err().to_string().contains("has i m a f d c v, b, and g"));
         assert!(matches!(parse("rv64gc\u{e9}"), Err(IsaError::Letter { letter: '\u{e9}', .. })));
-        assert!(matches!(parse("rv64gc_xtollbank_xtollstack"), Err(IsaError::Needs { .. })));
+        assert!(matches!(parse("rv64gc_xtollbank_xtollstack"), Err(IsaError::Excludes { .. })));
+        // Zcmp, 28.13: its encodings are those of Zcd.
+        assert!(matches!(
+            parse("rv64gc_zcmp"),
+            Err(IsaError::Excludes { extension: "zcmp", other: "d", .. })
+        ));
+        assert!(parse("rv64imafc_zcmp").is_ok() && parse("rv32imac_zcmp").is_ok());
+        assert!(matches!(parse("rv64gc_zicfiss"), Err(IsaError::Needs { needs: "zimop", .. })));
+        assert!(matches!(parse("rv32gc_ssnpm"), Err(IsaError::Needs { needs: "rv64", .. })));
     }
 }

@@ -67,6 +67,7 @@ mod elf;
 mod engine;
 mod exception;
 mod exec;
+mod extra;
 mod fold;
 mod format;
 mod fp;

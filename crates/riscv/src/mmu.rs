@@ -89,6 +89,8 @@ pub(crate) struct Found {
     pub(crate) pa: u64,
     /// The size of the page as a power of two; 0 without translation.
     pub(crate) shift: u32,
+    /// Whether the page is of a shadow stack.
+    pub(crate) shadow: bool,
     /// The address of the entry that an access has to change, its new value, and how many bytes it has.
     update: Option<(u64, u64, u64)>,
 }
@@ -112,7 +114,9 @@ pub(crate) fn find_page(
     privilege: Privilege,
 ) -> Result<Found, Exception> {
     match scheme_of(hart, privilege) {
-        None => Ok(Found { pa: hart.outside(va), shift: 0, update: None }),
+        // Zicfiss, 22.2.5: without translation there is no page that an access to a shadow stack could be to.
+        None if access == AccessType::ShadowStack => Err(access.access_fault(va)),
+        None => Ok(Found { pa: hart.outside(va), shift: 0, shadow: false, update: None }),
         Some(s) => walk(hart, bus, &s, va, access, privilege, |_| {}),
     }
 }
@@ -173,20 +177,21 @@ fn walk(
         // Reserved bits must be zero, Svnapot's as well without it; Svpbmt's have one value that is reserved.
         let napot = if hart.isa.has(Extension::Svnapot) { pte & N } else { 0 };
         let types = if hart.menvcfg & environment::PBMTE != 0 && pte & PBMT != PBMT { PBMT } else { 0 };
-        if pte & V == 0 || pte & (R | W) == W || s.pte_size == 8 && (pte & !types & !napot) >> 54 != 0 {
+        // Zicfiss, 22.2.5: what can be written and not read is a page of a shadow stack.
+        let shadow = pte & (R | W | X) == W && hart.menvcfg & environment::SSE != 0;
+        let is_reserved = pte & (R | W) == W && !shadow;
+        if pte & V == 0 || is_reserved || s.pte_size == 8 && (pte & !types & !napot) >> 54 != 0 {
             return Err(fault());
         }
         let ppn = pte >> 10 & PPN;
-        if pte & (R | X) == 0 {
+        if pte & (R | W | X) == 0 {
             if pte & (A | D | U | PBMT) != 0 || napot != 0 {
                 return Err(fault());
             }
             table = ppn * PAGE;
             continue;
         }
-        let marked = pte | A | if access == AccessType::Store { D } else { 0 };
-        let by_hardware = hart.menvcfg & environment::ADUE != 0;
-        if !permitted(hart, pte, access, privilege) || marked != pte && !by_hardware {
+        if !is_reachable(hart, pte, access, privilege) {
             return Err(fault());
         }
         // Svnapot (5.1): 16 entries of the last level, which are all alike, map 64 KiB; other sizes are reserved.
@@ -201,6 +206,21 @@ fn walk(
             // A superpage that is not aligned to its size.
             return Err(fault());
         }
+        // Zicfiss, 22.2.5: only loads can be of both kinds of pages; others fault even where the page could be made writable.
+        let is_foreign = match access {
+            AccessType::ShadowStack => pte & (R | W) == R | W || pte & X != 0,
+            AccessType::Load => false,
+            _ => shadow,
+        };
+        if is_foreign {
+            return Err(access.access_fault(va));
+        }
+        let is_write = matches!(access, AccessType::Store | AccessType::ShadowStack);
+        let marked = pte | A | if is_write { D } else { 0 };
+        let by_hardware = hart.menvcfg & environment::ADUE != 0;
+        if !(permitted(hart, pte, access) || shadow) || marked != pte && !by_hardware {
+            return Err(fault());
+        }
         let update = (marked != pte).then_some((at, marked, s.pte_size));
         // Svadu, 2: the hardware's store to the entry needs permission, too.
         if update.is_some()
@@ -208,26 +228,26 @@ fn walk(
         {
             return Err(access.access_fault(va));
         }
-        return Ok(Found { pa: base | va & offset_mask, shift, update });
+        return Ok(Found { pa: base | va & offset_mask, shift, shadow, update });
     }
     Err(fault())
 }
 
-/// Step 5 of the translation algorithm (4.3.2), with SUM and MXR (3.1.6.3).
-fn permitted(hart: &Hart, pte: u64, access: AccessType, privilege: Privilege) -> bool {
+/// Whether a page is for a mode: step 5 of the translation algorithm (4.3.2), with SUM (3.1.6.3).
+fn is_reachable(hart: &Hart, pte: u64, access: AccessType, privilege: Privilege) -> bool {
     let user_page = pte & U != 0;
     match privilege {
-        Privilege::User if !user_page => return false,
-        Privilege::Supervisor
-            if user_page && (access == AccessType::Fetch || hart.mstatus & status::SUM == 0) =>
-        {
-            return false;
-        }
-        _ => {}
+        Privilege::User => user_page,
+        Privilege::Supervisor => !user_page || access != AccessType::Fetch && hart.mstatus & status::SUM != 0,
+        Privilege::Machine => true,
     }
+}
+
+/// Whether a page is for a kind of access: the same step, with MXR (3.1.6.3).
+fn permitted(hart: &Hart, pte: u64, access: AccessType) -> bool {
     match access {
         AccessType::Fetch => pte & X != 0,
         AccessType::Load => pte & R != 0 || hart.mstatus & status::MXR != 0 && pte & X != 0,
-        AccessType::Store => pte & W != 0,
+        AccessType::Store | AccessType::ShadowStack => pte & W != 0,
     }
 }

@@ -125,7 +125,7 @@ impl Pmp {
             let needs = match access {
                 AccessType::Fetch => X,
                 AccessType::Load => R,
-                AccessType::Store => W,
+                AccessType::Store | AccessType::ShadowStack => W,
             };
             return if cfg & needs != 0 { Verdict::Allowed } else { Verdict::Denied };
         }

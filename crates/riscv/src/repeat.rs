@@ -134,12 +134,17 @@ impl Machine {
                 period.changes_mode |= matches!(op, Op::Sret | Op::Mret);
                 return;
             }
+            // Their accesses are not followed, and their registers are not compared.
+            Class::Vector | Class::VectorLoad | Class::VectorStore => {
+                period.depends = true;
+                return;
+            }
             _ => return,
         };
         let access = if store { AccessType::Store } else { AccessType::Load };
         for va in [va, va.wrapping_add(7)] {
             // An address that cannot be translated traps, or is outside of the access.
-            let Some(pa) = look(hart.canonical(va), access, hart.data_privilege()) else { continue };
+            let Some(pa) = look(hart.effective(va), access, hart.data_privilege()) else { continue };
             let place = pa & !7;
             period.depends |= self.bus.ram_slice(pa, 1).is_none() || period.stores.len() > MOST_STORES;
             if store && !period.stores.contains(&place) {
@@ -169,5 +174,5 @@ impl Machine {
 /// Whether two states differ in nothing but counters.
 fn is_same(one: &Hart, other: &Hart) -> bool {
     let state = |hart: &Hart| postcard::to_stdvec(&Hart { retired: 0, ..hart.clone() }).ok();
-    one.x[..32] == other.x[..32] && state(one) == state(other)
+    one.x[..32] == other.x[..32] && one.extra == other.extra && state(one) == state(other)
 }

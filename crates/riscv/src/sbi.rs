@@ -3,7 +3,8 @@
 //! A call takes no instructions but its `ecall`, which retires.
 
 use crate::csr::MENVCFG;
-use crate::hart::{Hart, interrupt};
+use crate::exception::Cause;
+use crate::hart::{Hart, environment, interrupt};
 use crate::machine::{Machine, Stop};
 use crate::privilege::Privilege;
 
@@ -36,13 +37,19 @@ impl Machine {
         *hart = Hart { retired, id, privilege: Privilege::Supervisor, ..fresh };
         // All that supervisor mode may handle, it handles; its own calls come here.
         hart.medeleg = 0xb1ff;
-        hart.mideleg = interrupt::SUPERVISOR;
+        if hart.isa.checks_software() {
+            hart.medeleg |= 1 << Cause::SoftwareCheck as u8;
+        }
+        hart.mideleg = hart.supervisor_interrupts();
+        hart.extra.mstateen = std::array::from_fn(|n| hart.state_enables(n));
         hart.mcounteren = 0xffff_ffff;
         // cycle, time and instret, as OpenSBI leaves it (lib/sbi/sbi_hart.c); Linux 6.12 does not set it without counters of
         // its firmware, and its vDSO reads the time in user mode.
         hart.scounteren = 7;
-        // Every optional feature that exists is on; cache blocks are flushed where they would be invalidated (CBIE).
-        let _ = hart.csr_write(MENVCFG, !(1 << 5 | 1));
+        // Every optional feature that exists is on, but those for which supervisor mode must be made; cache blocks are flushed where
+        // they would be invalidated (CBIE).
+        let prepared = environment::LPE | environment::SSE | environment::PMM;
+        let _ = hart.csr_write(MENVCFG, !(1 << 5 | environment::FIOM | prepared));
         hart.pc = hart.canonical(address);
         hart.x[10] = id;
         hart.x[11] = hart.canonical(argument);

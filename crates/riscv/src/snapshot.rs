@@ -81,13 +81,14 @@ macro_rules! state {
     ($($($field:ident).+),+ $(,)?) => {
         fn write_state(machine: &Machine, mut out: Vec<u8>) -> Option<Vec<u8>> {
             $(out = postcard::to_extend(&machine.$($field).+, out).ok()?;)+
-            machine.write_vectors(out)
+            machine.write_extra(machine.write_vectors(out)?)
         }
 
         fn read_state(machine: &mut Machine, bytes: &[u8]) -> Result<(), SnapshotError> {
             let rest = bytes;
             $(let rest = take(rest, &mut machine.$($field).+)?;)+
             let rest = machine.read_vectors(rest)?;
+            let rest = machine.read_extra(rest)?;
             if rest.is_empty() { Ok(()) } else { Err(SnapshotError::Damaged("its state is too long")) }
         }
     };
@@ -117,6 +118,23 @@ impl Machine {
     fn write_vectors(&self, out: Vec<u8>) -> Option<Vec<u8>> {
         let states = self.all_harts().filter_map(|hart| hart.vector.as_ref());
         states.into_iter().try_fold(out, |out, state| postcard::to_extend(state, out).ok())
+    }
+
+    /// Adds the state of other extensions, in the same way.
+    fn write_extra(&self, out: Vec<u8>) -> Option<Vec<u8>> {
+        let has_some = self.config.isa.has_extra_state();
+        let mut states = self.all_harts().filter(|_| has_some).map(|hart| &hart.extra);
+        states.try_fold(out, |out, state| postcard::to_extend(state, out).ok())
+    }
+
+    fn read_extra<'a>(&mut self, mut bytes: &'a [u8]) -> Result<&'a [u8], SnapshotError> {
+        if self.config.isa.has_extra_state() {
+            let parked = self.turns.parked.iter_mut().map(|core| &mut core.hart);
+            for hart in std::iter::once(&mut self.hart).chain(parked) {
+                bytes = take(bytes, &mut hart.extra)?;
+            }
+        }
+        Ok(bytes)
     }
 
     fn read_vectors<'a>(&mut self, mut bytes: &'a [u8]) -> Result<&'a [u8], SnapshotError> {

@@ -25,6 +25,7 @@ Jump {
 }
 Nop {
     Fence "fence" Any I Fence 0x0000_000f;
+    Lpad "lpad" Any Zicfilp Label 0x0000_0017;
 }
 }
 in_blocks {
@@ -458,6 +459,21 @@ System {
     FliD "fli.d" Any ZfaD Fli 0xf210_0053 system_load_constant;
     FliH "fli.h" Any ZfaZfhmin Fli 0xf410_0053 system_load_constant;
     FmvpDX "fmvp.d.x" Rv32 ZfaD X2p 0xb200_0053 system_move_pair;
+    SsamoswapW "ssamoswap.w" Any Zicfiss Amo 0x4800_202f system_shadow_swap;
+    SsamoswapD "ssamoswap.d" Rv64 Zicfiss Amo 0x4800_302f system_shadow_swap;
+    Sspush "sspush" Any Zicfiss Link2 0xce10_4073 system_shadow_push;
+    Sspopchk "sspopchk" Any Zicfiss Link1 0xcdc0_c073 system_shadow_pop;
+    Ssrdp "ssrdp" Any Zicfiss D1 0xcdc0_4073 system_shadow_pointer;
+    CmPush "cm.push" Rv64 Zcmp Registers 0xb802 system_push_registers;
+    CmPop "cm.pop" Rv64 Zcmp Registers 0xba02 system_pop_registers;
+    CmPopretz "cm.popretz" Rv64 Zcmp Registers 0xbc02 system_pop_registers;
+    CmPopret "cm.popret" Rv64 Zcmp Registers 0xbe02 system_pop_registers;
+    CmPush32 "cm.push" Rv32 Zcmp Registers 0xb802 system_push_registers;
+    CmPop32 "cm.pop" Rv32 Zcmp Registers 0xba02 system_pop_registers;
+    CmPopretz32 "cm.popretz" Rv32 Zcmp Registers 0xbc02 system_pop_registers;
+    CmPopret32 "cm.popret" Rv32 Zcmp Registers 0xbe02 system_pop_registers;
+    CmMva01s "cm.mva01s" Any Zcmp MoveFrom 0xac62 system_move_saved;
+    CmMvsa01 "cm.mvsa01" Any Zcmp MoveTo 0xac22 system_move_saved;
     WrsNto "wrs.nto" Any Zawrs Plain 0x00d0_0073 system_wait_for_reservation;
     WrsSto "wrs.sto" Any Zawrs Plain 0x01d0_0073 system_wait_for_reservation;
     CboZero "cbo.zero" Any Zicboz Cbo 0x0040_200f system_cbo_zero;

@@ -4,6 +4,7 @@ use crate::bus::Bus;
 use crate::csr::{MSTATUS, MSTATUSH};
 use crate::exception::{Cause, Trap, TrapReturn};
 use crate::hart::{Hart, interrupt, status};
+use crate::isa::Extension;
 use crate::observer::AnyObserver;
 use crate::privilege::Privilege;
 
@@ -20,6 +21,10 @@ pub const TRAP_PHASES: [&str; 7] = [
 
 /// Takes a trap. Sections are the privileged specification's (version 20240411).
 pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs: &mut AnyObserver<'_>) {
+    if hart.isa.has(Extension::Sscofpmf) {
+        // So far events happened in this mode.
+        hart.count_events(&obs.happened());
+    }
     let from = hart.privilege;
     let epc = hart.pc;
     let number = cause.code();
@@ -45,6 +50,7 @@ pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs:
             let mie = hart.mstatus & status::MIE != 0;
             hart.mstatus &= !(status::MIE | status::MPIE | status::MPP);
             hart.mstatus |= if mie { status::MPIE } else { 0 } | (from as u64) << status::MPP_SHIFT;
+            hart.stack_pad(status::MPELP);
             hart.mtvec
         }
         _ => {
@@ -59,6 +65,7 @@ pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs:
             hart.mstatus &= !(status::SIE | status::SPIE | status::SPP);
             hart.mstatus |= if sie { status::SPIE } else { 0 };
             hart.mstatus |= if from == Privilege::Supervisor { status::SPP } else { 0 };
+            hart.stack_pad(status::SPELP);
             hart.stvec
         }
     };
@@ -85,6 +92,9 @@ pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs:
 
 /// Returns from a trap handled in `mode`, as `mret` and `sret` do (3.1.6.1 and 10.1.1). Yields the new pc.
 pub(crate) fn return_from(hart: &mut Hart, bus: &mut Bus, mode: Privilege, obs: &mut AnyObserver<'_>) -> u64 {
+    if hart.isa.has(Extension::Sscofpmf) {
+        hart.count_events(&obs.happened());
+    }
     let (to, pc) = if mode == Privilege::Machine {
         let to = Privilege::from_bits(hart.mstatus >> status::MPP_SHIFT);
         // MIE takes MPIE's value, MPIE becomes 1, MPP the least privileged mode.
@@ -103,12 +113,13 @@ pub(crate) fn return_from(hart: &mut Hart, bus: &mut Bus, mode: Privilege, obs: 
         // 3.1.6.3: leaving M-mode clears MPRV.
         hart.mstatus &= !status::MPRV;
     }
+    hart.unstack_pad(if mode == Privilege::Machine { status::MPELP } else { status::SPELP }, to);
     hart.custom_return(bus, mode, obs);
     hart.privilege = to;
     let pc = pc & !hart.target_mask();
     obs.csr(MSTATUS, || hart.outside(hart.csr_read(MSTATUS, 0).unwrap_or_default()));
     if mode == Privilege::Machine && !hart.isa.is_rv64() {
-        obs.csr(MSTATUSH, || 0);
+        obs.csr(MSTATUSH, || hart.outside(hart.csr_read(MSTATUSH, 0).unwrap_or_default()));
     }
     obs.trap_return(|| TrapReturn { from: mode, to, pc: hart.outside(pc), instret: hart.retired });
     pc
@@ -143,6 +154,7 @@ fn first_of(hart: &Hart, pending: u64) -> Option<Cause> {
         (interrupt::SEI, Cause::SupervisorExternal),
         (interrupt::SSI, Cause::SupervisorSoftware),
         (interrupt::STI, Cause::SupervisorTimer),
+        (interrupt::LCOFI, Cause::CounterOverflow),
     ]
     .into_iter()
     .find(|(bit, _)| which & bit != 0)

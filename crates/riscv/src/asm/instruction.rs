@@ -7,8 +7,8 @@ use super::section::{FixupKind, Point, PointKind};
 use super::state::Assembler;
 use super::statement::{name_length, operands};
 use crate::compressed::{self, Shape};
-use crate::disasm::{F_NAMES, ORDERS, ROUNDING, X_NAMES};
-use crate::format::{Format, Operands, RegClass, Slot, vectors as vector};
+use crate::disasm::{F_NAMES, ORDERS, ROUNDING, X_NAMES, list_text};
+use crate::format::{Format, Operands, RegClass, Slot, registers, vectors as vector};
 use crate::fp::CONSTANTS;
 use crate::insn::{Class, Insn, Op, Row};
 use crate::isa::Extension;
@@ -271,7 +271,10 @@ impl Assembler<'_> {
     }
 
     fn word(&mut self, word: u32) -> Result<(), Fault> {
-        self.emit(&word.to_le_bytes())
+        match word & 3 {
+            3 => self.emit(&word.to_le_bytes()),
+            _ => self.emit(&(word as u16).to_le_bytes()),
+        }
     }
 
     pub(super) fn x(&self, operand: &str) -> Result<u8, Fault> {
@@ -314,6 +317,11 @@ impl Assembler<'_> {
         let imm = order | i64::from(matches!(row.format, Format::Vector(_)));
         let mut operands = Operands { rm: row.usual_rounding(), imm, ..Operands::default() };
         let pending = self.fill(row, name, syntax, ops, &mut operands)?;
+        if let Format::Link1 | Format::Link2 = row.format
+            && !matches!(operands.rs1 | operands.rs2, 1 | 5)
+        {
+            return fault(name, format!("`{name}` takes `ra` or `t0`"));
+        }
         self.finish(row, operands, pending, jumps, None)
     }
 
@@ -492,6 +500,17 @@ impl Assembler<'_> {
                 Slot::Succ => o.imm |= self.accesses(op)?,
                 Slot::Csr => o.imm = self.csr(op)?,
                 Slot::Zimm => o.rs1 = self.within(op, 0, 31, "this operand")? as u8,
+                Slot::Registers => o.rs3 = register_list(op)?,
+                Slot::Adjustment => o.imm = self.adjustment(row, op, o.rs3)?,
+                Slot::SavedD => o.rd = self.saved(op)?,
+                Slot::Saved1 => o.rs1 = self.saved(op)?,
+                Slot::Saved2 => o.rs2 = self.saved(op)?,
+                Slot::Saved3 => {
+                    o.rs3 = self.saved(op)?;
+                    if o.rs3 == o.rd {
+                        return fault(op, format!("`{name}` needs two registers, not {} twice", quoted(op)));
+                    }
+                }
                 Slot::Constant => o.rs1 = constant(op)?,
                 Slot::Vd => o.rd = vector_register(op)?,
                 Slot::Vs1 => o.rs1 = vector_register(op)?,
@@ -522,6 +541,29 @@ impl Assembler<'_> {
             }
         }
         Ok(pending)
+    }
+
+    /// One of the saved registers that three bits can name.
+    fn saved(&self, op: &str) -> Result<u8, Fault> {
+        match self.x(op)? {
+            r @ (8 | 9 | 18..=23) => Ok(r),
+            _ => fault(op, format!("{} is not one of `s0` to `s7`", quoted(op))),
+        }
+    }
+
+    /// By how much `sp` changes beyond the room of the registers.
+    fn adjustment(&mut self, row: &Row, op: &str, list: u8) -> Result<i64, Fault> {
+        let room = registers::room(list, row.width);
+        let sign = if matches!(row.op, Op::CmPush | Op::CmPush32) { -1 } else { 1 };
+        let value = self.number(op)?;
+        let more = value.saturating_mul(sign).saturating_sub(room);
+        match more {
+            0 | 16 | 32 | 48 => Ok(more),
+            _ => {
+                let all = [0, 16, 32, 48].map(|more| (sign * (room + more)).to_string()).join(", ");
+                fault(op, format!("with {} the adjustment is one of {all}, not {value}", list_text(list)))
+            }
+        }
     }
 
     /// The 12 bits of an immediate or offset.
@@ -630,6 +672,9 @@ fn slot_name(slot: Slot) -> &'static str {
         Slot::Simm | Slot::Uimm | Slot::Uimm6 => "immediate",
         Slot::Vtype => "e8 to e64, m1 to m8 or mf8 to mf2, ta or tu, ma or mu",
         Slot::Rounding => "[rounding mode]",
+        Slot::Registers => "{ra, s0-sN}",
+        Slot::Adjustment => "adjustment",
+        Slot::SavedD | Slot::Saved1 | Slot::Saved2 | Slot::Saved3 => "s0 to s7",
     }
 }
 
@@ -643,6 +688,41 @@ fn constant(op: &str) -> Result<u8, Fault> {
             let message = format!("{} is not one of the constants {}", quoted(op), CONSTANTS.join(", "));
             fault(op, message)
         }
+    }
+}
+
+/// The encoding of a list of registers like `{ra, s0-s2}`.
+fn register_list(op: &str) -> Result<u8, Fault> {
+    let plain: String = op.chars().filter(|c| !c.is_whitespace()).collect();
+    let named = |r: &u8| [X_NAMES[usize::from(*r)].to_owned(), format!("x{r}")];
+    let is_meant = |encoded: &u8| match registers::list(*encoded) {
+        [ra] => named(ra).iter().any(|ra| plain == format!("{{{ra}}}")),
+        [ra, s0] => {
+            let alone = |ra| named(s0).map(|s0| format!("{{{ra},{s0}}}"));
+            let range = |ra| format!("{{{ra},s0-s0}}");
+            named(ra).iter().any(|ra| alone(ra).contains(&plain) || range(ra) == plain)
+        }
+        [_, .., last] => {
+            let by_name = format!("{{ra,s0-{}}}", X_NAMES[usize::from(*last)]);
+            // (The numbers of s1 and s2 are not neighbors.)
+            let by_number = match last {
+                9 => "{x1,x8-x9}".to_owned(),
+                18 => "{x1,x8-x9,x18}".to_owned(),
+                last => format!("{{x1,x8-x9,x18-x{last}}}"),
+            };
+            [by_name, by_number].contains(&plain)
+        }
+        [] => false,
+    };
+    match (registers::FEWEST..=registers::MOST).find(is_meant) {
+        Some(encoded) => Ok(encoded),
+        None => fault(
+            op,
+            format!(
+                "{} is not a list like `{{ra}}`, `{{ra, s0}}` or `{{ra, s0-s1}}`; none ends with s10",
+                quoted(op)
+            ),
+        ),
     }
 }
 

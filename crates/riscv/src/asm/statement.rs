@@ -86,7 +86,7 @@ pub(super) fn split<'a>(line: Cow<'a, str>, at: Pos, out: &mut Vec<Line<'a>>) {
     }
 }
 
-/// The parts between commas outside of parentheses and quotes, without spaces around them.
+/// The parts between commas outside of parentheses, braces and quotes, without spaces around them.
 pub(super) fn operands(text: &str) -> Vec<&str> {
     let mut out = Vec::with_capacity(4);
     let text = text.trim();
@@ -101,8 +101,8 @@ pub(super) fn operands(text: &str) -> Vec<&str> {
                 at = quote_end(bytes, at);
                 continue;
             }
-            b'(' => depth += 1,
-            b')' => depth = depth.saturating_sub(1),
+            b'(' | b'{' => depth += 1,
+            b')' | b'}' => depth = depth.saturating_sub(1),
             b',' if depth == 0 => {
                 out.push(text[start..at].trim());
                 start = at + 1;

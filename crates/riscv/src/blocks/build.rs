@@ -1,7 +1,7 @@
 //! Building superblocks.
 
 use crate::bus::Bus;
-use crate::engine::{ARENA, Arena, Code, Meta, MicroOp, fold};
+use crate::engine::{ARENA, Arena, Code, FP_ON, Meta, MicroOp, PADS, fold};
 use crate::fp::Rounding;
 use crate::insn::{Class, Insn, Op};
 use crate::jump::Jump;
@@ -167,13 +167,15 @@ impl Machine {
                     pc = target;
                     continue;
                 }
-                Class::JumpReg => {
+                Class::JumpReg if fp & PADS == 0 || matches!(insn.rs1, 1 | 5 | 7) => {
                     let [rs2, rs3] = (insn.imm as i16).to_le_bytes();
                     b.push(MicroOp { rs2, rs3, imm: next, ..plain(Code::of(insn.op), rd) });
                     break;
                 }
-                Class::FpLoad | Class::FpStore if fp != 0 => b.push(plain(Code::of(insn.op), insn.rd)),
-                Class::FpFp | Class::FpInt | Class::IntFp if fp != 0 => {
+                Class::FpLoad | Class::FpStore if fp & FP_ON != 0 => {
+                    b.push(plain(Code::of(insn.op), insn.rd))
+                }
+                Class::FpFp | Class::FpInt | Class::IntFp if fp & FP_ON != 0 => {
                     match tier::rounding(&insn, fp & 7).and_then(Rounding::from_bits) {
                         Some(rounding) => {
                             let rd = if insn.row().class == Class::FpInt { rd } else { insn.rd };

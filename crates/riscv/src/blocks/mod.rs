@@ -95,7 +95,9 @@ impl Machine {
         if self.hart.canonical(va) != va {
             return false;
         }
-        let Ok(found) = self.find_page_reporting_walk(va, access, privilege, obs) else { return false };
+        // Where upper bits are ignored, the TLB has an entry for each address as the instruction computes it.
+        let target = self.hart.effective(va);
+        let Ok(found) = self.find_page_reporting_walk(target, access, privilege, obs) else { return false };
         let pa = found.pa & !(PAGE - 1);
         if self.hart.pmp.check(pa, PAGE, access, privilege) != Verdict::Allowed
             || self.bus.ram_slice(pa, PAGE).is_none()

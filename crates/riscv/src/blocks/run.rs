@@ -1,7 +1,7 @@
 //! Running superblocks.
 
 use super::inner::{Entry, Inner, Leave, soon};
-use crate::engine::{Arena, CONTEXTS, Context, MicroOp, Pause};
+use crate::engine::{Arena, CONTEXTS, Context, MicroOp, PADS, Pause};
 use crate::jump::jump_index;
 use crate::log::{LONGEST_BLOCK, Log};
 use crate::machine::Machine;
@@ -59,7 +59,9 @@ impl Machine {
             self.engine.precise = precise;
         }
         let limit = horizon.saturating_sub(LONGEST_BLOCK);
-        let reports = reports(obs);
+        let context = Context::of(&self.hart);
+        // (Translated code has no landing pads.)
+        let reports = reports(obs).filter(|_| context.fp & PADS == 0);
         if let (Some(tier), Some(reports)) = (&mut self.engine.tier, reports) {
             tier.translate_for(reports);
         }
@@ -70,7 +72,6 @@ impl Machine {
         let translated_limit = horizon.checked_sub(LARGEST_REGION as u64).filter(|_| translates);
         // Whether the instruction at `pc` is the interpreter's.
         let mut interpret = false;
-        let context = Context::of(&self.hart);
         let (slot, mut id) = self.engine.enter(context);
         let mut count = 0;
         let mut link: Option<(u16, u64)> = None;

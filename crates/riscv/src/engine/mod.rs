@@ -55,6 +55,11 @@ impl Fetched {
     const NOWHERE: Fetched = Fetched { page: NO_TAG, pa: 0 };
 }
 
+/// Blocks contain floating point.
+pub(crate) const FP_ON: u8 = 8;
+/// Indirect jumps are the reference interpreter's, because a landing pad may be expected behind them.
+pub(crate) const PADS: u8 = 16;
+
 /// Everything that a translation, a permission or a decoded op depends on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Context {
@@ -63,13 +68,15 @@ pub(crate) struct Context {
     pub(crate) satp: u64,
     /// SUM and MXR.
     pub(crate) status: u64,
+    /// What decoded ops depend on: [`FP_ON`] with the rounding mode, and [`PADS`].
     pub(crate) fp: u8,
 }
 
 impl Context {
     pub(crate) fn of(hart: &Hart) -> Self {
         // Floating point runs in blocks only while FS is Dirty, so that no op has to set it.
-        let fp = if hart.mstatus & status::FS == status::FS { hart.frm | 8 } else { 0 };
+        let fp = if hart.mstatus & status::FS == status::FS { hart.frm | FP_ON } else { 0 };
+        let fp = fp | if hart.has_pads(hart.privilege) { PADS } else { 0 };
         Context {
             privilege: hart.privilege,
             data_privilege: hart.data_privilege(),

@@ -45,6 +45,14 @@ pub(crate) enum Slot {
     Uimm6,
     /// Type, size and policies of vectors.
     Vtype,
+    /// A list like `{ra, s0-s2}`, and by how much `sp` changes.
+    Registers,
+    Adjustment,
+    /// One of `s0` to `s7`, in the place of a register.
+    SavedD,
+    Saved1,
+    Saved2,
+    Saved3,
 }
 
 /// The register file that a field names.

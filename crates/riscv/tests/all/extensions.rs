@@ -3,42 +3,42 @@
 use crate::common::Asm;
 use tollgate_riscv::{Cause, Config, Machine, MachineKind, Observer, Op, Trap};
 
-const BASE: u64 = 0x8000_0000;
-const HANDLER: u64 = BASE + 0x800;
-const LOWER: u64 = BASE + 0x1000;
+pub(super) const BASE: u64 = 0x8000_0000;
+pub(super) const HANDLER: u64 = BASE + 0x800;
+pub(super) const LOWER: u64 = BASE + 0x1000;
 const ROOT: u64 = BASE + 0x1_0000;
 /// The page that the virtual address `PAGE` is mapped to.
-const FRAME: u64 = BASE + 0x2_0000;
-const PAGE: u64 = 0x1000;
-const LEAF: u64 = ROOT + 0x2000 + 8 * (PAGE >> 12);
+pub(super) const FRAME: u64 = BASE + 0x2_0000;
+pub(super) const PAGE: u64 = 0x1000;
+pub(super) const LEAF: u64 = ROOT + 0x2000 + 8 * (PAGE >> 12);
 
-const MSTATUS: i64 = 0x300;
-const MIDELEG: i64 = 0x303;
-const MTVEC: i64 = 0x305;
-const MCOUNTEREN: i64 = 0x306;
-const MENVCFG: i64 = 0x30a;
-const MEPC: i64 = 0x341;
+pub(super) const MSTATUS: i64 = 0x300;
+pub(super) const MIDELEG: i64 = 0x303;
+pub(super) const MTVEC: i64 = 0x305;
+pub(super) const MCOUNTEREN: i64 = 0x306;
+pub(super) const MENVCFG: i64 = 0x30a;
+pub(super) const MEPC: i64 = 0x341;
 const MIP: i64 = 0x344;
 const SIE: i64 = 0x104;
 const STVEC: i64 = 0x105;
-const SENVCFG: i64 = 0x10a;
+pub(super) const SENVCFG: i64 = 0x10a;
 const STIMECMP: i64 = 0x14d;
-const SATP: i64 = 0x180;
+pub(super) const SATP: i64 = 0x180;
 const TIME: i64 = 0xc01;
 
-const V: u64 = 1;
-const R: u64 = 2;
-const W: u64 = 4;
-const X: u64 = 8;
-const A: u64 = 0x40;
-const D: u64 = 0x80;
+pub(super) const V: u64 = 1;
+pub(super) const R: u64 = 2;
+pub(super) const W: u64 = 4;
+pub(super) const X: u64 = 8;
+pub(super) const A: u64 = 0x40;
+pub(super) const D: u64 = 0x80;
 const TM: u64 = 2;
 const CBIE_FLUSH: u64 = 1 << 4;
 const CBCFE: u64 = 1 << 6;
 const CBZE: u64 = 1 << 7;
 const ADUE: u64 = 1 << 61;
 const STCE: u64 = 1 << 63;
-const SUPERVISOR: u64 = 0x800;
+pub(super) const SUPERVISOR: u64 = 0x800;
 const TVM: u64 = 1 << 20;
 const SIE_BIT: u64 = 2;
 
@@ -53,19 +53,19 @@ impl Observer for Traps {
 }
 
 /// Writes a 64-bit constant to a register, through t0 and t1.
-fn set(a: &mut Asm, csr: i64, value: u64) {
+pub(super) fn set(a: &mut Asm, csr: i64, value: u64) {
     constant(a, 5, value);
     a.csrw(csr, 5);
 }
 
-fn constant(a: &mut Asm, register: u8, value: u64) {
+pub(super) fn constant(a: &mut Asm, register: u8, value: u64) {
     a.li(register, (value >> 32) as i32).op(Op::Slli, register, register, 0, 32);
     a.li(6, value as i32).op(Op::Slli, 6, 6, 0, 32).op(Op::Srli, 6, 6, 0, 32);
     a.op(Op::Or, register, register, 6, 0);
 }
 
 /// M-mode sets things up, with a handler that loops, and goes on at [`LOWER`] in the mode of `mstatus`.
-fn start(setup: impl Fn(&mut Asm), mstatus: u64, lower: impl Fn(&mut Asm)) -> [Asm; 2] {
+pub(super) fn start(setup: impl Fn(&mut Asm), mstatus: u64, lower: impl Fn(&mut Asm)) -> [Asm; 2] {
     let mut first = Asm::default();
     set(&mut first, MTVEC, HANDLER);
     set(&mut first, MEPC, LOWER);
@@ -80,7 +80,7 @@ fn start(setup: impl Fn(&mut Asm), mstatus: u64, lower: impl Fn(&mut Asm)) -> [A
 }
 
 /// Runs on both engines, which must agree; the state of the fast one.
-fn both(isa: &str, kind: MachineKind, code: &[Asm; 2], leaf: u64) -> (Machine, Vec<Trap>) {
+pub(super) fn both(isa: &str, kind: MachineKind, code: &[Asm; 2], leaf: u64) -> (Machine, Vec<Trap>) {
     let run = |reference: bool| {
         let config =
             Config { isa: isa.parse().unwrap(), machine: kind, ram_bytes: 1 << 20, ..Config::default() };
@@ -116,7 +116,7 @@ fn both(isa: &str, kind: MachineKind, code: &[Asm; 2], leaf: u64) -> (Machine, V
     fast
 }
 
-fn translate(a: &mut Asm) {
+pub(super) fn translate(a: &mut Asm) {
     set(a, SATP, 8 << 60 | ROOT >> 12);
 }
 
