@@ -203,6 +203,7 @@ impl Package {
             module: self.folder.join("src/tollgate_perf"),
             describe,
             pack: self.python(&["-m", "wheel", "pack"]),
+            time: machines::dist::time(self.root()),
             components: None,
         }
     }
@@ -221,6 +222,9 @@ impl Package {
                 Ok(program) => {
                     let wheel = wheel::pack(self.packer(), &program, it.arch, place.path())?;
                     wheel::check(&wheel, it.arch, it.emulator, &args, &expected)?;
+                    let other = tempfile::tempdir()?;
+                    let again = wheel::pack(self.packer(), &program, it.arch, other.path())?;
+                    ensure!(fs::read(&wheel)? == fs::read(again)?, "two wheels of one program differ");
                 }
                 Err(why) => skip(&format!("wheel::{}", it.arch), &why),
             }

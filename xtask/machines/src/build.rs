@@ -46,8 +46,9 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
         Profile::Dist => cargo
             .args(["--package", "tollgate"])
             .env(target.variable("RUSTFLAGS"), format!("{STATIC} {}", renamed_folders(root)))
-            .args(["--", BUILD_ID, NO_UNWIND_INDEX])
-            .arg(format!("-Clink-arg=-Wl,-T,{}", root.join("packaging/no-unwind.ld").display()))
+            // The page is beside the program: within it, what is left in a builder's folder would be part of it.
+            .env("TOLLGATE_PAGE", "")
+            .args(["--", BUILD_ID, NO_UNWIND_INDEX, NO_UNWIND])
             .args((target.arch == "x86_64").then_some(PACKED_RELOCATIONS)),
     };
     let status = cargo.status().context("cargo could not be started")?;
@@ -93,7 +94,11 @@ const BUILD_ID: &str = "-Clink-arg=-Wl,--build-id=sha1";
 /// other targets ignore them with a warning.
 const PACKED_RELOCATIONS: &str = "-Clink-arg=-Wl,-z,pack-relative-relocs";
 
-/// The index of the tables for unwinding, which `packaging/no-unwind.ld` removes.
+/// Leaves the tables for unwinding out. The path is relative to the workspace, where cargo starts the compiler: cargo names the compiler's
+/// files by these options, so a folder in them would make two builds differ.
+const NO_UNWIND: &str = "-Clink-arg=-Wl,-T,packaging/no-unwind.ld";
+
+/// The index of the tables for unwinding, which [`NO_UNWIND`] leaves out.
 const NO_UNWIND_INDEX: &str = "-Clink-arg=-Wl,--no-eh-frame-hdr";
 
 /// A static program with tests.

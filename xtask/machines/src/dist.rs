@@ -6,6 +6,7 @@
 mod archive;
 mod image;
 mod package;
+mod rpm;
 mod tree;
 
 use crate::build::target::{Profile, Target};
@@ -15,7 +16,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tollgate_testkit::{printed, workspace};
-use tree::{Tree, stem, time};
+pub use tree::time;
+use tree::{Tree, stem};
 
 /// Build a static program for each architecture and pack it into target/dist
 #[derive(clap::Args)]
@@ -60,6 +62,10 @@ impl Args {
         let root = workspace::root()?;
         let folder = root.join("target/dist");
         let mut missing = Vec::new();
+        let page = root.join("target/page/site");
+        if !page.join("index.html").is_file() {
+            missing.push("the page of the lab: run 'cargo xtask page' first".to_owned());
+        }
         // This machine's own program comes first and writes the completions and manual pages for all.
         let mut own = None;
         let targets = Target::chosen(&self.arch)?;
@@ -82,6 +88,7 @@ impl Args {
                     }
                     let tree = Tree::make(&root, &folder, target, &program, own.as_deref())?;
                     tree.add_origin(target)?;
+                    tree.add_page(&page)?;
                     missing.extend(self.pack(&root, &folder, target, &tree, &program));
                 }
                 Err(error) => missing.push(format!("{}: {error:#}", target.arch)),
@@ -100,8 +107,8 @@ impl Args {
             let made = match kind {
                 Kind::Archive => tree.archive(folder),
                 Kind::Debug => debug_archive(root, folder, target, program),
-                Kind::Deb => package::make(tree, target, "deb", folder),
-                Kind::Rpm => package::make(tree, target, "rpm", folder),
+                Kind::Deb => package::deb(tree, target, folder),
+                Kind::Rpm => rpm::make(tree, target, folder),
                 Kind::Image => image::make(tree, target, folder),
             };
             match made {
@@ -171,3 +178,69 @@ fn write_sums(folder: &Path) -> Result<()> {
 }
 
 const SUMS: &str = "SHA256SUMS";
+
+#[cfg(test)]
+mod tests {
+    use super::{Tree, image, package, rpm};
+    use crate::build::target::Target;
+    use anyhow::Result;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+    use tollgate_testkit::{Missing, need, printed, skipped, workspace};
+
+    type Make = fn(&Tree, &Target, &Path) -> Result<PathBuf>;
+
+    /// A static program that is built already stands for ours.
+    #[test]
+    fn packages_are_equal_in_two_folders() {
+        let root = workspace::root().unwrap();
+        let target = Target::known("riscv64").unwrap();
+        let program = root.join("guests/riscv/images/note-linux.elf");
+        for (name, make) in [("deb", package::deb as Make), ("rpm", rpm::make), ("image", image::make)] {
+            let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+            let mut made = Vec::new();
+            for folder in folders.iter().map(tempfile::TempDir::path) {
+                let tree = Tree::make(&root, folder, target, &program, None).unwrap();
+                // The image names what it contains.
+                fs::write(tree.folder().join("THIRD-PARTY.md"), "").unwrap();
+                match make(&tree, target, folder) {
+                    Ok(file) => made.push(file),
+                    Err(error) => match error.downcast_ref::<Missing>() {
+                        Some(missing) => {
+                            skipped("dist::packages_are_equal_in_two_folders", Some(name), &missing.0)
+                        }
+                        None => panic!("{name}: {error:#}"),
+                    },
+                }
+            }
+            let [first, second] = &made[..] else { continue };
+            assert_eq!(first.file_name(), second.file_name());
+            assert!(fs::read(first).unwrap() == fs::read(second).unwrap(), "{name}: the bytes differ");
+            if name == "rpm" {
+                assert_within(first);
+            }
+        }
+    }
+
+    /// `cpio --extract` writes an absolute name where it says, outside of the folder.
+    fn assert_within(package: &Path) {
+        if let Err(missing) = need("cpio", "apt-get install cpio") {
+            return skipped("dist::packages_are_equal_in_two_folders", Some("names of rpm"), &missing.0);
+        }
+        let list = "rpm2cpio \"$0\" | cpio --list --quiet";
+        let names = printed(Command::new("sh").args(["-c", list]).arg(package)).unwrap();
+        assert!(names.lines().any(|it| it == "./usr/bin/tollgate"), "{names}");
+        assert!(names.lines().all(|it| it.starts_with("./")), "{names}");
+    }
+
+    #[test]
+    fn the_licenses_that_are_listed_are_those_that_are_allowed() {
+        let root = workspace::root().unwrap();
+        let list = |file: &str, key: &str| {
+            let text = fs::read_to_string(root.join(file)).unwrap();
+            text.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned).unwrap()
+        };
+        assert_eq!(list("packaging/about.toml", "accepted = "), list("deny.toml", "allow = "));
+    }
+}

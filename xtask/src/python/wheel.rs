@@ -22,6 +22,8 @@ pub(super) struct Packer {
     pub(super) describe: Command,
     /// `python -m wheel pack`.
     pub(super) pack: Command,
+    /// The time of all files, in seconds since 1970.
+    pub(super) time: u64,
     /// The components of the program as CycloneDX, for a wheel that is published.
     pub(super) components: Option<String>,
 }
@@ -62,6 +64,7 @@ pub(super) fn pack(mut tools: Packer, program: &Path, arch: &str, folder: &Path)
     fs::create_dir_all(&scripts)?;
     fs::copy(program, scripts.join("tollgate")).with_context(|| program.display().to_string())?;
     fs::create_dir_all(folder)?;
+    tools.pack.env("SOURCE_DATE_EPOCH", tools.time.to_string());
     printed(tools.pack.arg(&tree).arg("--dest-dir").arg(folder))?;
     let wheel = folder.join(format!("{name}-py3-none-{}.whl", tags(arch).join(".")));
     ensure!(wheel.is_file(), "{} was not packed", wheel.display());

@@ -17,6 +17,7 @@ mod json;
 mod output;
 mod own;
 mod places;
+mod plug;
 mod processes;
 mod progress;
 mod refused;

@@ -34,6 +34,7 @@ pub(super) const ITEMS: &[Item] = &[
     item("completions/_tollgate", "/usr/share/zsh/vendor-completions/_tollgate"),
     item("completions/tollgate.fish", "/usr/share/fish/vendor_completions.d/tollgate.fish"),
     item("man", "/usr/share/man/man1"),
+    item("page", "/usr/share/tollgate/page"),
 ];
 
 /// Files of the repository that are in the tree under the same name. Packages state the licenses in their own way.
@@ -91,6 +92,24 @@ impl Tree {
         Ok(())
     }
 
+    /// Adds the page of the lab, which `tollgate lab serve` finds beside the program, if it is built. The page as one file is for
+    /// teachers who send it, and contains everything a second time.
+    ///
+    /// # Errors
+    /// When a file cannot be copied.
+    pub(super) fn add_page(&self, site: &Path) -> Result<()> {
+        let Ok(entries) = fs::read_dir(site) else { return Ok(()) };
+        let place = self.folder().join("page");
+        fs::create_dir(&place)?;
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_file() && !path.ends_with("tollgate-lab.html") {
+                fs::copy(&path, place.join(path.file_name().unwrap_or_default()))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Where the files are.
     pub(super) fn folder(&self) -> PathBuf {
         self.scratch.path().join(&self.name)
@@ -121,7 +140,8 @@ pub(super) fn stem(target: &Target) -> String {
 }
 
 /// The time of the commit, for every file.
-pub(super) fn time(root: &Path) -> u64 {
+#[must_use]
+pub fn time(root: &Path) -> u64 {
     let mut git = Command::new("git");
     git.args(["log", "-1", "--format=%ct"]).current_dir(root);
     // Outside of a checkout, the same everywhere.
