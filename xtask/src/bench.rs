@@ -22,6 +22,7 @@ use clap::builder::PossibleValuesParser;
 use figures::{Effort, Figure, at_least, at_most, row, skipped};
 use neighbor::{NEIGHBORS, Neighbor, chosen_cpus};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
 use tollgate_record::Run;
 use tollgate_testkit::workspace;
@@ -31,7 +32,10 @@ use tollgate_testkit::workspace;
 pub(crate) struct Args {
     #[command(flatten)]
     effort: Effort,
-    /// Only these benchmarks; 'exec', 'fleet', 'riscv' and 'rungs' are all that begin so
+    /// A built tollgate to measure; without one, the release build of this tree
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Only these benchmarks; 'exec', 'exec-exact', 'fleet', 'riscv' and 'rungs' are all that begin so
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(names()))]
     names: Vec<String>,
 }
@@ -55,7 +59,11 @@ static BENCHES: &[Bench] = &[
     ("rungs-wake", rungs::wake),
     ("rungs-interpose", rungs::interpose),
     ("rungs-ffi", rungs::ffi),
-    ("exec-exact", |tool, _| exact::exact(tool)),
+    ("exec-exact-time", |tool, _| exact::time(tool)),
+    ("exec-exact-repeat", |tool, _| exact::repeat(tool)),
+    ("exec-exact-call", |tool, _| exact::one_call(tool)),
+    ("exec-exact-layouts", |tool, _| exact::layouts(tool)),
+    ("exec-exact-changes", |tool, _| exact::changes(tool)),
     ("exec-overhead", |tool, _| exec::overhead(tool)),
     ("exec-windows", |tool, _| exec::windows(tool)),
     ("exec-unattributed", |tool, _| exec::unattributed(tool)),
@@ -79,11 +87,16 @@ static BENCHES: &[Bench] = &[
 
 impl Args {
     pub(crate) fn run(&self) -> Result<()> {
-        let tool = Tool::build(&workspace::root()?)?;
+        let tool = match &self.program {
+            Some(program) => Tool::at(program),
+            None => Tool::build(&workspace::root()?)?,
+        };
         for (name, bench) in BENCHES {
             // Without names all but the one that takes longer than a day.
             let is_asked = self.names.is_empty() && *name != "power";
-            if is_asked || self.names.iter().any(|wanted| wanted == name || wanted == group(name)) {
+            if is_asked
+                || self.names.iter().any(|wanted| wanted == name || groups(name).any(|it| it == wanted))
+            {
                 println!("{name}");
                 let started = Instant::now();
                 for figure in bench(&tool, &self.effort)? {
@@ -99,7 +112,7 @@ impl Args {
 /// The benchmarks and groups of them, each once.
 fn names() -> Vec<&'static str> {
     let mut names = Vec::new();
-    for name in BENCHES.iter().flat_map(|(name, _)| [group(name), name]) {
+    for name in BENCHES.iter().flat_map(|(name, _)| groups(name).chain([*name])) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -107,11 +120,10 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// `exec` of `exec-time`, `rungs` of `rungs-wake`; any other is its own group.
-fn group(name: &str) -> &str {
-    name.split_once('-')
-        .filter(|(group, _)| ["exec", "fleet", "page", "riscv", "rungs"].contains(group))
-        .map_or(name, |(group, _)| group)
+/// `exec` and `exec-exact` of `exec-exact-time`, `rungs` of `rungs-wake`.
+fn groups(name: &'static str) -> impl Iterator<Item = &'static str> {
+    let is_group = |group: &&str| ["exec", "exec-exact", "fleet", "page", "riscv", "rungs"].contains(group);
+    name.match_indices('-').map(|(at, _)| &name[..at]).filter(is_group)
 }
 
 /// How long a user waits, alone and beside each kind of neighbor on the other CPU.

@@ -20,7 +20,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 pub use code::ObjectError;
-pub use job::{Alone, Ended, ExecError, ExecJob, Limits, Outcome, Ran};
+pub use job::{Alone, Ended, ExecError, ExecJob, Limits, Outcome, PassOn, Ran};
 pub use linux::{Linux, Ready};
 pub use tree::TreeError;
 

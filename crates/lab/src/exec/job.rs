@@ -1,10 +1,13 @@
 //! What is run, how it ended, and why it did not run.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tollgate_cores::{Core, CoreError};
 use tollgate_riscv::Isa;
 
+use super::calls;
+use super::crossing::Crossing;
 use super::tree::TreeError;
 use super::watch::Watch;
 use crate::boot::KernelError;
@@ -104,6 +107,17 @@ pub struct Limits<'a> {
     pub instructions: u64,
     /// Whether somebody interrupts.
     pub interrupted: &'a dyn Fn() -> bool,
+    /// Receives the output while the program runs; without it, all of it is in [`Ran`].
+    pub output: Option<PassOn<'a>>,
+}
+
+/// Who receives the output of a program that runs.
+#[derive(Clone, Copy)]
+pub struct PassOn<'a> {
+    /// Receives a piece of standard output if the first argument is 0, of standard error if it is 1.
+    pub to: &'a dyn Fn(usize, &[u8]),
+    /// The least time between two looks at the output of a program inside of Linux.
+    pub every: Duration,
 }
 
 /// Why a program was stopped.
@@ -198,9 +212,9 @@ pub struct Ran {
     pub(super) instructions: u64,
     /// How it ended.
     pub ended: Ended,
-    /// What it wrote to standard output.
+    /// What it wrote to standard output, without what [`Limits::output`] received.
     pub output: Vec<u8>,
-    /// What it wrote to standard error.
+    /// The same of standard error.
     pub errors: Vec<u8>,
     /// The last lines of the kernel.
     pub console: String,
@@ -217,6 +231,25 @@ impl Ran {
             errors: Vec::new(),
             console: String::new(),
             kernel: None,
+        }
+    }
+
+    /// What a program that did not end well may have needed.
+    #[must_use]
+    pub fn missing(&self) -> Option<&'static str> {
+        let calls_network = |crossing: &Crossing| match crossing {
+            Crossing::Call(number) => matches!(calls::name(*number), Some("connect" | "sendto" | "sendmsg")),
+            _ => false,
+        };
+        match self.ended {
+            Ended::Exited(0) => None,
+            Ended::Killed(9) if self.console.contains("Out of memory") => {
+                Some("the guest ran out of memory; --memory gives it more")
+            }
+            _ if self.watch.counts.keys().any(|(_, _, crossing)| calls_network(crossing)) => {
+                Some("it called another host or process by a socket, and the guest has no network")
+            }
+            _ => None,
         }
     }
 }

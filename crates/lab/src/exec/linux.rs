@@ -3,11 +3,13 @@
 //! `guests/riscv/programs/exec_init.c` is that process. Its calls are semihosting calls with numbers of our own, at which the
 //! machine stops: they take no instruction of the kernel, and the machine is at an exact place.
 
+use std::time::Instant;
+
 use tollgate_cores::Core;
 use tollgate_riscv::{Boot, Config, Firmware, Isa, Machine, MachineKind, Stop, aside};
 
 use super::code::{Code, PAGE};
-use super::job::{Ended, ExecError, Limits, Outcome, Ran};
+use super::job::{Ended, ExecError, Limits, Outcome, PassOn, Ran};
 use super::tree::Rooted;
 use super::watch::Watch;
 use crate::boot::{self, KernelError};
@@ -28,9 +30,12 @@ const FAILED: u64 = 0x105;
 const DONE: u64 = 0x106;
 
 const RAM: u64 = 0x8000_0000;
-/// The most instructions of a boot, and of what the first process does before and behind the program.
+/// The most instructions of a boot, and of what the first process does before and after the program.
 const BOOT: u64 = 20_000_000_000;
-const AROUND: u64 = 20_000_000_000;
+const BEFORE: u64 = 20_000_000_000;
+const AFTER: u64 = 4_000_000_000;
+/// Bytes of the kernel's lines that are kept.
+const CONSOLE: usize = 64 << 10;
 /// Steps between two looks at budget and interruption.
 const SLICE: u64 = 1 << 20;
 /// Simulated nanoseconds in which a program only waits, after which nothing will wake it.
@@ -162,7 +167,8 @@ impl Ready {
         let machine = &mut self.machine;
         let mut console = Vec::new();
         machine.answer_semihosting(0);
-        until(machine, &mut console, limits, |machine, call| match call {
+        let before = Limits { instructions: BEFORE, output: None, ..*limits };
+        until(machine, &mut console, &before, |machine, call| match call {
             FETCH => {
                 fetch(machine, &mut sources)?;
                 Ok(false)
@@ -178,6 +184,7 @@ impl Ready {
         let before = machine.instret();
         let mut left = limits.instructions;
         let mut idle = 0;
+        let mut stream = limits.output.map(Stream::new);
         let stop = aside(&mut watch, |watch| {
             loop {
                 let budget = SLICE.min(left);
@@ -188,6 +195,10 @@ impl Ready {
                 let (retired, elapsed) = (machine.instret() - retired, machine.elapsed() - elapsed);
                 idle = if elapsed > 20 * retired { idle + elapsed } else { 0 };
                 console.extend(machine.take_console());
+                keep_last(&mut console);
+                if let Some(stream) = stream.as_mut().filter(|_| stop == Stop::Budget) {
+                    stream.look(machine, &rooted.program);
+                }
                 match stop {
                     Stop::Budget if (limits.interrupted)() => break Some(Outcome::Interrupted),
                     Stop::Budget if left == 0 => break Some(Outcome::Budget),
@@ -207,51 +218,28 @@ impl Ready {
         if stop == Some(Outcome::KernelEnded) {
             return Err(ExecError::KernelEnded(kernel::last_lines(&console)));
         }
+        let mut end = End::default();
         if stop.is_some() {
-            // Its output is still wanted: ^C lets the first process end it.
-            machine.type_in(&[3]);
-        }
-        let mut status = None;
-        let mut output = [Vec::new(), Vec::new()];
-        let mut first = stop.is_none();
-        let rest = Limits { instructions: AROUND, interrupted: &|| false };
-        let mut handle = |machine: &mut Machine, call: u64| match call {
-            FAILED => Err(refused(machine, &rooted.program)),
-            ENDED => {
-                status = word(machine, machine.x(11), 0);
-                Ok(false)
-            }
-            OUTPUT => {
-                let block = machine.x(11);
-                let [file, at, bytes] = [0, 1, 2].map(|n| word(machine, block, n).unwrap_or(0));
-                let text = read(machine, at, bytes).unwrap_or_default();
-                output[usize::from(file == 2)].extend(text);
-                Ok(false)
-            }
-            call => Ok(call == DONE),
-        };
-        let done = if first {
-            first = false;
+            end.interrupt(machine, &mut console, &rooted.program).ok();
+        } else {
             // The call at which the watched run has stopped.
             let call = stopped_at(machine);
-            let done = handle(machine, call)?;
-            machine.answer_semihosting(0);
-            done
-        } else {
-            false
-        };
-        debug_assert!(!first);
-        if !done {
-            let finished = until(machine, &mut console, &rest, handle);
-            if stop.is_none() {
-                finished?;
+            if !end.handle(machine, call, &rooted.program)? {
+                machine.answer_semihosting(0);
+                end.finish(machine, &mut console, &rooted.program)?;
             }
         }
+        let End { status, mut output } = end;
         ran.ended = match (stop, status) {
             (Some(outcome), _) => Ended::Stopped(outcome),
             (None, Some(status)) => Ended::of_wait(status),
             (None, None) => return Err(ExecError::KernelEnded(kernel::last_lines(&console))),
         };
+        if let Some(stream) = stream {
+            for (text, passed) in output.iter_mut().zip(stream.passed) {
+                text.drain(..passed.min(text.len()));
+            }
+        }
         [ran.output, ran.errors] = output;
         // What was typed is not a line of the guest.
         let lines = kernel::last_lines(&console);
@@ -259,6 +247,105 @@ impl Ready {
         ran.console = own.join("\n");
         ran.kernel = Some(self.kernel.clone());
         Ok(ran)
+    }
+}
+
+/// What the first process reports of a program that has ended.
+#[derive(Default)]
+struct End {
+    /// The status that `wait` gave it.
+    status: Option<u64>,
+    /// Standard output and standard error.
+    output: [Vec<u8>; 2],
+}
+
+impl End {
+    /// Does what a call of the first process asks for; whether it is the last one.
+    fn handle(&mut self, machine: &Machine, call: u64, program: &str) -> Result<bool, ExecError> {
+        let block = machine.x(11);
+        match call {
+            FAILED => return Err(refused(machine, program)),
+            ENDED => self.status = word(machine, block, 0),
+            OUTPUT => {
+                let [file, at, bytes] = [0, 1, 2].map(|n| word(machine, block, n).unwrap_or(0));
+                let text = read(machine, at, bytes).unwrap_or_default();
+                self.output[usize::from(file == 2)].extend(text);
+            }
+            call => return Ok(call == DONE),
+        }
+        Ok(false)
+    }
+
+    /// Runs the first process to its end.
+    fn finish(
+        &mut self,
+        machine: &mut Machine,
+        console: &mut Vec<u8>,
+        program: &str,
+    ) -> Result<(), ExecError> {
+        let limits = Limits { instructions: AFTER, interrupted: &|| false, output: None };
+        until(machine, console, &limits, |machine, call| self.handle(machine, call, program))
+    }
+
+    /// Ends the program by ^C, at which the first process kills it and reports its output.
+    fn interrupt(
+        &mut self,
+        machine: &mut Machine,
+        console: &mut Vec<u8>,
+        program: &str,
+    ) -> Result<(), ExecError> {
+        machine.type_in(&[3]);
+        self.finish(machine, console, program)
+    }
+}
+
+/// Passes on the output of a program that still runs. The first process reports it only when the program has ended, because
+/// to report it earlier would take time of the hart; so the program is ended in a copy of the machine.
+struct Stream<'a> {
+    pass_on: PassOn<'a>,
+    /// Bytes of each output that were passed on.
+    passed: [usize; 2],
+    next: Instant,
+}
+
+impl<'a> Stream<'a> {
+    fn new(pass_on: PassOn<'a>) -> Self {
+        Self { pass_on, passed: [0; 2], next: Instant::now() + pass_on.every }
+    }
+
+    /// Looks for new output, if it is time to.
+    fn look(&mut self, machine: &mut Machine, program: &str) {
+        let start = Instant::now();
+        if start < self.next {
+            return;
+        }
+        if let Some(output) = written(machine, program) {
+            for (file, text) in output.iter().enumerate() {
+                if let Some(new) = text.get(self.passed[file]..).filter(|new| !new.is_empty()) {
+                    (self.pass_on.to)(file, new);
+                    self.passed[file] = text.len();
+                }
+            }
+        }
+        // Copies take at most a twentieth of the time.
+        self.next = Instant::now() + self.pass_on.every.max(20 * start.elapsed());
+    }
+}
+
+/// What the program has written until now.
+fn written(machine: &mut Machine, program: &str) -> Option<[Vec<u8>; 2]> {
+    let copy = machine.save().ok()?;
+    let mut copy = Machine::restore(&copy, None).ok()?;
+    copy.semihost();
+    let mut end = End::default();
+    end.interrupt(&mut copy, &mut Vec::new(), program).ok()?;
+    Some(end.output)
+}
+
+/// Drops what is too old to be among the last lines.
+fn keep_last(console: &mut Vec<u8>) {
+    if console.len() > 2 * CONSOLE {
+        console.drain(..console.len() - CONSOLE);
     }
 }
 
@@ -286,9 +373,10 @@ fn until(
     limits: &Limits<'_>,
     mut handle: impl FnMut(&mut Machine, u64) -> Result<bool, ExecError>,
 ) -> Result<(), ExecError> {
-    for _ in 0..AROUND / SLICE {
+    for _ in 0..limits.instructions / SLICE {
         let stop = machine.run(SLICE, &mut ());
         console.extend(machine.take_console());
+        keep_last(console);
         match stop {
             Stop::Semihosting { call } => {
                 if handle(machine, call)? {

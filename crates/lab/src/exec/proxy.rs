@@ -28,6 +28,8 @@ const ANYWHERE: u64 = 1 << 20;
 const SLICE: u64 = 1 << 20;
 /// The most bytes of one read or write.
 const MOST: u64 = 64 << 20;
+/// The most bytes of output that nobody receives while the program runs.
+const MOST_OUTPUT: usize = 256 << 20;
 
 /// Numbers of control and status registers (privileged specification, chapter 2).
 const MSCRATCH: u16 = 0x340;
@@ -87,6 +89,7 @@ const ENOMEM: i64 = -12;
 const EFAULT: i64 = -14;
 const ENOTTY: i64 = -25;
 const EINVAL: i64 = -22;
+const ENOSPC: i64 = -28;
 const ENOSYS: i64 = -38;
 
 /// Runs the program to its end.
@@ -142,7 +145,9 @@ pub(super) fn run(
                 Stop::Semihosting { call } if machine.privilege() == Privilege::Machine => match call {
                     RESULT => machine.answer_semihosting(process.result as u64),
                     _ => {
-                        if let Some(ended) = process.trapped(&mut machine) {
+                        let ended = process.trapped(&mut machine);
+                        process.pass_on(limits);
+                        if let Some(ended) = ended {
                             break ended;
                         }
                     }
@@ -307,6 +312,15 @@ impl Process {
         None
     }
 
+    /// Passes on what the program has written.
+    fn pass_on(&mut self, limits: &Limits<'_>) {
+        let Some(pass_on) = limits.output else { return };
+        for (file, text) in self.output.iter_mut().enumerate().filter(|(_, text)| !text.is_empty()) {
+            (pass_on.to)(file, text);
+            text.clear();
+        }
+    }
+
     /// The numbers are those of Linux on riscv64 (include/uapi/asm-generic/unistd.h).
     fn call(&mut self, machine: &mut Machine, number: u64, a: [u64; 6]) -> Result<i64, Ended> {
         Ok(match number {
@@ -377,6 +391,7 @@ impl Process {
     fn write(&mut self, machine: &Machine, file: u64, at: u64, bytes: u64) -> i64 {
         let Some(text) = get(machine, at, bytes.min(MOST)) else { return EFAULT };
         match file {
+            1 | 2 if self.output[file as usize - 1].len() + text.len() > MOST_OUTPUT => ENOSPC,
             1 | 2 => {
                 self.output[file as usize - 1].extend(&text);
                 text.len() as i64

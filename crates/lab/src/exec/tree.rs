@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -54,6 +54,8 @@ pub enum TreeError {
     Many(PathBuf),
     #[error("{0}: not an archive of tar, nor a directory; decompress a compressed one first")]
     NotTar(PathBuf),
+    #[error("{0}: a damaged archive of tar: it is cut off, or a header is wrong")]
+    DamagedTar(PathBuf),
 }
 
 /// Files by their path in the guest, which begins with `/`; a directory comes before what is in it.
@@ -170,19 +172,36 @@ impl Tree {
             String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
         };
         let octal = |bytes: &[u8]| u64::from_str_radix(text(bytes).trim(), 8).unwrap_or(0);
+        let damaged = || TreeError::DamagedTar(path.to_owned());
+        let is_cut = |error: io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => damaged(),
+            _ => failed(error),
+        };
         // A file without a whole header is not an archive either.
         let mut is_tar = false;
-        while file.read_exact(&mut header).is_ok() && header.iter().any(|&byte| byte != 0) {
-            is_tar = &header[257..262] == b"ustar";
-            if !is_tar {
-                return Err(TreeError::NotTar(path.to_owned()));
+        while !file.fill_buf().map_err(failed)?.is_empty() {
+            let read = file.read_exact(&mut header);
+            if read.is_ok() && is_tar && header.iter().all(|&byte| byte == 0) {
+                break;
+            }
+            if read.is_err() || &header[257..262] != b"ustar" {
+                return Err(if is_tar { damaged() } else { TreeError::NotTar(path.to_owned()) });
+            }
+            is_tar = true;
+            // The sum counts its own field as blanks.
+            let sum: u64 = (0..)
+                .zip(header)
+                .map(|(at, byte)| if (148..156).contains(&at) { 32 } else { byte.into() })
+                .sum();
+            if sum != octal(&header[148..156]) {
+                return Err(damaged());
             }
             let (size, mode, kind) = (octal(&header[124..136]), octal(&header[100..108]) as u32, header[156]);
             if size > MOST_BYTES {
                 return Err(TreeError::Large(path.to_owned()));
             }
             let mut bytes = vec![0; size.next_multiple_of(512) as usize];
-            file.read_exact(&mut bytes).map_err(failed)?;
+            file.read_exact(&mut bytes).map_err(is_cut)?;
             bytes.truncate(size as usize);
             let prefix = text(&header[345..500]);
             let short = text(&header[..100]);
@@ -472,6 +491,17 @@ mod tests {
         }
         let error = expected.add_root(&root.join("file")).unwrap_err().to_string();
         assert!(error.contains("not an archive"), "{error}");
+        // Cut in a header and in a file, and with a wrong name.
+        let whole = fs::read(dir.path().join("gnu")).unwrap();
+        let flat = whole.windows(4).position(|it| it == b"flat").unwrap();
+        let mut renamed = whole.clone();
+        renamed[1] ^= 1;
+        for bytes in [&whole[..600], &whole[..flat + 2], &renamed] {
+            let tar = dir.path().join("damaged");
+            fs::write(&tar, bytes).unwrap();
+            let error = Tree::default().add_root(&tar).unwrap_err().to_string();
+            assert!(error.contains("damaged archive"), "{error}");
+        }
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Bills of programs inside of Linux, and alone.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{env, fs};
 
 use tollgate_cores::Core;
-use tollgate_lab::exec::{Alone, Ended, ExecError, ExecJob, Limits, Linux, Prepared, Ran, Ready};
+use tollgate_lab::exec::{Alone, Ended, ExecError, ExecJob, Limits, Linux, PassOn, Prepared, Ran, Ready};
 use tollgate_record::family::{GuestExec, ProgramAsked, ProgramFound};
 use tollgate_record::{Measurement, counter, phase};
 use tollgate_riscv::Isa;
@@ -27,7 +29,7 @@ fn job(program: &Path, arguments: &[&str]) -> ExecJob {
 }
 
 fn limits() -> Limits<'static> {
-    Limits { instructions: 2_000_000_000, interrupted: &|| false }
+    Limits { instructions: 2_000_000_000, interrupted: &|| false, output: None }
 }
 
 fn alone(job: ExecJob) -> Result<Ran, ExecError> {
@@ -151,7 +153,7 @@ fn a_program_alone_ends_as_it_would_under_a_kernel() {
     };
     let run = |word: &str, input: &str| {
         let job = ExecJob { input: input.into(), ..job(&program, &[word]) };
-        let limits = Limits { instructions: 5_000_000, interrupted: &|| false };
+        let limits = Limits { instructions: 5_000_000, ..limits() };
         let machine = Alone { isa: isa(), ram_bytes: 64 << 20, seed: 0 };
         Prepared::new(job).unwrap().run_alone(machine, &limits).unwrap()
     };
@@ -222,6 +224,24 @@ fn a_program_inside_of_linux_is_billed_with_the_kernel() {
     let loader = bills.each_ref().map(|entry| of(entry, phase::LOADER));
     assert!(loader[0] > 100_000.0 && loader[1] < 50_000.0, "{loader:?}");
     assert_eq!(run(job(&dynamic, &["hello"])), bills[0]);
+    // What is passed on while it runs takes no instruction.
+    let source = "#include <stdio.h>\n int main(void) {\n\
+        puts(\"begun\"); fflush(stdout); fputs(\"err\", stderr);\n\
+        for (volatile int i = 0; i < 1000000; i++) {}\n\
+        puts(\"done\"); return 9; }";
+    let slow = compiled(dir.path(), "slow", source, &["-static"]).unwrap();
+    let early = RefCell::new([Vec::new(), Vec::new()]);
+    let to = |file: usize, text: &[u8]| early.borrow_mut()[file].extend(text);
+    let [quiet, passed_on] = [None, Some(PassOn { to: &to, every: Duration::ZERO })].map(|output| {
+        let ready = Ready::restore(&snapshot, None, None, 512 << 20).unwrap();
+        let ran = Prepared::new(job(&slow, &[])).unwrap().run(ready, &Limits { output, ..limits() }).unwrap();
+        assert_eq!(ran.ended, Ended::Exited(9));
+        (record(&ran), ran.output, ran.errors)
+    });
+    assert_eq!((&quiet.1[..], &quiet.2[..]), (&b"begun\ndone\n"[..], &b"err"[..]));
+    assert_eq!((&passed_on.1[..], &passed_on.2[..]), (&b"done\n"[..], &b""[..]));
+    assert_eq!(early.into_inner(), [b"begun\n".to_vec(), b"err".to_vec()]);
+    assert_eq!(passed_on.0, quiet.0);
     let timed = ExecJob { core: Some(Core::preset("rocket").unwrap()), ..job(&fixed, &["hello"]) };
     let timed = run(timed);
     assert_eq!(timed.counter(counter::INSTRUCTIONS), bills[1].counter(counter::INSTRUCTIONS));

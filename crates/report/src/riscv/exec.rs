@@ -5,7 +5,7 @@ use crate::sheet::{Column, Sheet, Table, prose, title};
 use crate::style::Style;
 use crate::text::clean;
 use tollgate_record::family::{FunctionFound, GuestCrossing, GuestExec, ProgramFound};
-use tollgate_record::number::{count, mean};
+use tollgate_record::number::count;
 use tollgate_record::{CauseName, Measurement, Run, counter, warning};
 
 /// Functions that have a line of their own, unless the run says how many.
@@ -177,6 +177,12 @@ fn layouts(result: &Measurement, style: &Style) -> Sheet {
     prose(clean(&text, style), "  ")
 }
 
+/// The figures of a column: all with a decimal if one of them needs it.
+fn alike(figures: impl Iterator<Item = f64> + Clone) -> Vec<String> {
+    let decimals = usize::from(figures.clone().any(|figure| figure.fract() != 0.0));
+    figures.map(|figure| count(format!("{figure:.decimals$}"))).collect()
+}
+
 /// The steps of a crossing that are toll.
 const TOLL: [&str; 3] = ["entry", "dispatch", "exit"];
 
@@ -188,7 +194,7 @@ pub(crate) fn steps(crossing: &GuestCrossing, timed: bool, fits: impl Fn(&str) -
 
 fn crossings(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
     let timed = timed(result);
-    let all = |crossing: &&GuestCrossing| steps(crossing, timed, |_| true);
+    let all = |crossing: &GuestCrossing| steps(crossing, timed, |_| true);
     let mut own: Vec<&GuestCrossing> = exec.crossings.iter().filter(|it| it.stage == "program").collect();
     if own.is_empty() {
         return Sheet::new();
@@ -206,18 +212,20 @@ fn crossings(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
     }
     let mut table = Table::new(columns).indent(2);
     let total = result.counters.get(unit(result)).copied().unwrap_or_default();
-    for crossing in own.iter().take(CROSSINGS) {
-        let each = |n: u64| mean(n as f64 / crossing.count.max(1) as f64);
+    let shown = &own[..own.len().min(CROSSINGS)];
+    let toll = |crossing: &GuestCrossing| steps(crossing, timed, |step| TOLL.contains(&step));
+    let each = |crossing: &GuestCrossing, n: u64| n as f64 / crossing.count.max(1) as f64;
+    let tolls = alike(shown.iter().map(|it| each(it, toll(it))));
+    let works = alike(shown.iter().map(|it| each(it, all(it) - toll(it))));
+    for ((crossing, toll), work) in shown.iter().zip(tolls).zip(works) {
         let mut cells = vec![clean(&crossing.name, style), count(crossing.count)];
         if !alone {
-            let toll = steps(crossing, timed, |step| TOLL.contains(&step));
-            let work = all(crossing) - toll;
             // Interrupts are not part of the whole.
             let part = match crossing.kind.as_str() {
                 "interrupt" => "apart".into(),
                 _ => percent(share(all(crossing) as f64, total)),
             };
-            cells.extend([each(toll), each(work), count(all(crossing)), part]);
+            cells.extend([toll, work, count(all(crossing)), part]);
         }
         table.row(cells);
     }

@@ -1,14 +1,16 @@
 //! `tollgate riscv exec`: a program inside Linux, or alone, and the bill of both.
 
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
 use tollgate_lab::boot::KernelError;
 use tollgate_lab::exec::{
-    Alone, Ended, ExecError, ExecJob, Limits, Linux, Prepared, Ran, Ready, TreeError, hash,
+    Alone, Ended, ExecError, ExecJob, Limits, Linux, PassOn, Prepared, Ran, Ready, TreeError, hash,
 };
 use tollgate_lab::kernel::BillError;
 use tollgate_lab::status::EXIT_STATUS;
@@ -30,6 +32,8 @@ use crate::session::Session;
 const MOST_INPUT: u64 = 256 << 20;
 /// Debian's root of the cross compiler.
 const SYSROOT: &str = "/usr/riscv64-linux-gnu";
+/// How often the output of a program inside of Linux is printed.
+const OUTPUT_EVERY: Duration = Duration::from_secs(2);
 const MOST_SEEDS: u64 = 1_000;
 
 /// `tollgate riscv exec`.
@@ -37,7 +41,7 @@ const MOST_SEEDS: u64 = 1_000;
 #[command(
     after_help = format!("A program for riscv64 runs inside of a real Linux; every instruction of it, of its libraries and of the kernel is counted, \
                         and the figures are the same on every host, every time. Standard input is read to its end before (a terminal counts as \
-                        empty); the output comes when the program has ended, and the bill goes to standard error. The environment is PATH, HOME and \
+                        empty); the output comes while the program runs, every few seconds, and the bill goes to standard error. The environment is PATH, HOME and \
                         LANG unless --env sets more, so that hosts do not differ. A boot takes some 2 seconds; --save and --from pay it once.\n\n\
                         {EXIT_STATUS}\n\nExamples:\n  \
                         tollgate riscv exec --kernel Image -- ./hello world\n  \
@@ -129,16 +133,28 @@ pub(super) fn run(args: &ExecArgs) -> Result<ExitCode> {
     session.aside();
     session.progress.wait(if args.user_only { "the program runs" } else { "booting the kernel" });
     let old = other.map(|other| other.record(args, &mut guest, &session, &stop)).transpose()?;
-    let (ran, mut entry) = guest.measure(args, &prepared, args.seed, &stop)?;
+    let failed = RefCell::new(None);
+    let (ran, mut entry) = {
+        let pass_on = |file: usize, text: &[u8]| {
+            if failed.borrow().is_none()
+                && let Err(error) = session.progress.aside(|| write(file, text))
+            {
+                failed.replace(Some(error));
+            }
+        };
+        let interrupted = || stop.is_set() || failed.borrow().is_some();
+        let pass_on = PassOn { to: &pass_on, every: OUTPUT_EVERY };
+        guest.measure(args, &prepared, args.seed, &interrupted, Some(pass_on))?
+    };
+    if let Some(error) = failed.into_inner() {
+        return Err(reader_gone(error));
+    }
     if let Some(seeds) = args.seeds {
         entry.series.extend(args.layouts(&mut guest, &prepared, &entry, seeds, &mut session, &stop)?);
     }
     session.progress.clear();
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(&ran.output).and_then(|()| stdout.flush());
-    drop(stdout);
-    io::stderr().write_all(&ran.errors).ok();
-    written.map_err(reader_gone)?;
+    write(1, &ran.errors).ok();
+    write(0, &ran.output).map_err(reader_gone)?;
     session.run.results.push(entry);
     session.run.complete = !stop.is_set() && !matches!(ran.ended, Ended::Stopped(_));
     explain_end(&ran);
@@ -163,11 +179,24 @@ pub(super) fn run(args: &ExecArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(stop.status(status)))
 }
 
+/// Writes what the program wrote; standard error may be closed.
+fn write(file: usize, text: &[u8]) -> io::Result<()> {
+    if file == 0 {
+        let mut stdout = io::stdout().lock();
+        return stdout.write_all(text).and_then(|()| stdout.flush());
+    }
+    io::stderr().write_all(text).ok();
+    Ok(())
+}
+
 /// Says why a program did not end well.
 fn explain_end(ran: &Ran) {
     match ran.ended {
         Ended::Exited(_) => {}
         ended => say(format!("tollgate: the program: {}", ended.sentence())),
+    }
+    if let Some(missing) = ran.missing() {
+        say(format!("tollgate: the program: {missing}"));
     }
     if !ran.console.is_empty() {
         say(format!("tollgate: the guest's last lines:\n{}", ran.console));
@@ -201,7 +230,7 @@ impl Other {
         match self {
             Self::Saved(run) => Ok(*run),
             Self::Program(prepared) => {
-                let (_, entry) = guest.measure(args, &prepared, args.seed, stop)?;
+                let (_, entry) = guest.measure(args, &prepared, args.seed, &|| stop.is_set(), None)?;
                 let mut run = session.twin().run;
                 run.results.push(entry);
                 Ok(run)
@@ -239,10 +268,10 @@ impl Guest {
         args: &ExecArgs,
         prepared: &Prepared,
         seed: u64,
-        stop: &Stop,
+        interrupted: &dyn Fn() -> bool,
+        output: Option<PassOn<'_>>,
     ) -> Result<(Ran, Measurement)> {
-        let interrupted = || stop.is_set();
-        let limits = Limits { instructions: args.max_instructions, interrupted: &interrupted };
+        let limits = Limits { instructions: args.max_instructions, interrupted, output };
         let isa = super::options::isa(ISA)?;
         let ram_bytes = args.memory << 20;
         let ran = if args.user_only {
@@ -261,7 +290,7 @@ impl Guest {
                         ram_bytes,
                         seed,
                     },
-                    &interrupted,
+                    interrupted,
                 ),
             };
             let mut ready = ready.map_err(|error| args.explain(&error))?;
@@ -355,7 +384,7 @@ impl ExecArgs {
             }
             session.progress.show(n as f64 / seeds as f64, format!("layout {} of {seeds}", n + 1));
             let seed = self.seed.wrapping_add(n);
-            let (_, entry) = guest.measure(self, prepared, seed, stop)?;
+            let (_, entry) = guest.measure(self, prepared, seed, &|| stop.is_set(), None)?;
             points.push([seed as f64, total(&entry)]);
         }
         Ok(Some(Series { name: "layouts".into(), x_unit: "seed".into(), y_unit: unit.into(), points }))

@@ -31,8 +31,17 @@ const BREAKS: &[u32] = &[0x0010_0073];
 
 /// Puts a bare program at 0x80000000 into the scene.
 fn program(scene: &Scene, code: &[u32]) -> Result<(), String> {
+    program_at(scene, 0x8000_0000, code)
+}
+
+/// A static program for Linux.
+fn user(scene: &Scene, code: &[u32]) -> Result<(), String> {
+    program_at(scene, 0x2_0000, code)
+}
+
+fn program_at(scene: &Scene, base: u64, code: &[u32]) -> Result<(), String> {
     let code: Vec<u8> = code.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let (base, len) = (0x8000_0000_u64, code.len() as u64);
+    let len = code.len() as u64;
     let mut out = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\x01\0\0\0".to_vec();
     out.extend([base, 64, 0].iter().flat_map(|n| n.to_le_bytes()));
     out.extend([0, 0, 0, 0, 64, 0, 56, 0, 1, 0, 64, 0, 0, 0, 0, 0]);
@@ -40,6 +49,14 @@ fn program(scene: &Scene, code: &[u32]) -> Result<(), String> {
     out.extend([64 + 56, base, base, len, len, 4].iter().flat_map(|n| n.to_le_bytes()));
     out.extend(code);
     fs::write(scene.path("a.elf"), out).map_err(|error| error.to_string())
+}
+
+/// Puts a program that ends at once into the scene, with other bytes at a place of its headers.
+fn changed(scene: &Scene, at: usize, with: &[u8]) -> Result<(), String> {
+    user(scene, &exits(5))?;
+    let mut bytes = fs::read(scene.path("a.elf")).map_err(|error| error.to_string())?;
+    bytes[at..at + with.len()].copy_from_slice(with);
+    fs::write(scene.path("a.elf"), bytes).map_err(|error| error.to_string())
 }
 
 /// Waits until the program has its handler of SIGINT, and a moment more, then sends the signal.
@@ -91,6 +108,129 @@ pub(crate) const CASES: &[Case] = &[
         args: "riscv exec --no-save --user-only -- {dir}/none",
         exit: 127,
         says: &["not found, neither here nor in the root"],
+        ..CASE
+    },
+    Case {
+        name: "a program for another machine, without a kernel",
+        args: "riscv exec --no-save --user-only -- {dir}/a.elf",
+        exit: 126,
+        says: &["a program for x86-64, and the machine is a riscv64"],
+        scene: |scene| changed(scene, 18, &[62, 0]),
+        ..CASE
+    },
+    Case {
+        name: "a program that is cut off, without a kernel",
+        args: "riscv exec --no-save --user-only -- {dir}/a.elf",
+        exit: 126,
+        says: &["damaged ELF file"],
+        scene: |scene| changed(scene, 54, &[0xff]),
+        ..CASE
+    },
+    Case {
+        name: "a program with more memory than the machine",
+        args: "riscv exec --no-save --user-only -- {dir}/a.elf",
+        exit: 126,
+        says: &["does not fit into the machine's memory"],
+        scene: |scene| changed(scene, 64 + 45, &[1]),
+        ..CASE
+    },
+    Case {
+        name: "a program whose loader is missing",
+        args: concat!(
+            "riscv exec --no-save --user-only --sysroot {dir} -- ",
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../guests/preload/images/caller-riscv64"
+        ),
+        exit: 126,
+        says: &["its interpreter /lib/ld-linux-riscv64-lp64d.so.1 is missing"],
+        ..CASE
+    },
+    Case {
+        name: "a crash without a kernel",
+        args: "riscv exec --no-save --user-only -- {dir}/a.elf",
+        exit: 139,
+        says: &["the program: killed by signal 11 (SIGSEGV)"],
+        // ld a0, 0(zero)
+        scene: |scene| user(scene, &[0x0000_3503]),
+        ..CASE
+    },
+    Case {
+        name: "an illegal instruction without a kernel",
+        args: "riscv exec --no-save --user-only -- {dir}/a.elf",
+        exit: 132,
+        says: &["the program: killed by signal 4 (SIGILL)"],
+        scene: |scene| user(scene, &[0]),
+        ..CASE
+    },
+    Case {
+        name: "a loop for ever without a kernel",
+        args: "riscv exec --no-save --user-only --max-instructions 100000 -- {dir}/a.elf",
+        exit: 124,
+        says: &["has not ended; --max-instructions gives it more"],
+        scene: |scene| user(scene, COUNTS),
+        ..CASE
+    },
+    Case {
+        name: "a program that forks for ever, without a kernel",
+        args: "riscv exec --no-save --user-only --max-instructions 100000 -- {dir}/a.elf",
+        exit: 124,
+        says: &[
+            "has not ended",
+            "the system call clone is not answered without a kernel; give one with --kernel",
+        ],
+        // li a7, 220; ecall; j -8
+        scene: |scene| user(scene, &[0x0dc0_0893, 0x73, 0xff9f_f06f]),
+        ..CASE
+    },
+    Case {
+        name: "a program that needs a network, without a kernel",
+        args: "riscv exec --no-save --user-only -- {dir}/a.elf",
+        exit: 5,
+        says: &["the system call socket is not answered without a kernel"],
+        // li a7, 198; ecall
+        scene: |scene| user(scene, &[&[0x0c60_0893, 0x73], &exits(5)[..]].concat()),
+        ..CASE
+    },
+    Case {
+        name: "a program that prints for ever, of which what is printed comes at once",
+        args: "riscv exec --no-save --user-only --max-instructions 100000 -- {dir}/a.elf",
+        exit: 124,
+        prints: &["\u{13}\u{5}"],
+        // li a0, 1; auipc a1, 0; li a2, 2; li a7, 64; ecall; j -20
+        scene: |scene| user(scene, &[0x0010_0513, 0x0000_0597, 0x0020_0613, 0x0400_0893, 0x73, 0xfedf_f06f]),
+        ..CASE
+    },
+    Case {
+        name: "a root that is a compressed archive",
+        args: calls!("riscv exec --no-save --kernel {dir}/none --root {dir}/root.tar -- "),
+        exit: 125,
+        says: &["root.tar: not an archive of tar, nor a directory; decompress a compressed one first"],
+        scene: |scene| {
+            fs::write(scene.path("root.tar"), [0x1f_u8, 0x8b, 8, 0].repeat(300)).map_err(|it| it.to_string())
+        },
+        ..CASE
+    },
+    Case {
+        name: "a root that is not there",
+        args: calls!("riscv exec --no-save --kernel {dir}/none --root {dir}/root.tar -- "),
+        exit: 125,
+        says: &["root.tar: No such file"],
+        ..CASE
+    },
+    Case {
+        name: "a kernel that is none, for a program",
+        args: calls!("riscv exec --no-save --kernel {dir}/a.elf -- "),
+        exit: 125,
+        says: &["a.elf"],
+        scene: |scene| fs::write(scene.path("a.elf"), "text").map_err(|error| error.to_string()),
+        ..CASE
+    },
+    Case {
+        name: "a saved machine that is damaged",
+        args: calls!("riscv exec --no-save --from {dir}/a.elf -- "),
+        exit: 125,
+        says: &["a.elf", "not a snapshot"],
+        scene: |scene| fs::write(scene.path("a.elf"), "text").map_err(|error| error.to_string()),
         ..CASE
     },
     Case {
