@@ -14,18 +14,20 @@ mod predictor;
 mod waiting_stores;
 mod wrong_path;
 
-use tollgate_riscv::{Class, Code, Insn, Machine, Privilege, Trap, is_device};
+use tollgate_riscv::{Class, Code, Insn, Machine, Privilege, Touch, Trap, is_device};
 
 use self::front_end::{Arrival, LineState};
 use self::line_port::LinePort;
 pub(crate) use self::op::Op;
 use self::op::Way;
 use self::pipe::{Costs, Pipe};
-use self::predictor::{Jump, Outcome, Predictor, Turn};
+use self::predictor::{Jump, Predictor, Turn};
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::microarchitecture::{Here, Microarchitecture, Passed, Squashed, Step};
+use super::microarchitecture::{
+    BlockRun, Here, InBlock, Microarchitecture, Passed, RelativeState, Resolved, Squashed, Step, physical,
+};
 use super::parts::fetchable::FetchableCode;
 use super::parts::latest_stores::LatestStores;
 use super::parts::memory::{Memory, Waits};
@@ -55,6 +57,8 @@ pub(crate) struct Rocket {
     predictor: Predictor,
     memory: Memory,
     latest_stores: LatestStores,
+    /// The same behind the block whose accesses were [found](Microarchitecture::finds_block).
+    stores_behind_block: LatestStores,
     /// The code that the fetch may run on to, and whether there is any.
     code: FetchableCode,
     runs_on: bool,
@@ -89,6 +93,11 @@ fn operands_of(op: &Op, values: [u64; 2]) -> i64 {
     op.dependence.map_or(0, |dependence| dependence.more(values).into())
 }
 
+#[inline(always)]
+fn turn_of(step: &Step<Op>) -> Turn {
+    Turn::new(step.op.jump, step.pc, step.insn.len)
+}
+
 impl Rocket {
     /// An instruction that waits for its fetch or its data, or for whatever else.
     #[inline(never)]
@@ -113,7 +122,8 @@ impl Rocket {
             self.run_on_from_replay(step, &costs, before);
         }
         if op.jump != Jump::None {
-            self.jump(step);
+            let resolved = self.resolve(step);
+            self.follow(step, resolved);
         } else if op.refetch.is_some() {
             self.refetch(step);
         }
@@ -149,25 +159,10 @@ impl Rocket {
         }
     }
 
-    /// A branch or jump has passed.
-    #[inline(always)]
-    fn jump(&mut self, step: &Step<Op>) {
-        let turn = Turn::new(step.op.jump, step.pc, step.insn.len);
-        match self.predictor.resolve(&turn, step.next_pc, step.taken) {
-            Outcome::Right => {
-                if step.taken || step.next_pc != turn.sequential {
-                    self.pipe.leave_sequence();
-                }
-            }
-            Outcome::Late => self.pipe.redirect_from_fetch(FOUND_IN_FETCH),
-            Outcome::Wrong => self.mispredicted(step, &turn),
-        }
-    }
-
     #[inline(never)]
-    fn mispredicted(&mut self, step: &Step<Op>, turn: &Turn) {
+    fn mispredicted(&mut self, step: &Step<Op>) {
         self.pipe.redirect_from_execute(MISPREDICTED, Cause::Branch, Flush::Branch);
-        self.run_on_from_jump(step, turn);
+        self.run_on_from_jump(step, &turn_of(step));
     }
 
     /// The fetch begins anew behind an instruction.
@@ -273,6 +268,7 @@ impl Microarchitecture for Rocket {
             takes: core.memory.fetch_fill.into(),
             fetched: Waits::default(),
             latest_stores: LatestStores::default(),
+            stores_behind_block: LatestStores::default(),
             interrupted: None,
             memory,
             core: core.clone(),
@@ -309,14 +305,13 @@ impl Microarchitecture for Rocket {
     #[inline(always)]
     fn passes(&mut self, op: &Op, here: &Here, slot: &mut Slot) -> Passed {
         let pipe = &self.pipe;
-        let (half, fresh) = (here.at.pc & 2 != 0, pipe.front.fresh);
-        let long = here.at.insn.len == 4;
-        let words = u32::from(!half || long || fresh);
-        if pipe.unusual || op.way == Way::Other || half && long && fresh || !self.finds_line(here) {
+        let arrival = Arrival::of(here.at.pc, here.at.insn.len, pipe.front.fresh);
+        let words = arrival.words;
+        if pipe.unusual || op.way == Way::Other || !self.finds_line(here) {
             return Passed::No;
         }
         let fetch = self.pipe.front.next(words);
-        let execute = self.pipe.next_execute(op, fetch[1]);
+        let execute = self.pipe.next_execute(op, fetch[1], arrival.second());
         if op.way == Way::Access && !self.finds_data(op, here, execute)
             || op.way == Way::Iterates && !self.pipe.unit_is_free(execute)
         {
@@ -332,8 +327,84 @@ impl Microarchitecture for Rocket {
     }
 
     #[inline(always)]
-    fn jumps(&mut self, step: &Step<Op>) {
-        self.jump(step);
+    fn resolve(&mut self, step: &Step<Op>) -> Resolved {
+        self.predictor.resolve(&turn_of(step), step.next_pc, step.taken)
+    }
+
+    #[inline(always)]
+    fn follow(&mut self, step: &Step<Op>, resolved: Resolved) {
+        match resolved {
+            Resolved::On => {}
+            Resolved::Away => self.pipe.leave_sequence(),
+            Resolved::Late => self.pipe.redirect_from_fetch(FOUND_IN_FETCH),
+            Resolved::Wrong => self.mispredicted(step),
+        }
+    }
+
+    const REMEMBERS: bool = true;
+
+    fn in_block(&self, op: &Op) -> InBlock {
+        match op.way {
+            Way::Other => InBlock::No,
+            Way::Jumps => InBlock::Last,
+            _ => InBlock::Yes,
+        }
+    }
+
+    fn relative_state(&mut self) -> Option<RelativeState> {
+        self.pipe.relative_state()
+    }
+
+    fn enter_state(&mut self, state: &RelativeState) {
+        self.pipe.enter_state(state);
+    }
+
+    /// Yields with which of the latest stores each load overlaps.
+    #[inline(always)]
+    fn finds_block(&mut self, run: &BlockRun, accesses: &[Touch]) -> Option<u16> {
+        let (several, privilege) = (run.several, run.several.privilege);
+        for at in run.fetches() {
+            let pc = several.outside(at.pc);
+            if !self.memory.finds_latest_fetch(pc, physical(at), at.insn.len, privilege) {
+                return None;
+            }
+        }
+        let (mut latest, mut overlaps, mut sizes) = (self.latest_stores, 0, run.block.sizes);
+        if !accesses.is_empty() {
+            // The lines up to that one have instructions of the block.
+            let last = run.insns.get(usize::from(run.block.last_access))?;
+            if !self.has_next_line(physical(last).wrapping_add(last.insn.len.into())) {
+                return None;
+            }
+        }
+        for touch in accesses {
+            let (va, pa, store) = (several.outside(touch.va), touch.pa(), touch.store());
+            if !self.memory.finds_latest_of_block(va, pa, store, privilege) {
+                return None;
+            }
+            overlaps = overlaps << 2 | u16::from(latest.overlap(va, (sizes & 15) as u8, store));
+            sizes >>= 4;
+        }
+        self.stores_behind_block = latest;
+        Some(overlaps)
+    }
+
+    #[inline(always)]
+    fn repeat_block(&mut self, run: &BlockRun, cycles: u32) {
+        let several = run.several;
+        for at in run.fetches() {
+            let pc = several.outside(at.pc);
+            self.memory.repeat_fetch(pc, physical(at), at.insn.len, several.privilege);
+        }
+        if run.block.accesses() > 0 {
+            self.memory.count_hits(run.block.loads.into(), run.block.stores.into());
+            self.latest_stores = self.stores_behind_block;
+        }
+        self.pipe.execute += i64::from(cycles);
+    }
+
+    fn operand_cycles(&self, op: &Op, operands: [u64; 2]) -> i64 {
+        operands_of(op, operands)
     }
 
     fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool {
