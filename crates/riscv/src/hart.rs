@@ -185,7 +185,7 @@ impl Hart {
     /// Cuts a value to the register width, sign-extended as registers hold it.
     #[inline(always)]
     pub(crate) fn canonical(&self, v: u64) -> u64 {
-        if self.isa.is_rv64() { v } else { v as i32 as u64 }
+        self.isa.xlen().canonical(v)
     }
 
     /// Whether all integer registers and the program counter are as registers hold them.
@@ -196,7 +196,7 @@ impl Hart {
 
     /// A value as outsiders see it: zero-extended.
     pub(crate) fn outside(&self, v: u64) -> u64 {
-        if self.isa.is_rv64() { v } else { u64::from(v as u32) }
+        self.isa.xlen().outside(v)
     }
 
     #[inline(always)]

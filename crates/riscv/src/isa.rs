@@ -14,6 +14,20 @@ pub enum Xlen {
     Rv64,
 }
 
+impl Xlen {
+    /// A value cut to this width, as registers hold it: sign-extended to 64 bits.
+    #[inline(always)]
+    pub fn canonical(self, value: u64) -> u64 {
+        if self == Self::Rv32 { value as i32 as u64 } else { value }
+    }
+
+    /// A value as outsiders see it: zero-extended.
+    #[inline(always)]
+    pub fn outside(self, value: u64) -> u64 {
+        if self == Self::Rv32 { u64::from(value as u32) } else { value }
+    }
+}
+
 impl fmt::Display for Xlen {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(if *self == Self::Rv32 { "RV32" } else { "RV64" })

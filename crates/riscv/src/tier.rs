@@ -22,6 +22,7 @@ use crate::bus::Bus;
 use crate::fold::Map;
 use crate::fp::{Compare, F16, F32, F64, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding, classify, sign_inject};
 use crate::insn::{Insn, Op};
+use crate::isa::Xlen;
 use crate::jump::boxed;
 use crate::log::LONGEST_BLOCK;
 use crate::mmu::PAGE;
@@ -62,6 +63,8 @@ pub struct Region {
     pub entry: u64,
     /// All of them, from each place to which one of them jumps. Each run has another first address.
     pub runs: Vec<Run>,
+    /// The width of the registers. On RV32 they and addresses are sign-extended to 64 bits.
+    pub xlen: Xlen,
     /// Bits that are zero in the address of every instruction of this machine. A jump to another address traps, and does not
     /// retire.
     pub target_mask: u64,
@@ -500,6 +503,12 @@ macro_rules! define {
     };
 }
 instruction_table!(define);
+
+/// The result of an instruction on integer registers that the loop over blocks does not do itself, from two registers, or a
+/// register and its immediate. 0 for other instructions.
+pub fn called(op: Op, left: u64, right: u64) -> u64 {
+    crate::engine::called(op, left, right)
+}
 
 /// The rounding mode of a floating-point instruction where `frm` contains `dynamic`; `None` if it is illegal.
 pub fn rounding(insn: &Insn, dynamic: u8) -> Option<u8> {

@@ -1,12 +1,14 @@
 //! Instructions per microsecond of processor time with and without translations, in turns: of a machine alone, of one whose
 //! caches and translation buffers are counted, and of one with five stages, caches, translation buffers and the whole ledger.
 //!
-//! `cargo run --release -p tollgate-translate --example tiers [ROUNDS] [STEPS] [FILE.elf]`
+//! `cargo run --release -p tollgate-translate --example tiers [ROUNDS] [STEPS] [FILE.elf] [alone]`
+//!
+//! With `alone`, without the machines whose caches are counted or whose cycles are.
 #![allow(clippy::print_stdout)]
 
 use tollgate_cores::{ByPrivilege, CacheCounter, Core, Ledger, MemoryCounts, Timed};
 use tollgate_riscv::tier::SAMPLE;
-use tollgate_riscv::{Config, Elf, Machine};
+use tollgate_riscv::{Config, Elf, Isa, Machine, Xlen};
 use tollgate_translate::Translations;
 
 /// Nanoseconds that this thread has run. Processor time, not wall-clock: others may use the machine.
@@ -29,7 +31,11 @@ type End = (u64, Option<MemoryCounts>, Option<Ledger>);
 /// The speed of a run, and its end.
 fn speed(elf: &Elf, steps: u64, translates: bool, design: Design) -> (f64, u64, End) {
     let core = Core::from_toml(include_str!("../../cores/examples/bench.toml")).expect("the core is valid");
-    let mut machine = Machine::new(Config::default()).expect("the default configuration is valid");
+    let isa = match elf.xlen {
+        Xlen::Rv64 => Isa::default(),
+        Xlen::Rv32 => "rv32gc".parse().expect("a valid ISA"),
+    };
+    let mut machine = Machine::new(Config { isa, ..Config::default() }).expect("the configuration is valid");
     machine.load(elf).expect("the program fits");
     if translates {
         machine.set_translator(Box::new(Translations::new().expect("this host translates")), SAMPLE);
@@ -59,15 +65,18 @@ fn main() {
     let bytes = arguments.get(2).map(|path| std::fs::read(path).expect("the file can be read"));
     let bytes = bytes.unwrap_or_else(|| include_bytes!("../../../guests/riscv/bench/mix.elf").to_vec());
     let elf = Elf::parse(&bytes).expect("an ELF file");
-    let designs = [
+    let mut designs = vec![
         ("alone", Design::Alone),
         ("caches and TLBs counted", Design::Counted),
         ("five stages, caches, TLBs and ledger", Design::Timed),
     ];
-    let mut ratios = designs.map(|_| Vec::new());
+    if arguments.get(3).is_some_and(|argument| argument == "alone") {
+        designs.truncate(1);
+    }
+    let mut ratios = vec![Vec::new(); designs.len()];
     let mut instructions = 0;
     for _ in 0..rounds {
-        for ((name, design), ratios) in designs.into_iter().zip(&mut ratios) {
+        for (&(name, design), ratios) in designs.iter().zip(&mut ratios) {
             let (plain, _, expected) = speed(&elf, steps, false, design);
             let (translated, retired, end) = speed(&elf, steps, true, design);
             assert_eq!(end, expected, "both end in the same state, with the same counts and cycles");

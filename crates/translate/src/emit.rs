@@ -11,14 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockArg, Function, InstBuilder, MemFlagsData, SigRef, Signature, Value,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use tollgate_riscv::tier::{LARGEST_REGION, LOG, LineView, ROOM, Region, Reports, Run, STARTS, Start, View};
-use tollgate_riscv::{BlockInsn, Class, Insn, Op};
+use tollgate_riscv::{BlockInsn, Class, Insn, Op, Xlen};
 
 use crate::found::Found;
 use crate::notes::{Left, Notes};
@@ -141,9 +141,9 @@ pub(crate) fn region(
         builder.append_block_param(block, I64);
         block
     });
-    let mut float = Signature::new(target.default_call_conv);
-    float.params.extend([AbiParam::new(I64); 5]);
-    float.returns.push(AbiParam::new(I64));
+    let mut called = Signature::new(target.default_call_conv);
+    called.params.extend([AbiParam::new(I64); 5]);
+    called.returns.push(AbiParam::new(I64));
     // (Without the instruction, x86-64 would call a function for it.)
     let has_fma = isa
         .isa_flags()
@@ -156,6 +156,7 @@ pub(crate) fn region(
         x: used.iter().map(|&register| (register, builder.declare_var(I64))).collect(),
         arrays: [None; 2],
         known: [None; 2],
+        xlen: region.xlen,
         target_mask: region.target_mask,
         rounding: region.rounding,
         misaligned: region.misaligned,
@@ -170,7 +171,7 @@ pub(crate) fn region(
         exit,
         out,
         before,
-        float: builder.import_signature(float),
+        call: builder.import_signature(called),
         has_fma,
         entry: region.entry,
         blocks,
@@ -198,6 +199,7 @@ struct Emitter<'a> {
     passed: i64,
     /// The guest's registers that occur.
     x: BTreeMap<u8, Variable>,
+    xlen: Xlen,
     target_mask: u64,
     /// The value of `frm`, if floating point is on.
     rounding: Option<u8>,
@@ -221,8 +223,8 @@ struct Emitter<'a> {
     /// The same at an instruction of the region. It receives how many instructions had retired when the block in hand began, and one
     /// value for what is known of the place: how far it is from the entry, and behind that how many have retired in the block.
     before: Block,
-    /// The signature of [`float`].
-    float: SigRef,
+    /// The signature of [`called`](crate::state::called).
+    call: SigRef,
     has_fma: bool,
     /// The arrays of registers, integer and floating-point, as far as these occur.
     arrays: [Option<Value>; 2],
@@ -249,7 +251,8 @@ impl Emitter<'_> {
                 return;
             }
             if rest.is_empty() {
-                self.go(here.pc, here.pc.wrapping_add(u64::from(here.insn.len)), &Left::On);
+                let next = self.xlen.canonical(here.pc.wrapping_add(u64::from(here.insn.len)));
+                self.go(here.pc, next, &Left::On);
             }
         }
     }
@@ -379,6 +382,27 @@ impl Emitter<'_> {
         if constant == 0 { value } else { self.builder.ins().iadd_imm_s(value, constant) }
     }
 
+    /// A sum of addresses as registers hold it.
+    fn address_plus(&mut self, value: Value, constant: i64) -> Value {
+        let sum = self.plus(value, constant);
+        if self.xlen == Xlen::Rv64 || constant == 0 {
+            return sum;
+        }
+        let low = self.builder.ins().ireduce(I32, sum);
+        self.builder.ins().sextend(I64, low)
+    }
+
+    /// The lower 32 bits.
+    fn zero_extended(&mut self, value: Value) -> Value {
+        let low = self.builder.ins().ireduce(I32, value);
+        self.builder.ins().uextend(I64, low)
+    }
+
+    /// A value of a register as observers see it.
+    fn outside(&mut self, value: Value) -> Value {
+        if self.xlen == Xlen::Rv32 { self.zero_extended(value) } else { value }
+    }
+
     /// Instructions retired so far.
     fn count(&mut self) -> Value {
         let before = self.builder.use_var(self.retired);
@@ -495,24 +519,25 @@ impl Emitter<'_> {
         let following = rest.first().map(|next| next.pc);
         let BlockInsn { pc, insn, .. } = *here;
         let insn = &insn;
-        let target = pc.wrapping_add(insn.imm as u64);
-        let next = pc.wrapping_add(u64::from(insn.len));
+        let target = self.xlen.canonical(pc.wrapping_add(insn.imm as u64));
+        let next = self.xlen.canonical(pc.wrapping_add(u64::from(insn.len)));
         let class = insn.row().class;
         let notes = self.notes;
         self.note_operands(insn);
         let done = match class {
             Class::Upper => {
-                let base = if insn.op == Op::Auipc { pc } else { 0 };
-                let value = self.constant(base.wrapping_add(insn.imm as u64));
+                let value = if insn.op == Op::Lui { insn.imm as u64 } else { target };
+                let value = self.constant(value);
                 self.write(insn.rd, value);
                 self.commit(here);
                 Some(true)
             }
-            Class::AluImm | Class::AluReg => self.alu(insn, class).map(|value| {
+            Class::AluImm | Class::AluReg => {
+                let value = self.alu(insn, class);
                 self.write(insn.rd, value);
                 self.commit(here);
-                true
-            }),
+                Some(true)
+            }
             Class::FpLoad | Class::FpStore | Class::FpFp | Class::FpInt | Class::IntFp
                 if self.rounding.is_none() =>
             {
@@ -571,7 +596,7 @@ impl Emitter<'_> {
             None => {
                 if class == Class::JumpReg {
                     let base = self.read(insn.rs1);
-                    let to = self.plus(base, insn.imm);
+                    let to = self.address_plus(base, insn.imm);
                     let to = self.builder.ins().band_imm_s(to, !1);
                     if self.target_mask > 1 {
                         let wrong = self.builder.ins().band_imm_s(to, self.target_mask as i64);

@@ -1,8 +1,8 @@
 // Branches that depend on random numbers: an interpreter of random operations, and comparisons.
-typedef unsigned long u64;
+typedef unsigned long long u64;
 typedef unsigned int u32;
 
-static u64 seed = 88172645463325252ul;
+static u64 seed = 88172645463325252ull;
 static u64 stack[16];
 
 static u64 xorshift(void) {

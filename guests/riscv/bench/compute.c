@@ -1,6 +1,6 @@
 // What small embedded programs compute: a list that is searched, reversed and sorted, a product of matrices, a state machine
 // over text, and checksums of all of it.
-typedef unsigned long u64;
+typedef unsigned long word;
 typedef unsigned int u32;
 typedef unsigned short u16;
 typedef unsigned char u8;
@@ -148,7 +148,7 @@ static u16 states(u32 round, u16 sum) {
     return sum;
 }
 
-u64 main(void) {
+word main(void) {
     u16 sum = 0xffff;
     for (u32 round = 0; round < ROUNDS; round++) {
         sum = lists(round, sum);

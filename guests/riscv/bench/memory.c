@@ -1,5 +1,5 @@
 // Memory beyond the caches: a chain of lines in random order, walks with several strides, a copy, and random additions.
-typedef unsigned long u64;
+typedef unsigned long long u64;
 typedef unsigned int u32;
 
 enum { LINES = 1 << 15, WORDS = LINES * 8 };
@@ -9,7 +9,7 @@ static struct line {
     u64 words[7];
 } lines[LINES] __attribute__((aligned(64)));
 static u64 copy[WORDS];
-static u64 seed = 88172645463325252ul;
+static u64 seed = 88172645463325252ull;
 
 static u64 xorshift(void) {
     seed ^= seed << 13;

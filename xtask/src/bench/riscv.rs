@@ -26,6 +26,7 @@ const DESIGNS: [(&str, Option<f64>); 3] = [
 
 pub(super) fn speed(tool: &Tool) -> Result<Vec<Figure>> {
     let mut figures = turns()?;
+    figures.extend(narrow()?);
     figures.extend(boots(tool)?);
     figures.extend(alone()?);
     Ok(figures)
@@ -120,6 +121,27 @@ fn turns() -> Result<Vec<Figure>> {
         }
     }
     Ok(figures)
+}
+
+/// Programs of RV32, interpreted and translated in turns.
+fn narrow() -> Result<Vec<Figure>> {
+    let root = workspace::root()?;
+    let figure = |(program, bound)| {
+        let elf = root.join(format!("guests/riscv/bench/{program}32.elf"));
+        let mut speeds = [Vec::new(), Vec::new()];
+        for _ in 0..ROUNDS {
+            let steps = u64::MAX.to_string();
+            let arguments: [&OsStr; 4] = ["1".as_ref(), steps.as_ref(), elf.as_ref(), "alone".as_ref()];
+            let text = example("tollgate-translate", "tiers", &arguments)?;
+            for (speeds, tier) in speeds.iter_mut().zip(["interpreted", "translated"]) {
+                speeds.push(number_after(&text, &["alone:", tier]).unwrap_or(f64::NAN));
+            }
+        }
+        let [interpreted, translated] = speeds.map(median);
+        let what = format!("{program} of RV32 translated ({translated:.0} MIPS), times interpreted");
+        Ok(at_least(&what, translated / interpreted, bound))
+    };
+    [("compute", 1.5), ("branches", 1.5), ("memory", 1.2), ("traps", 0.9)].into_iter().map(figure).collect()
 }
 
 /// Types a command until the system is down.

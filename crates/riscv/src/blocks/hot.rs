@@ -47,12 +47,9 @@ impl Machine {
         }
     }
 
-    /// The code that an instruction leads to in its page, as far as it is RV64's and was executed before: the targets of jumps
-    /// are blocks by then.
+    /// The code that an instruction leads to in its page, as far as it was executed before: the targets of jumps are blocks by then.
+    /// (Addresses in the page are sign-extended on RV32. Where a sum of addresses is not, it is outside.)
     fn region(&self, entry: u64, page: u64, fp: u8, reports: Reports) -> Option<Region> {
-        if !self.hart.isa.is_rv64() {
-            return None;
-        }
         let runs = match reports {
             Reports::Runs { .. } => self.blocks_from(entry, page, fp),
             _ => straight(&self.code_from(entry, page, fp, reports), entry),
@@ -68,6 +65,7 @@ impl Machine {
         Some(Region {
             entry,
             runs,
+            xlen: self.hart.isa.xlen(),
             target_mask: self.hart.target_mask(),
             rounding,
             misaligned,

@@ -28,6 +28,7 @@ struct BlockReceiver<'a, O> {
     insns: &'a [BlockInsn],
     epoch: u64,
     privilege: Privilege,
+    rv32: bool,
     /// Instructions retired before the run of translated code, and before what it has logged.
     before: u64,
     retired: u64,
@@ -42,7 +43,7 @@ impl<O: Observer> Receiver for BlockReceiver<'_, O> {
             insns: self.insns,
             epoch: self.epoch,
             privilege: self.privilege,
-            rv32: false,
+            rv32: self.rv32,
             retired: self.retired,
         });
         self.retired = self.before.wrapping_add(count);
@@ -207,6 +208,7 @@ impl Machine {
                     insns: meta,
                     epoch: self.engine.drops,
                     privilege,
+                    rv32: !self.hart.isa.is_rv64(),
                     before,
                     retired: before.wrapping_add(count),
                 };

@@ -7,94 +7,121 @@ use tollgate_riscv::{Class, Insn, Op};
 
 use super::Emitter;
 
+/// The instruction that does to 64 bits what this one does to the lower 32 of its operands; the result is sign-extended.
+fn wide(op: Op) -> Option<Op> {
+    Some(match op {
+        Op::Addiw | Op::Addi32 => Op::Addi,
+        Op::Addw | Op::Add32 => Op::Add,
+        Op::Subw | Op::Sub32 => Op::Sub,
+        Op::Slliw | Op::Slli32 => Op::Slli,
+        Op::Srliw | Op::Srli32 => Op::Srli,
+        Op::Sraiw | Op::Srai32 => Op::Srai,
+        Op::Sllw | Op::Sll32 => Op::Sll,
+        Op::Srlw | Op::Srl32 => Op::Srl,
+        Op::Sraw | Op::Sra32 => Op::Sra,
+        Op::Mulw | Op::Mul32 => Op::Mul,
+        Op::Mulh32 => Op::Mulh,
+        Op::Mulhsu32 => Op::Mulhsu,
+        Op::Mulhu32 => Op::Mulhu,
+        Op::Divw | Op::Div32 => Op::Div,
+        Op::Divuw | Op::Divu32 => Op::Divu,
+        Op::Remw | Op::Rem32 => Op::Rem,
+        Op::Remuw | Op::Remu32 => Op::Remu,
+        Op::Clzw | Op::Clz32 => Op::Clz,
+        Op::Ctzw | Op::Ctz32 => Op::Ctz,
+        Op::Cpopw | Op::Cpop32 => Op::Cpop,
+        Op::Rev832 => Op::Rev8,
+        Op::Rorw | Op::Ror32 => Op::Ror,
+        Op::Roriw | Op::Rori32 => Op::Rori,
+        Op::Rolw | Op::Rol32 => Op::Rol,
+        Op::Sh1add32 => Op::Sh1add,
+        Op::Sh2add32 => Op::Sh2add,
+        Op::Sh3add32 => Op::Sh3add,
+        Op::Bclr32 => Op::Bclr,
+        Op::Bclri32 => Op::Bclri,
+        Op::Bext32 => Op::Bext,
+        Op::Bexti32 => Op::Bexti,
+        Op::Binv32 => Op::Binv,
+        Op::Binvi32 => Op::Binvi,
+        Op::Bset32 => Op::Bset,
+        Op::Bseti32 => Op::Bseti,
+        _ => return None,
+    })
+}
+
 impl Emitter<'_> {
-    /// The value of an instruction on registers; `None` for one that is not translated.
-    pub(super) fn alu(&mut self, insn: &Insn, class: Class) -> Option<Value> {
+    /// The value of an instruction on registers.
+    pub(super) fn alu(&mut self, insn: &Insn, class: Class) -> Value {
+        let is_imm = class == Class::AluImm;
+        if matches!(insn.op, Op::Addi | Op::Add | Op::Addi32 | Op::Add32) {
+            // Moves and constants.
+            match (insn.rs1, if is_imm { insn.imm == 0 } else { insn.rs2 == 0 }) {
+                (register, true) => return self.read(register),
+                (0, false) if is_imm => return self.constant(insn.imm as u64),
+                (0, false) => return self.read(insn.rs2),
+                _ => {}
+            }
+        }
+        let (op, width) = match wide(insn.op) {
+            Some(op) => (op, I32),
+            None => (insn.op, I64),
+        };
         let a = self.read(insn.rs1);
-        let b = if class == Class::AluImm { self.constant(insn.imm as u64) } else { self.read(insn.rs2) };
-        let b_is_zero = if class == Class::AluImm { insn.imm == 0 } else { insn.rs2 == 0 };
+        let a = self.lowest(a, width);
+        let b = if is_imm {
+            self.builder.ins().iconst(width, if width == I32 { insn.imm & 0xffff_ffff } else { insn.imm })
+        } else {
+            let b = self.read(insn.rs2);
+            self.lowest(b, width)
+        };
         let ins = self.builder.ins();
         // Shifts take their amount modulo the width of what is shifted, as RISC-V's do.
-        let wide = match insn.op {
-            // Moves and constants.
-            Op::Addi | Op::Add if b_is_zero => Some(a),
-            Op::Addi | Op::Add if insn.rs1 == 0 => Some(b),
-            Op::Addi | Op::Add => Some(ins.iadd(a, b)),
-            Op::Sub => Some(ins.isub(a, b)),
-            Op::Xori | Op::Xor => Some(ins.bxor(a, b)),
-            Op::Ori | Op::Or => Some(ins.bor(a, b)),
-            Op::Andi | Op::And => Some(ins.band(a, b)),
-            Op::Slli | Op::Sll => Some(ins.ishl(a, b)),
-            Op::Srli | Op::Srl => Some(ins.ushr(a, b)),
-            Op::Srai | Op::Sra => Some(ins.sshr(a, b)),
-            Op::Mul => Some(ins.imul(a, b)),
-            Op::Mulh => Some(ins.smulhi(a, b)),
-            Op::Mulhu => Some(ins.umulhi(a, b)),
-            Op::Clz => Some(ins.clz(a)),
-            Op::Ctz => Some(ins.ctz(a)),
-            Op::Cpop => Some(ins.popcnt(a)),
-            Op::Rev8 => Some(ins.bswap(a)),
-            Op::Ror | Op::Rori => Some(ins.rotr(a, b)),
-            Op::Rol => Some(ins.rotl(a, b)),
-            Op::Andn => Some(ins.band_not(a, b)),
-            Op::Orn => Some(ins.bor_not(a, b)),
-            Op::Xnor => Some(ins.bxor_not(a, b)),
-            Op::Max => Some(ins.smax(a, b)),
-            Op::Maxu => Some(ins.umax(a, b)),
-            Op::Min => Some(ins.smin(a, b)),
-            Op::Minu => Some(ins.umin(a, b)),
-            _ => None,
-        };
-        if wide.is_some() {
-            return wide;
-        }
-        let (low_a, low_b) = (self.builder.ins().ireduce(I32, a), self.builder.ins().ireduce(I32, b));
-        let ins = self.builder.ins();
-        let narrow = match insn.op {
-            Op::Addiw | Op::Addw => Some(ins.iadd(low_a, low_b)),
-            Op::Subw => Some(ins.isub(low_a, low_b)),
-            Op::Slliw | Op::Sllw => Some(ins.ishl(low_a, low_b)),
-            Op::Srliw | Op::Srlw => Some(ins.ushr(low_a, low_b)),
-            Op::Sraiw | Op::Sraw => Some(ins.sshr(low_a, low_b)),
-            Op::Mulw => Some(ins.imul(low_a, low_b)),
-            // (Counts are not negative.)
-            Op::Clzw => Some(ins.clz(low_a)),
-            Op::Ctzw => Some(ins.ctz(low_a)),
-            Op::Cpopw => Some(ins.popcnt(low_a)),
-            Op::Rorw | Op::Roriw => Some(ins.rotr(low_a, low_b)),
-            Op::Rolw => Some(ins.rotl(low_a, low_b)),
-            _ => None,
-        };
-        let narrow = match insn.op {
-            Op::Divw => Some(self.divide(low_a, low_b, I32, true, false)),
-            Op::Divuw => Some(self.divide(low_a, low_b, I32, false, false)),
-            Op::Remw => Some(self.divide(low_a, low_b, I32, true, true)),
-            Op::Remuw => Some(self.divide(low_a, low_b, I32, false, true)),
-            _ => narrow,
-        };
-        if let Some(narrow) = narrow {
-            return Some(self.builder.ins().sextend(I64, narrow));
-        }
-        match insn.op {
-            Op::Div => Some(self.divide(a, b, I64, true, false)),
-            Op::Divu => Some(self.divide(a, b, I64, false, false)),
-            Op::Rem => Some(self.divide(a, b, I64, true, true)),
-            Op::Remu => Some(self.divide(a, b, I64, false, true)),
+        let value = match op {
+            Op::Addi | Op::Add => ins.iadd(a, b),
+            Op::Sub => ins.isub(a, b),
+            Op::Xori | Op::Xor => ins.bxor(a, b),
+            Op::Ori | Op::Or => ins.bor(a, b),
+            Op::Andi | Op::And => ins.band(a, b),
+            Op::Slli | Op::Sll => ins.ishl(a, b),
+            Op::Srli | Op::Srl => ins.ushr(a, b),
+            Op::Srai | Op::Sra => ins.sshr(a, b),
+            Op::Mul => ins.imul(a, b),
+            Op::Mulh | Op::Mulhu | Op::Mulhsu if width == I32 => return self.high_half(insn),
+            Op::Mulh => ins.smulhi(a, b),
+            Op::Mulhu => ins.umulhi(a, b),
             Op::Mulhsu => {
                 // a as unsigned is a + 2^64 if a is negative.
-                let unsigned = self.builder.ins().umulhi(a, b);
+                let unsigned = ins.umulhi(a, b);
                 let sign = self.builder.ins().sshr_imm_s(a, 63);
                 let excess = self.builder.ins().band(sign, b);
-                Some(self.builder.ins().isub(unsigned, excess))
+                self.builder.ins().isub(unsigned, excess)
             }
+            Op::Div => self.divide(a, b, width, true, false),
+            Op::Divu => self.divide(a, b, width, false, false),
+            Op::Rem => self.divide(a, b, width, true, true),
+            Op::Remu => self.divide(a, b, width, false, true),
+            // (Counts are not negative.)
+            Op::Clz => ins.clz(a),
+            Op::Ctz => ins.ctz(a),
+            Op::Cpop => ins.popcnt(a),
+            Op::Rev8 => ins.bswap(a),
+            Op::Ror | Op::Rori => ins.rotr(a, b),
+            Op::Rol => ins.rotl(a, b),
+            Op::Andn => ins.band_not(a, b),
+            Op::Orn => ins.bor_not(a, b),
+            Op::Xnor => ins.bxor_not(a, b),
+            Op::Max => ins.smax(a, b),
+            Op::Maxu => ins.umax(a, b),
+            Op::Min => ins.smin(a, b),
+            Op::Minu => ins.umin(a, b),
             Op::Slti | Op::Slt | Op::Sltiu | Op::Sltu => {
-                let is_signed = matches!(insn.op, Op::Slti | Op::Slt);
+                let is_signed = matches!(op, Op::Slti | Op::Slt);
                 let less = if is_signed { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
-                let bit = self.builder.ins().icmp(less, a, b);
-                Some(self.builder.ins().uextend(I64, bit))
+                let bit = ins.icmp(less, a, b);
+                self.builder.ins().uextend(I64, bit)
             }
             Op::Sh1add | Op::Sh2add | Op::Sh3add | Op::Sh1addUw | Op::Sh2addUw | Op::Sh3addUw | Op::AddUw => {
-                let (shift, is_narrow) = match insn.op {
+                let (shift, is_narrow) = match op {
                     Op::Sh1add => (1, false),
                     Op::Sh2add => (2, false),
                     Op::Sh3add => (3, false),
@@ -103,35 +130,60 @@ impl Emitter<'_> {
                     Op::Sh3addUw => (3, true),
                     _ => (0, true),
                 };
-                let index = if is_narrow { self.builder.ins().uextend(I64, low_a) } else { a };
+                let index = if is_narrow { self.zero_extended(a) } else { a };
                 let scaled = self.builder.ins().ishl_imm_s(index, shift);
-                Some(self.builder.ins().iadd(scaled, b))
+                self.builder.ins().iadd(scaled, b)
             }
             Op::SlliUw => {
-                let wide = self.builder.ins().uextend(I64, low_a);
-                Some(self.builder.ins().ishl(wide, b))
+                let low = self.zero_extended(a);
+                self.builder.ins().ishl(low, b)
             }
             Op::SextB | Op::SextH => {
-                let low = self.builder.ins().ireduce(if insn.op == Op::SextB { I8 } else { I16 }, a);
-                Some(self.builder.ins().sextend(I64, low))
+                let low = ins.ireduce(if op == Op::SextB { I8 } else { I16 }, a);
+                self.builder.ins().sextend(I64, low)
             }
-            Op::ZextH => Some(self.builder.ins().band_imm_u(a, 0xffff)),
+            Op::ZextH | Op::ZextH32 => ins.band_imm_u(a, 0xffff),
             Op::Bext | Op::Bexti => {
-                let low = self.builder.ins().ushr(a, b);
-                Some(self.builder.ins().band_imm_s(low, 1))
+                let low = ins.ushr(a, b);
+                self.builder.ins().band_imm_s(low, 1)
             }
             Op::Bclr | Op::Bclri | Op::Binv | Op::Binvi | Op::Bset | Op::Bseti => {
-                let one = self.constant(1);
+                let one = ins.iconst(width, 1);
                 let bit = self.builder.ins().ishl(one, b);
                 let ins = self.builder.ins();
-                Some(match insn.op {
+                match op {
                     Op::Bclr | Op::Bclri => ins.band_not(a, bit),
                     Op::Binv | Op::Binvi => ins.bxor(a, bit),
                     _ => ins.bor(a, bit),
-                })
+                }
             }
-            _ => None,
+            Op::CzeroEqz | Op::CzeroNez => {
+                let zero = ins.iconst(I64, 0);
+                let (equal, unequal) = if op == Op::CzeroEqz { (zero, a) } else { (a, zero) };
+                let is_zero = self.builder.ins().icmp_imm_s(IntCC::Equal, b, 0);
+                self.builder.ins().select(is_zero, equal, unequal)
+            }
+            _ => self.called(op, 0, [a, b, b]),
+        };
+        if width == I32 { self.builder.ins().sextend(I64, value) } else { value }
+    }
+
+    /// The lowest bits of a register.
+    fn lowest(&mut self, value: Value, width: Type) -> Value {
+        if width == I32 { self.builder.ins().ireduce(I32, value) } else { value }
+    }
+
+    /// The upper half of a product of two registers of 32 bits.
+    fn high_half(&mut self, insn: &Insn) -> Value {
+        let [mut a, mut b] = [insn.rs1, insn.rs2].map(|register| self.read(register));
+        if insn.op == Op::Mulhu32 {
+            a = self.zero_extended(a);
         }
+        if insn.op != Op::Mulh32 {
+            b = self.zero_extended(b);
+        }
+        let product = self.builder.ins().imul(a, b);
+        self.builder.ins().sshr_imm_s(product, 32)
     }
 
     /// A quotient or remainder, with what RISC-V defines where the host traps (unprivileged specification, M extension): by

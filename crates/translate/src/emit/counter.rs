@@ -80,6 +80,7 @@ impl Emitter<'_> {
     pub(super) fn fetched(&mut self, here: &BlockInsn) {
         let BlockInsn { pc, insn, .. } = here;
         let Reports::Counts(sight) = self.reports else { return };
+        let va = self.xlen.outside(*pc);
         if sight.bytes {
             self.counts.add(offset_of!(Passed, fetched_bytes), insn.len.into());
         }
@@ -99,14 +100,14 @@ impl Emitter<'_> {
             }
         }
         if sight.fetches.pages && std::mem::take(&mut self.counts.probes_page) {
-            let va = self.constant(*pc);
+            let va = self.constant(va);
             loud.push(self.is_loud_page(offset_of!(State, fetches), va));
         }
         if loud.is_empty() {
             return;
         }
         self.rarely(&loud, |emitter| {
-            let [va, pa] = [*pc, address(here)].map(|address| emitter.constant(address));
+            let [va, pa] = [va, address(here)].map(|address| emitter.constant(address));
             emitter.report(Kind::Fetch, u64::from(insn.len), va, pa);
         });
     }
@@ -119,6 +120,7 @@ impl Emitter<'_> {
             Reports::Runs { accesses: true, .. } => return self.note_access(is_store, va, place),
             _ => return,
         };
+        let va = self.outside(va);
         let [count, bytes] = match is_store {
             true => [offset_of!(Passed, stores), offset_of!(Passed, stored_bytes)],
             false => [offset_of!(Passed, loads), offset_of!(Passed, loaded_bytes)],

@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 use tollgate_riscv::{Insn, Op, tier};
 
 use super::{Emitter, NAN_BOX, State, offset_of, variables};
-use crate::state::{float, float_code};
+use crate::state::{called, called_code};
 
 impl Emitter<'_> {
     /// Writes a floating-point instruction. `None` for a reserved rounding mode.
@@ -42,11 +42,11 @@ impl Emitter<'_> {
     }
 
     /// The interpreter's result.
-    fn called(&mut self, op: Op, mode: u8, operands: [Value; 3]) -> Value {
-        let address = self.constant(float as *const () as u64);
-        let what = self.constant(float_code(op, mode));
+    pub(super) fn called(&mut self, op: Op, mode: u8, operands: [Value; 3]) -> Value {
+        let address = self.constant(called as *const () as u64);
+        let what = self.constant(called_code(op, mode));
         let [a, b, c] = operands;
-        let call = self.builder.ins().call_indirect(self.float, address, &[self.state, what, a, b, c]);
+        let call = self.builder.ins().call_indirect(self.call, address, &[self.state, what, a, b, c]);
         self.builder.inst_results(call)[0]
     }
 

@@ -46,7 +46,10 @@ impl Emitter<'_> {
             return;
         }
         let offset = if matches!(insn.op, Op::FdivS | Op::FdivD | Op::FsqrtS | Op::FsqrtD) { F } else { 0 };
-        let values = [insn.rs1, insn.rs2].map(|register| self.read(offset + register));
+        let values = [insn.rs1, insn.rs2].map(|register| {
+            let value = self.read(offset + register);
+            if offset == F { value } else { self.outside(value) }
+        });
         let entries = self.notes.operands;
         self.notes.operands = self.entry(offset_of!(State, cursors.operands), entries, [0, 8], values);
     }

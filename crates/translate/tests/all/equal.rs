@@ -12,7 +12,7 @@ use crate::common::{
 use crate::common::{Asm, Rng};
 use tollgate_riscv::tier::{Exit, Region, Registers, Translation, Translator};
 use tollgate_riscv::{
-    Class, Config, Format, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, Op, Operands, Row, Stop,
+    Class, Config, Elf, Format, INSTRUCTIONS, Insn, Isa, Machine, MachineKind, Op, Operands, Row, Stop, Xlen,
 };
 use tollgate_translate::Translations;
 
@@ -20,6 +20,12 @@ use tollgate_translate::Translations;
 const FFLAGS: i64 = 0x001;
 const FRM: i64 = 0x002;
 const MSTATUS: i64 = 0x300;
+
+/// What is translated of each width.
+const ISAS: [&str; 2] = ["rv64gc_zba_zbb_zbs_zbkb_zicond", "rv32gc_zba_zbb_zbs_zbkb_zicond"];
+
+/// Each width, with a load and a store of a register and the bytes of one.
+const WORDS: [(&str, Op, Op, i64); 2] = [(ISAS[0], Op::Ld, Op::Sd, 8), (ISAS[1], Op::Lw, Op::Sw, 4)];
 
 /// What was translated and ran.
 #[derive(Default)]
@@ -134,11 +140,8 @@ fn state(machine: &Machine) -> impl PartialEq + use<> {
 }
 
 /// Runs both in pieces of random length, each of which must end in the same state.
-fn compare(image: &[u8], rng: &mut Rng, longest: u64, what: &str) -> (Stop, Rc<RefCell<Seen>>) {
-    compare_on("rv64gc_zba_zbb_zbs".parse().unwrap(), image, rng, longest, what)
-}
-
-fn compare_on(isa: Isa, image: &[u8], rng: &mut Rng, longest: u64, what: &str) -> (Stop, Rc<RefCell<Seen>>) {
+fn compare(isa: &str, image: &[u8], rng: &mut Rng, longest: u64, what: &str) -> (Stop, Rc<RefCell<Seen>>) {
+    let (isa, what) = (isa.parse().unwrap(), format!("{what}, {isa}"));
     let mut reference = machine(isa, image);
     let (mut fast, seen) = translating(isa, image, 1 + rng.below(300));
     for _ in 0..2_000 {
@@ -169,10 +172,16 @@ fn compare_on(isa: Isa, image: &[u8], rng: &mut Rng, longest: u64, what: &str) -
 #[test]
 fn random_programs_with_traps_end_in_the_same_state() {
     for seed in common::seeds(6) {
-        for mode in [Mode::Machine, Mode::Sv39, Mode::Sv48] {
+        for (isa, mode) in [
+            (ISAS[0], Mode::Machine),
+            (ISAS[0], Mode::Sv39),
+            (ISAS[0], Mode::Sv48),
+            (ISAS[1], Mode::Machine),
+            (ISAS[1], Mode::Sv32),
+        ] {
             let mut rng = Rng(seed);
-            let image = random::program(&mut rng, "rv64gc_zba_zbb_zbs".parse().unwrap(), mode, 400);
-            let (stop, _) = compare(&image, &mut rng, 5_000, &format!("seed {seed:#x}, {mode:?}"));
+            let image = random::program(&mut rng, isa.parse().unwrap(), mode, 400);
+            let (stop, _) = compare(isa, &image, &mut rng, 5_000, &format!("seed {seed:#x}, {mode:?}"));
             assert_eq!(stop, Stop::Exit { code: 0 });
         }
     }
@@ -197,14 +206,14 @@ const STRAIGHT: [Class; 14] = [
 ];
 
 /// All rows of these classes.
-fn straight_rows() -> Vec<&'static Row> {
-    let isa: Isa = "rv64imafd_zba_zbb_zbs".parse().unwrap();
+fn straight_rows(isa: &str) -> Vec<&'static Row> {
+    let isa: Isa = isa.parse().unwrap();
     INSTRUCTIONS.iter().filter(|row| row.in_isa(&isa) && STRAIGHT.contains(&row.class)).collect()
 }
 
 /// How many operations on floating-point values are in the code of an image, and how many instructions.
-fn float_operations(image: &[u8]) -> [u64; 2] {
-    let decoder = tollgate_riscv::Decoder::new("rv64gc_zba_zbb_zbs".parse().unwrap());
+fn float_operations(isa: &str, image: &[u8]) -> [u64; 2] {
+    let decoder = tollgate_riscv::Decoder::new(isa.parse().unwrap());
     let words =
         image[..DATA as usize].chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
     let is_operation = |insn: &Insn| matches!(insn.row().class, Class::FpFp | Class::FpInt | Class::IntFp);
@@ -217,14 +226,16 @@ fn float_operations(image: &[u8]) -> [u64; 2] {
 const DATA: i64 = 0x1_0000;
 
 /// A loop of so many rounds over random instructions on random and extreme values. Data is at x8, elsewhere in each round.
-fn random_loop(rng: &mut Rng, rounds: i32) -> Vec<u8> {
+fn random_loop(isa: &str, rng: &mut Rng, rounds: i32) -> Vec<u8> {
     const EXTREME: [u64; 7] = [0, 1, u64::MAX, 1 << 63, !(1 << 63), 0x8000_0000, 0xffff_ffff_8000_0000];
     // Infinities, NaNs, the limits of normal numbers, in both precisions.
     const FLOATS: [f64; 8] =
         [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE, f64::MAX, 1.0, -0.5, 1.0 / 3.0];
     const SIGNALING: u64 = 0x7ff0_0000_0000_0001;
     const REGISTERS: [u8; 18] = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
-    let rows = straight_rows();
+    let rows = straight_rows(isa);
+    // (The operations without a width in their names have the same encoding on both.)
+    let (load, upper_bits) = if isa.starts_with("rv64") { (Op::Ld, 48) } else { (Op::Lw, 16) };
     let mut asm = Asm::default();
     asm.op(Op::Auipc, 8, 0, 0, DATA);
     // FS is Dirty; rounding is as random instructions and `frm` say.
@@ -235,12 +246,13 @@ fn random_loop(rng: &mut Rng, rounds: i32) -> Vec<u8> {
         asm.op(Op::Fld, register, 8, 0, i64::from(register) * 8);
     }
     for register in REGISTERS {
-        asm.op(Op::Ld, register, 8, 0, i64::from(register) * 8);
+        asm.op(load, register, 8, 0, i64::from(register) * 8);
     }
     asm.li(9, rounds).op(Op::Add, 28, 8, 0, 0);
     let top = asm.0.len() as i64;
     // 64 KiB of data, again and again.
-    asm.op(Op::Addi, 29, 29, 0, 24).op(Op::Slli, 30, 29, 0, 48).op(Op::Srli, 30, 30, 0, 48);
+    asm.op(Op::Addi, 29, 29, 0, 24);
+    asm.op(Op::Slli, 30, 29, 0, upper_bits).op(Op::Srli, 30, 30, 0, upper_bits);
     asm.op(Op::Add, 8, 28, 30, 0);
     if rng.below(2) == 0 {
         // Without it, inexact is soon raised for ever.
@@ -267,7 +279,7 @@ fn random_loop(rng: &mut Rng, rounds: i32) -> Vec<u8> {
                 asm.op(row.op, rd, rs1, 0, imm)
             }
             Class::AluImm => {
-                asm.op(row.op, rd, rs1, 0, imm & if row.mnemonic.ends_with('w') { 31 } else { 63 })
+                asm.op(row.op, rd, rs1, 0, imm & if row.format == Format::Shift32 { 31 } else { 63 })
             }
             // Aligned or not, in this page and across its end.
             Class::Load | Class::Store | Class::FpLoad | Class::FpStore => {
@@ -305,18 +317,24 @@ fn random_loop(rng: &mut Rng, rounds: i32) -> Vec<u8> {
 
 #[test]
 fn each_instruction_does_in_a_translation_what_the_interpreter_does() {
+    for isa in ISAS {
+        each_instruction_of(isa);
+    }
+}
+
+fn each_instruction_of(isa: &str) {
     let mut ran: HashSet<Op> = HashSet::new();
     let (mut retired, mut floats, mut tried) = (0, 0, 0);
     // (Translating takes longer than 10,000 rounds.)
     let (rounds, longest) = if common::fuzz_seconds().is_some() { (30_000, 100_000) } else { (60, 5_000) };
     for seed in common::seeds(20) {
         let mut rng = Rng(seed);
-        let image = random_loop(&mut rng, rounds);
-        let (stop, seen) = compare(&image, &mut rng, longest, &format!("seed {seed:#x}"));
+        let image = random_loop(isa, &mut rng, rounds);
+        let (stop, seen) = compare(isa, &image, &mut rng, longest, &format!("seed {seed:#x}"));
         assert_eq!(stop, Stop::Exit { code: 0 });
         ran.extend(seen.borrow().ran.iter());
         retired += seen.borrow().retired;
-        let [operations, all] = float_operations(&image);
+        let [operations, all] = float_operations(isa, &image);
         floats += seen.borrow().retired * operations / all;
         tried += 1;
     }
@@ -325,15 +343,15 @@ fn each_instruction_does_in_a_translation_what_the_interpreter_does() {
         // As many programs as there was time for, which can be too few to have every instruction. (What `println!` writes is kept
         // from whoever runs a test that passes.)
         let line = format!(
-            "{retired} instructions of {tried} programs, about {floats} of them floating-point operations, did in translations what the \
+            "{isa}: {retired} instructions of {tried} programs, about {floats} of them floating-point operations, did in translations what the \
              interpreter does"
         );
         writeln!(io::stderr(), "{line}").unwrap();
         return;
     }
-    let rows = straight_rows();
+    let rows = straight_rows(isa);
     let missing: Vec<_> = rows.iter().filter(|row| !ran.contains(&row.op)).map(|row| row.mnemonic).collect();
-    assert!(missing.is_empty(), "never in translated code: {missing:?}");
+    assert!(missing.is_empty(), "never in translated code of {isa}: {missing:?}");
 }
 
 #[test]
@@ -362,10 +380,12 @@ fn the_inexact_flag_is_raised_by_the_first_inexact_operation() {
                 let single = 0xffff_ffff_0000_0000 | u64::from((value as f32).to_bits());
                 asm.0.extend([value.to_bits(), single][place].to_le_bytes());
             }
-            let (mut fast, seen) = translating("rv64gc".parse().unwrap(), &asm.0, 1);
-            assert_eq!(fast.run(100_000, &mut ()), Stop::Exit { code: 0 });
-            assert_eq!(fast.x(10), expected, "{op:?} of {a} and {b}");
-            assert!(seen.borrow().ran.contains(&op), "{op:?}");
+            for isa in ISAS {
+                let (mut fast, seen) = translating(isa.parse().unwrap(), &asm.0, 1);
+                assert_eq!(fast.run(100_000, &mut ()), Stop::Exit { code: 0 });
+                assert_eq!(fast.x(10), expected, "{op:?} of {a} and {b}, {isa}");
+                assert!(seen.borrow().ran.contains(&op), "{op:?}, {isa}");
+            }
         }
     }
 }
@@ -381,27 +401,29 @@ fn finish(asm: &mut Asm) {
 fn code_that_changes_is_translated_anew_after_fence_i() {
     // 1,000 x (1 + 2 + ... + 20), by hand.
     let image = code_that_changes_by(1);
-    let (_, seen) = compare(&image, &mut Rng(1), 9_000, "self-modifying");
-    let seen = seen.borrow();
-    assert!(seen.regions.len() >= 20 && seen.retired > 30_000, "{} {}", seen.regions.len(), seen.retired);
-    let (mut fast, _) = translating("rv64imac".parse().unwrap(), &image, 1);
-    assert_eq!(fast.run(1_000_000, &mut ()), Stop::Exit { code: 0 });
-    assert_eq!(fast.x(10), 210_000);
+    for isa in ISAS {
+        let (_, seen) = compare(isa, &image, &mut Rng(1), 9_000, "self-modifying");
+        let seen = seen.borrow();
+        assert!(seen.regions.len() >= 20 && seen.retired > 30_000, "{} {}", seen.regions.len(), seen.retired);
+        let (mut fast, _) = translating(isa.parse().unwrap(), &image, 1);
+        assert_eq!(fast.run(1_000_000, &mut ()), Stop::Exit { code: 0 });
+        assert_eq!(fast.x(10), 210_000);
+    }
 }
 
 #[test]
 fn code_that_stays_is_translated_once() {
     // The same with twenty `fence.i`, or stores to code, that change nothing: 1,000 x 20 x 1.
     let image = code_that_changes_by(0);
-    for coherent_code in [false, true] {
-        let mut fast = Machine::new(Config { coherent_code, ..config("rv64imac".parse().unwrap()) }).unwrap();
+    for (isa, coherent_code) in ISAS.into_iter().flat_map(|isa| [(isa, false), (isa, true)]) {
+        let mut fast = Machine::new(Config { coherent_code, ..config(isa.parse().unwrap()) }).unwrap();
         fast.write_memory(BASE, &image).unwrap();
         let seen: Rc<RefCell<Seen>> = Rc::default();
         fast.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&seen))), 1);
         assert_eq!(fast.run(1_000_000, &mut ()), Stop::Exit { code: 0 });
         let seen = seen.borrow();
         let places: HashSet<u64> = seen.entries.iter().copied().collect();
-        assert_eq!(seen.entries.len(), places.len(), "{:x?}, coherent: {coherent_code}", seen.entries);
+        assert_eq!(seen.entries.len(), places.len(), "{:x?}, coherent: {coherent_code}, {isa}", seen.entries);
         assert_eq!((fast.x(10), seen.cleared), (20_000, 0));
         assert!(seen.retired > 50_000, "{}", seen.retired);
     }
@@ -409,10 +431,11 @@ fn code_that_stays_is_translated_once() {
 
 #[test]
 fn translations_without_room_are_dropped_for_new_ones() {
-    let isa: Isa = "rv64gc_zba_zbb_zbs".parse().unwrap();
     let (mut cleared, mut retired) = (0, 0);
     for seed in 11..19 {
-        let image = random_loop(&mut Rng(seed), 200);
+        let isa = ISAS[seed as usize % 2];
+        let image = random_loop(isa, &mut Rng(seed), 200);
+        let isa: Isa = isa.parse().unwrap();
         let mut reference = machine(isa, &image);
         reference.run_reference(1_000_000, &mut ());
         let (mut fast, seen) = translating(isa, &image, 10);
@@ -428,13 +451,14 @@ fn translations_without_room_are_dropped_for_new_ones() {
 #[test]
 fn when_translations_are_made_in_the_background_changes_nothing() {
     let mut rng = Rng(12);
-    let isa: Isa = "rv64gc_zba_zbb_zbs".parse().unwrap();
     let (mut retired, mut cleared, mut programs) = (0, 0, 0);
     // How far the other thread has come is not in our hands; that it comes at all is.
     while retired < 20_000 || cleared < 2 {
         programs += 1;
         assert!(programs < 1_000, "{retired} instructions in translations, dropped {cleared} times");
-        let image = random_loop(&mut rng, 2_000);
+        let isa = ISAS[programs / 2 % 2];
+        let image = random_loop(isa, &mut rng, 2_000);
+        let isa: Isa = isa.parse().unwrap();
         let mut reference = machine(isa, &image);
         let translations = Translations::in_background().unwrap();
         let (mut fast, seen) = translating_by(translations, isa, &image, 1 + rng.below(20));
@@ -452,16 +476,18 @@ fn when_translations_are_made_in_the_background_changes_nothing() {
 #[test]
 fn misaligned_accesses_to_pages_without_others_are_done_in_translations() {
     // Linux measures them so when it starts.
-    let mut asm = Asm::default();
-    asm.op(Op::Auipc, 8, 0, 0, DATA).op(Op::Auipc, 12, 0, 0, DATA + 0x1000).li(9, 10_000);
-    let top = asm.0.len() as i64;
-    asm.op(Op::Sd, 0, 8, 9, 1).op(Op::Ld, 10, 8, 0, 1).op(Op::Lh, 11, 12, 0, 3).op(Op::Addi, 9, 9, 0, -1);
-    let at = asm.0.len() as i64;
-    asm.op(Op::Bne, 0, 9, 0, top - at);
-    finish(&mut asm);
-    let (stop, seen) = compare(&asm.0, &mut Rng(13), 60_000, "misaligned");
-    assert_eq!(stop, Stop::Exit { code: 0 });
-    assert!(seen.borrow().retired > 45_000, "{} of 50,000", seen.borrow().retired);
+    for (isa, load, store, _) in WORDS {
+        let mut asm = Asm::default();
+        asm.op(Op::Auipc, 8, 0, 0, DATA).op(Op::Auipc, 12, 0, 0, DATA + 0x1000).li(9, 10_000);
+        let top = asm.0.len() as i64;
+        asm.op(store, 0, 8, 9, 1).op(load, 10, 8, 0, 1).op(Op::Lh, 11, 12, 0, 3).op(Op::Addi, 9, 9, 0, -1);
+        let at = asm.0.len() as i64;
+        asm.op(Op::Bne, 0, 9, 0, top - at);
+        finish(&mut asm);
+        let (stop, seen) = compare(isa, &asm.0, &mut Rng(13), 60_000, "misaligned");
+        assert_eq!(stop, Stop::Exit { code: 0 });
+        assert!(seen.borrow().retired > 45_000, "{} of 50,000", seen.borrow().retired);
+    }
 }
 
 #[test]
@@ -477,15 +503,16 @@ fn no_budget_is_exceeded_behind_a_translation_of_the_largest_size() {
     let at = asm.0.len() as i64;
     asm.op(Op::Bne, 0, 9, 0, top - at);
     finish(&mut asm);
-    let isa = "rv64gc_zba_zbb_zbs".parse().unwrap();
-    let (mut fast, seen) = translating(isa, &asm.0, 1);
-    let mut due = 0;
-    for budget in (500..1_800).chain([50_000]) {
-        assert_eq!(fast.run(budget, &mut ()), Stop::Budget);
-        due += budget;
-        assert_eq!(fast.instret(), due, "a budget of {budget}");
+    for isa in ISAS {
+        let (mut fast, seen) = translating(isa.parse().unwrap(), &asm.0, 1);
+        let mut due = 0;
+        for budget in (500..1_800).chain([50_000]) {
+            assert_eq!(fast.run(budget, &mut ()), Stop::Budget);
+            due += budget;
+            assert_eq!(fast.instret(), due, "a budget of {budget}, {isa}");
+        }
+        assert!(seen.borrow().retired > due / 4, "{} of {due}", seen.borrow().retired);
     }
-    assert!(seen.borrow().retired > due / 4, "{} of {due}", seen.borrow().retired);
 }
 
 /// Twenty times: a loop of 1,000 rounds that adds a constant, 1 at first, to a0; then `step` is added to the constant in its
@@ -516,6 +543,12 @@ fn code_that_changes_by(step: i64) -> Vec<u8> {
 
 #[test]
 fn the_timer_interrupts_at_the_same_instruction() {
+    for (isa, load, store, bytes) in WORDS {
+        the_timer_interrupts(isa, load, store, bytes);
+    }
+}
+
+fn the_timer_interrupts(isa: &str, load: Op, store: Op, bytes: i64) {
     // mtimecmp = mtime + 20 again and again: the handler counts in s0, the loop in a0.
     let mut asm = Asm::default();
     asm.op(Op::Auipc, 5, 0, 0, 0);
@@ -525,7 +558,8 @@ fn the_timer_interrupts_at_the_same_instruction() {
     asm.op(Op::Csrrw, 0, 5, 0, 0x305);
     asm.op(Op::Lui, 6, 0, 0, 0x200_4000);
     asm.op(Op::Lui, 7, 0, 0, 0x200_c000);
-    asm.op(Op::Sd, 0, 6, 0, 0);
+    // (RV32 writes both halves; the upper one stays 0.)
+    asm.op(store, 0, 6, 0, 0).op(store, 0, 6, 0, 8 - bytes);
     asm.li(28, 0x80);
     asm.op(Op::Csrrs, 0, 28, 0, 0x304);
     asm.op(Op::Csrrsi, 0, 8, 0, 0x300);
@@ -539,16 +573,16 @@ fn the_timer_interrupts_at_the_same_instruction() {
     finish(&mut asm);
     let handler = asm.0.len() as i64;
     asm.op(Op::Addi, 8, 8, 0, 1);
-    asm.op(Op::Ld, 9, 7, 0, -8);
+    asm.op(load, 9, 7, 0, -8);
     asm.op(Op::Addi, 9, 9, 0, 20);
-    asm.op(Op::Sd, 0, 6, 9, 0);
+    asm.op(store, 0, 6, 9, 0);
     asm.op(Op::Mret, 0, 0, 0, 0);
     let mut fixed = Asm::default();
     fixed.op(Op::Addi, 5, 5, 0, handler - vector);
     asm.0[patch..patch + 4].copy_from_slice(&fixed.0);
-    let (_, seen) = compare(&asm.0, &mut Rng(7), 9_000, "timer");
+    let (_, seen) = compare(isa, &asm.0, &mut Rng(7), 9_000, "timer");
     assert!(seen.borrow().retired > 40_000, "{}", seen.borrow().retired);
-    let mut plain = machine("rv64imac".parse().unwrap(), &asm.0);
+    let mut plain = machine(isa.parse().unwrap(), &asm.0);
     plain.run_reference(1_000_000, &mut ());
     assert!(plain.x(8) > 30, "{} interrupts", plain.x(8));
 }
@@ -583,18 +617,26 @@ fn calls_returns_and_indirect_jumps_go_on_in_translated_code() {
     asm.op(Op::Addi, 10, 10, 0, 300).op(Op::Jalr, 0, 1, 0, 0);
     asm.0.resize(0x3000, 0);
     asm.op(Op::Addi, 10, 10, 0, 2000).op(Op::Jalr, 0, 1, 0, 0);
-    let (stop, seen) = compare(&asm.0, &mut Rng(5), 18_000, "calls");
-    assert_eq!(stop, Stop::Exit { code: 0 });
-    let Seen { retired, entered, .. } = *seen.borrow();
-    // A round is 15 instructions. Without going on, each entry would be left at a return or at the end of a page.
-    assert!(retired > 30_000 && retired > entered * 200, "{retired} in {entered} entries");
-    let mut plain = machine("rv64im".parse().unwrap(), &asm.0);
-    plain.run_reference(200_000, &mut ());
-    assert_eq!(plain.x(10), 6_000 * 2_321);
+    for isa in ISAS {
+        let (stop, seen) = compare(isa, &asm.0, &mut Rng(5), 18_000, "calls");
+        assert_eq!(stop, Stop::Exit { code: 0 });
+        let Seen { retired, entered, .. } = *seen.borrow();
+        // A round is 15 instructions. Without going on, each entry would be left at a return or at the end of a page.
+        assert!(retired > 30_000 && retired > entered * 200, "{retired} in {entered} entries");
+        let mut plain = machine(isa.parse().unwrap(), &asm.0);
+        plain.run_reference(200_000, &mut ());
+        assert_eq!(plain.x(10), 6_000 * 2_321);
+    }
 }
 
 #[test]
 fn returns_from_a_deep_recursion_stop_at_the_limit() {
+    for (isa, load, store, bytes) in WORDS {
+        returns_from_a_recursion(isa, load, store, bytes);
+    }
+}
+
+fn returns_from_a_recursion(isa: &str, load: Op, store: Op, bytes: i64) {
     // 40 rounds of a recursion of depth 500 that has no loop: on the way back, returns are the only jumps.
     let mut asm = Asm::default();
     asm.op(Op::Auipc, 2, 0, 0, 0x2_0000).li(11, 40);
@@ -606,16 +648,16 @@ fn returns_from_a_deep_recursion_stop_at_the_limit() {
     asm.op(Op::Bne, 0, 11, 0, top - at);
     finish(&mut asm);
     asm.0.resize(256, 0);
-    asm.op(Op::Addi, 2, 2, 0, -8).op(Op::Sd, 0, 2, 1, 0).op(Op::Addi, 12, 12, 0, -1);
+    asm.op(Op::Addi, 2, 2, 0, -bytes).op(store, 0, 2, 1, 0).op(Op::Addi, 12, 12, 0, -1);
     asm.op(Op::Beq, 0, 12, 0, 8);
     call(&mut asm, 1, 256);
-    asm.op(Op::Ld, 1, 2, 0, 0).op(Op::Addi, 2, 2, 0, 8).op(Op::Addi, 10, 10, 0, 1).op(Op::Jalr, 0, 1, 0, 0);
+    asm.op(load, 1, 2, 0, 0).op(Op::Addi, 2, 2, 0, bytes).op(Op::Addi, 10, 10, 0, 1).op(Op::Jalr, 0, 1, 0, 0);
     for seed in 1..=5 {
-        let (stop, seen) = compare(&asm.0, &mut Rng(seed), 5_000, &format!("recursion, seed {seed}"));
+        let (stop, seen) = compare(isa, &asm.0, &mut Rng(seed), 5_000, &format!("recursion, seed {seed}"));
         assert_eq!(stop, Stop::Exit { code: 0 });
         assert!(seen.borrow().retired > 90_000, "{}", seen.borrow().retired);
     }
-    let mut plain = machine("rv64im".parse().unwrap(), &asm.0);
+    let mut plain = machine(isa.parse().unwrap(), &asm.0);
     plain.run_reference(1_000_000, &mut ());
     assert_eq!(plain.x(10), 40 * 500);
 }
@@ -652,12 +694,126 @@ fn jumps_between_instructions_trap_where_there_are_no_compressed_ones() {
         asm.op(Op::Addi, 8, 8, 0, 1);
         asm.op(Op::Csrrs, 9, 0, 0, 0x341).op(Op::Addi, 9, 9, 0, 4).op(Op::Csrrw, 0, 9, 0, 0x341);
         asm.op(Op::Mret, 0, 0, 0, 0);
-        let isa: Isa = "rv64im".parse().unwrap();
-        let (stop, seen) = compare_on(isa, &asm.0, &mut Rng(3), 5_000, &format!("jump {place}"));
+        for isa in ["rv64im", "rv32im"] {
+            let (stop, seen) = compare(isa, &asm.0, &mut Rng(3), 5_000, &format!("jump {place}"));
+            assert_eq!(stop, Stop::Exit { code: 0 });
+            assert!(seen.borrow().retired > 5_000, "jump {place}: {}", seen.borrow().retired);
+            let mut plain = machine(isa.parse().unwrap(), &asm.0);
+            plain.run_reference(100_000, &mut ());
+            assert_eq!(plain.x(8), 99, "jump {place}: rounds 99 to 1");
+        }
+    }
+}
+
+/// On RV32 addresses wrap in the middle of the range of 64 bits and at its end: code in the page at 0x7fff_f000, and at 0xffff_f000, that
+/// calls what is in the page at 0x8000_0000, and at 0, goes on there by itself, by a return and by an indirect jump, and loads from there.
+#[test]
+fn addresses_of_rv32_wrap() {
+    const CODE: u64 = 0x3000;
+    const ROOT: u64 = 0x4000;
+    const HIGH: u64 = 0x5000;
+    const LOW: u64 = 0x6000;
+    const ROUNDS: i32 = 3_000;
+    let mut asm = Asm::default();
+    // s1 (9) counts, s2 (18) is where to go, at first 0. Behind the page's end, and at the start:
+    asm.op(Op::Bne, 0, 18, 0, 0x100);
+    asm.op(Op::Auipc, 5, 0, 0, 0).op(Op::Addi, 6, 5, 0, 0x300 - 4).csrw(0x305, 6);
+    // pmpaddr0 and pmpcfg0: everything is allowed. satp: Sv32 with the tables below. Then to S-mode, which begins there.
+    asm.li(6, -1).csrw(0x3b0, 6).li(6, 0x1f).csrw(0x3a0, 6);
+    asm.li(6, (1 << 31 | (BASE + ROOT) >> 12) as i32).csrw(0x180, 6).op(Op::SfenceVma, 0, 0, 0, 0);
+    asm.li(6, 0x800).csrw(0x300, 6).op(Op::Addi, 6, 5, 0, 0x80 - 4).csrw(0x341, 6).op(Op::Mret, 0, 0, 0, 0);
+    asm.0.resize(0x80, 0);
+    asm.li(9, ROUNDS).li(18, 0x7fff_fff0).li(19, i32::MIN).op(Op::Jal, 0, 0, 0, 0x100 - 0x98);
+    assert!(asm.0.len() <= 0x100);
+    asm.0.resize(0x100, 0);
+    // The rest of the loop, which loads its first instruction: to the page, and after 64 rounds to the other one. (Tables of the
+    // engine have one place for both.)
+    asm.op(Op::Lw, 10, 18, 0, 0x110).op(Op::Add, 11, 11, 10, 0);
+    asm.op(Op::Addi, 9, 9, 0, -1).op(Op::Beq, 0, 9, 0, 20);
+    asm.op(Op::Andi, 6, 9, 0, 63).op(Op::Bne, 0, 6, 0, 8);
+    asm.op(Op::Xor, 18, 18, 19, 0).op(Op::Jalr, 0, 18, 0, 0).op(Op::Ecall, 0, 0, 0, 0);
+    asm.0.resize(0x200, 0);
+    asm.op(Op::Addi, 12, 12, 0, 8).op(Op::Andi, 6, 9, 0, 2).op(Op::Beq, 0, 6, 0, 8);
+    asm.op(Op::Jalr, 0, 1, 0, 0).op(Op::Jalr, 0, 1, 0, 8);
+    asm.0.resize(0x300, 0);
+    finish(&mut asm);
+    asm.0.resize(CODE as usize + 0xff0, 0);
+    asm.op(Op::Addi, 12, 12, 0, 1).op(Op::Jal, 1, 0, 0, 0x20c);
+    asm.op(Op::Addi, 12, 12, 0, 2).op(Op::Addi, 12, 12, 0, 4);
+    // Page tables: 0x8000_0000 as a large page; the last pages below it and of all are the code's, page 0 is the first one of RAM.
+    let leaf = |offset: u64| ((BASE + offset) >> 12 << 10 | 0xcf) as u32;
+    let table = |offset: u64| ((BASE + offset) >> 12 << 10 | 1) as u32;
+    asm.0.resize(0x7000, 0);
+    for (place, entry) in [
+        (ROOT + 4 * 0x200, leaf(0)),
+        (ROOT + 4 * 0x1ff, table(HIGH)),
+        (ROOT + 4 * 0x3ff, table(HIGH)),
+        (ROOT, table(LOW)),
+        (HIGH + 4 * 0x3ff, leaf(CODE)),
+        (LOW, leaf(0)),
+    ] {
+        asm.0[place as usize..][..4].copy_from_slice(&entry.to_le_bytes());
+    }
+    let (stop, seen) = compare(ISAS[1], &asm.0, &mut Rng(2), 8_000, "wrapping");
+    assert_eq!(stop, Stop::Exit { code: 0 });
+    assert!(seen.borrow().retired > 10_000, "{}", seen.borrow().retired);
+    let mut plain = machine(ISAS[1].parse().unwrap(), &asm.0);
+    assert_eq!(plain.run_reference(1_000_000, &mut ()), Stop::Exit { code: 0 });
+    // A round adds 1 and 8, and every other two rounds 2 and 4. The first one begins in the middle.
+    let word = u32::from_le_bytes(asm.0[0x100..0x104].try_into().unwrap());
+    assert_eq!(plain.x(11), u64::from(word.wrapping_mul(ROUNDS as u32)));
+    assert_eq!(plain.x(12), (9 * (ROUNDS as u64 - 1)) + 6 * (ROUNDS as u64 / 2));
+}
+
+/// The same source for both widths, which computes with types whose sizes do not depend on it.
+#[test]
+fn guests_of_both_widths_have_the_same_results() {
+    macro_rules! guest {
+        ($name:literal) => {
+            &include_bytes!(concat!("../../../../guests/riscv/bench/", $name, ".elf"))[..]
+        };
+    }
+    for programs in [[guest!("compute"), guest!("compute32")], [guest!("branches"), guest!("branches32")]] {
+        let [one, other] = programs.map(|program| {
+            let elf = Elf::parse(program).unwrap();
+            let isa = ISAS[usize::from(elf.xlen == Xlen::Rv32)].parse().unwrap();
+            let mut machine = Machine::new(Config { isa, ..Config::default() }).unwrap();
+            machine.load(&elf).unwrap();
+            let seen: Rc<RefCell<Seen>> = Rc::default();
+            machine.set_translator(
+                Box::new(Counted(Translations::new().unwrap(), Rc::clone(&seen))),
+                tollgate_riscv::tier::SAMPLE,
+            );
+            let stop = machine.run(u64::MAX, &mut ());
+            let (retired, instret) = (seen.borrow().retired, machine.instret());
+            assert!(retired > instret / 10 * 9, "{retired} of {instret}");
+            stop
+        });
+        assert!(matches!(one, Stop::Exit { code } if code != 1), "{one:?}");
+        assert_eq!(one, other);
+    }
+}
+
+/// Vectors are the interpreter's, in the middle of code that is not.
+#[test]
+fn vectors_in_a_hot_loop_are_interpreted() {
+    for isa in ["rv64gcv", "rv32gcv"] {
+        let mut asm = Asm::default();
+        asm.li(9, 0x600).op(Op::Csrrs, 0, 9, 0, MSTATUS).li(9, 5_000);
+        // vsetivli x0, 4, e32, m1, ta, ma; then vadd.vx v1, v1, x9.
+        asm.word(0xcd02_7057);
+        let top = asm.0.len() as i64;
+        asm.word(0x0214_c0d7).op(Op::Addi, 10, 10, 0, 3).op(Op::Addi, 9, 9, 0, -1);
+        let at = asm.0.len() as i64;
+        asm.op(Op::Bne, 0, 9, 0, top - at);
+        // vmv.x.s x11, v1
+        asm.word(0x4210_25d7);
+        finish(&mut asm);
+        let (stop, _) = compare(isa, &asm.0, &mut Rng(4), 6_000, "vectors");
         assert_eq!(stop, Stop::Exit { code: 0 });
-        assert!(seen.borrow().retired > 5_000, "jump {place}: {}", seen.borrow().retired);
-        let mut plain = machine(isa, &asm.0);
+        let mut plain = machine(isa.parse().unwrap(), &asm.0);
         plain.run_reference(100_000, &mut ());
-        assert_eq!(plain.x(8), 99, "jump {place}: rounds 99 to 1");
+        // 5,000 + 4,999 + ... + 1.
+        assert_eq!((plain.x(10), plain.x(11)), (15_000, 12_502_500));
     }
 }

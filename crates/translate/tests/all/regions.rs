@@ -2,11 +2,11 @@
 
 use crate::common::Asm;
 use crate::common::random::BASE;
-use tollgate_riscv::Op;
 use tollgate_riscv::tier::{
     Exit, LOG, ROOM, Region, Registers, Reports, Run, STARTS, Start, Starts, TLB_ENTRIES, Tlb, Translation,
     Translator,
 };
+use tollgate_riscv::{Op, Xlen};
 use tollgate_translate::Translations;
 
 /// A region of instructions one after another.
@@ -17,8 +17,8 @@ fn straight(entry: u64, asm: &Asm) -> Region {
         tollgate_riscv::BlockInsn { pc: entry + place as u64 * 4, insn, word, page: 1 }
     };
     let insns = asm.0.chunks(4).enumerate().map(insn).collect();
-    let (runs, reports) = (vec![Run { place: 0, insns }], Reports::Nothing);
-    Region { entry, runs, target_mask: 1, rounding: None, misaligned: false, ram_base: BASE, reports }
+    let (runs, xlen, reports) = (vec![Run { place: 0, insns }], Xlen::Rv64, Reports::Nothing);
+    Region { entry, runs, xlen, target_mask: 1, rounding: None, misaligned: false, ram_base: BASE, reports }
 }
 
 /// Five instructions had retired, and the context is 3.

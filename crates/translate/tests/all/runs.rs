@@ -9,10 +9,13 @@ use crate::common::{
 use crate::common::{Asm, Rng};
 use crate::translated::{self, translate};
 use tollgate_cores::{ByPrivilege, Core, Timed};
-use tollgate_riscv::{Access, Class, Machine, Observer, Op, Retired, Several, Stop, Trap, Walk};
+use tollgate_riscv::{Access, Class, Machine, Observer, Op, Retired, Several, Stop, Touch, Trap, Walk};
 
-fn machine(image: &[u8]) -> Machine {
-    translated::machine("rv64gc_zba_zbb_zbs", image)
+const RV64: &str = "rv64gc_zba_zbb_zbs";
+const RV32: &str = "rv32gc_zba_zbb_zbs";
+
+fn machine(isa: &str, image: &[u8]) -> Machine {
+    translated::machine(isa, image)
 }
 
 /// Everything that there is to see, in a form that does not depend on where one run ends and the next begins.
@@ -44,14 +47,18 @@ impl Observer for Seen {
         for pass in several.passes {
             assert!(!several.insns(pass).is_empty());
             for (insn, place) in several.insns(pass).iter().zip(pass.start()..) {
-                self.retired.push([insn.pc, several.next_pc(pass, place)]);
+                self.retired.push([several.outside(insn.pc), several.next_pc(pass, place)]);
             }
             if let (Some(last), Some([_, next])) = (several.insns(pass).last(), self.retired.last()) {
                 let jumps = matches!(last.insn.row().class, Class::Branch | Class::JumpReg);
-                assert_eq!(pass.taken(), jumps && *next != last.pc + u64::from(last.insn.len));
+                assert_eq!(
+                    pass.taken(),
+                    jumps && *next != several.outside(last.pc) + u64::from(last.insn.len)
+                );
             }
         }
-        self.accesses.extend(several.accesses.iter().map(|touch| (touch.va, touch.pa(), touch.store())));
+        let access = |touch: &Touch| (several.outside(touch.va), touch.pa(), touch.store());
+        self.accesses.extend(several.accesses.iter().map(access));
         self.operands.extend(several.operands);
     }
 
@@ -78,11 +85,17 @@ impl Observer for Seen {
 #[test]
 fn runs_accesses_and_operands_are_those_of_the_interpreter() {
     for seed in common::seeds(2) {
-        for mode in [Mode::Machine, Mode::Sv39, Mode::Sv48] {
-            let what = format!("seed {seed}, {mode:?}");
+        for (isa, mode) in [
+            (RV64, Mode::Machine),
+            (RV64, Mode::Sv39),
+            (RV64, Mode::Sv48),
+            (RV32, Mode::Machine),
+            (RV32, Mode::Sv32),
+        ] {
+            let what = format!("seed {seed}, {isa}, {mode:?}");
             let mut rng = Rng(seed);
-            let image = random::program(&mut rng, "rv64gc_zba_zbb_zbs".parse().unwrap(), mode, 300);
-            let (mut plain, mut fast) = (machine(&image), machine(&image));
+            let image = random::program(&mut rng, isa.parse().unwrap(), mode, 300);
+            let (mut plain, mut fast) = (machine(isa, &image), machine(isa, &image));
             let translated = translate(&mut fast, 1 + rng.below(60));
             let (mut expected, mut seen) = (Seen::default(), Seen::default());
             loop {
@@ -116,11 +129,16 @@ fn cycles_and_ledger_are_those_of_interpreted_code() {
     let bench = Core::from_toml(include_str!("../../../cores/examples/bench.toml")).unwrap();
     let cores = [bench, Core::preset("rocket").unwrap(), Core::preset("cva6").unwrap()];
     for (seed, core) in common::seeds(1).flat_map(|seed| (64 * seed..).zip(&cores)) {
-        for mode in [Mode::Machine, Mode::Sv39] {
-            let what = format!("seed {seed}, {mode:?}, {}", core.name);
+        for (isa, mode) in [
+            ("rv64gc", Mode::Machine),
+            ("rv64gc", Mode::Sv39),
+            ("rv32gc", Mode::Machine),
+            ("rv32gc", Mode::Sv32),
+        ] {
+            let what = format!("seed {seed}, {isa}, {mode:?}, {}", core.name);
             let mut rng = Rng(seed);
-            let image = random::program(&mut rng, "rv64gc".parse().unwrap(), mode, 300);
-            let (mut plain, mut fast) = (machine(&image), machine(&image));
+            let image = random::program(&mut rng, isa.parse().unwrap(), mode, 300);
+            let (mut plain, mut fast) = (machine(isa, &image), machine(isa, &image));
             let translated = translate(&mut fast, 1 + rng.below(60));
             let [mut expected, mut timed] = [0; 2].map(|_| Timed::new(core, ByPrivilege, ()).unwrap());
             loop {
@@ -154,7 +172,7 @@ fn a_full_log_is_reported_on_the_way() {
     let at = asm.0.len() as i64;
     asm.op(Op::Bne, 0, 9, 0, top - at);
     asm.op(Op::Jal, 0, 0, 0, 0);
-    let mut machine = machine(&asm.0);
+    let mut machine = machine(RV64, &asm.0);
     machine.set_x(8, BASE + 0x8000);
     let translated = translate(&mut machine, 100);
     let mut seen = Seen::default();
