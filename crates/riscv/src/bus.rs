@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clic::{self, Sources};
 use crate::devices::clint::Clint;
 use crate::devices::console::Console;
 use crate::devices::finisher::Finisher;
@@ -27,6 +28,8 @@ pub(crate) struct Bus {
     pub(crate) ram_base: u64,
     pub(crate) rom: Vec<u8>,
     pub(crate) clint: Clint,
+    /// Only with `smclic`.
+    pub(crate) clic: Option<Box<Sources>>,
     pub(crate) uart: Uart,
     pub(crate) plic: Plic,
     /// Devices of QEMU's `virt` alone.
@@ -100,6 +103,9 @@ impl Bus {
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.read(offset, size, time);
         }
+        if let (Some(clic), Some(offset)) = (&self.clic, within(pa, clic::BASE, clic::SIZE)) {
+            return Some(clic.read(offset, size));
+        }
         if let Some(offset) = self.uart_register(pa, size)? {
             // Reading may lower the interrupt, as claiming one does.
             self.device_written = true;
@@ -135,6 +141,10 @@ impl Bus {
         self.device_written = true;
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.write(offset, size, value, time);
+        }
+        if let (Some(clic), Some(offset)) = (&mut self.clic, within(pa, clic::BASE, clic::SIZE)) {
+            clic.write(offset, size, value);
+            return Some(());
         }
         if let Some(offset) = self.uart_register(pa, size)? {
             self.uart.write(offset, value as u8, &mut self.console);

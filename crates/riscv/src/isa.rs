@@ -111,6 +111,8 @@ pub enum Extension {
     Zvfh = 1 << 41,
     /// Bit manipulation of vectors.
     Zvbb = 1 << 42,
+    /// The core-local interrupt controller of CV32E40X, which the other interrupts are not there with. (Not one of all extensions.)
+    Smclic = 1 << 62,
     /// Conversions between half and double precision: both are there.
     ZfhminD = 1 << 26 | 1 << 4,
     /// Zfa in double precision.
@@ -164,7 +166,7 @@ pub enum IsaError {
 }
 
 /// The name of each extension in an ISA string, in the order of the string.
-const NAMES: [(Extension, &str); 42] = [
+const NAMES: [(Extension, &str); 43] = [
     (Extension::I, "i"),
     (Extension::M, "m"),
     (Extension::A, "a"),
@@ -199,6 +201,7 @@ const NAMES: [(Extension, &str); 42] = [
     (Extension::Zvl256b, "_zvl256b"),
     (Extension::Zvl512b, "_zvl512b"),
     (Extension::Zvl1024b, "_zvl1024b"),
+    (Extension::Smclic, "_smclic"),
     (Extension::Sstc, "_sstc"),
     (Extension::Svade, "_svade"),
     (Extension::Svadu, "_svadu"),

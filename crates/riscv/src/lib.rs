@@ -53,6 +53,7 @@ mod blocks;
 mod boot;
 mod bus;
 pub mod cache;
+mod clic;
 mod code;
 pub mod compressed;
 mod config;

@@ -1,5 +1,7 @@
 //! Where things are in the address space, in Spike's memory map and in that of QEMU's `virt`.
 
+use crate::clic;
+
 /// Where RAM begins, in both memory maps.
 pub(crate) const RAM_BASE: u64 = 0x8000_0000;
 /// Where the read-only memory with the device tree begins.
@@ -42,6 +44,7 @@ pub fn is_device(pa: u64) -> bool {
             (ROM_BASE, ROM_SIZE),
             (FINISHER_BASE, FINISHER_SIZE + RTC_SIZE),
             (CLINT_BASE, CLINT_SIZE),
+            (clic::BASE, clic::SIZE),
             (PLIC_BASE, PLIC_SIZE),
             (UART_BASE, 0x1000 + VIRTIO_STRIDE * VIRTIO_SLOTS as u64),
         ]
