@@ -25,7 +25,7 @@ impl Observer for Traps {
 
 /// A source is enabled, has a level, and is vectored by hardware or not. Handlers are in a table at 0x80001000, and `entry` is at
 /// 0x80000800.
-const BEGIN: &str = "
+const MACROS: &str = "
         .macro SOURCE number, level, vectored
         li      t0, 0x4001000 + 4 * \\number
         li      t1, \\level << 24 | \\vectored << 16 | 1 << 8
@@ -50,6 +50,10 @@ const BEGIN: &str = "
         li      t1, -1
         sw      t1, 0(t0)
         .endm
+";
+
+/// Where handlers are.
+const BEGIN: &str = "
 _start: li      t0, 0x80000800
         csrw    0x305, t0
         li      t0, 0x80001000
@@ -59,13 +63,17 @@ _start: li      t0, 0x80000800
 /// Runs a program of that many steps on both engines. Behind it, `entry` is code at 0x80000800 and `table` words at
 /// 0x80001000.
 fn run(isa: &str, program: &str, entry: &str, table: &[(u64, u32)], steps: u64) -> (Machine, Vec<Trap>) {
-    let source = format!("{BEGIN}{program}\nlast: j last\n.org 0x800\n{entry}\n");
-    let options = Options { isa: isa.parse().unwrap(), ..Options::default() };
-    let image = assemble(&Sources::new("clic.s", &source), &options).unwrap();
+    let images = [(BEGIN, program, "last: j last", 0x8000_0000), ("_start:", entry, "", 0x8000_0800)].map(
+        |(begin, text, end, at)| {
+            let source = format!("{MACROS}{begin}{text}\n{end}\n");
+            let options = Options { isa: isa.parse().unwrap(), text: at, ..Options::default() };
+            assemble(&Sources::new("clic.s", &source), &options).unwrap()
+        },
+    );
     let machine = || {
         let config = Config { isa: isa.parse().unwrap(), ram_bytes: 1 << 20, ..Config::default() };
         let mut machine = Machine::new(config).unwrap();
-        for segment in &image.program.segments {
+        for segment in images.iter().flat_map(|image| &image.program.segments) {
             machine.write_memory(segment.address, &segment.data).unwrap();
         }
         for (number, word) in table {
