@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::clic::{self, Sources};
+use crate::clic_state::Sources;
 use crate::devices::clint::Clint;
 use crate::devices::console::Console;
 use crate::devices::finisher::Finisher;
@@ -13,9 +13,10 @@ use crate::devices::virtio::Slot;
 use crate::htif::Htif;
 pub(crate) use crate::map::RAM_BASE;
 use crate::map::{
-    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, PLIC_SIZE_OF_SPIKE, ROM_BASE,
-    ROM_SIZE, RTC_BASE, RTC_SIZE, RTC_SOURCE, TICK_NS, UART_BASE, UART_SIZE, UART_SOURCE,
-    UART_SOURCE_OF_SPIKE, VIRTIO_BASE, VIRTIO_SLOTS, VIRTIO_SOURCE, VIRTIO_STRIDE, from_le, put_le,
+    CLIC_BASE, CLIC_SIZE, CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE,
+    PLIC_SIZE_OF_SPIKE, ROM_BASE, ROM_SIZE, RTC_BASE, RTC_SIZE, RTC_SOURCE, TICK_NS, UART_BASE, UART_SIZE,
+    UART_SOURCE, UART_SOURCE_OF_SPIKE, VIRTIO_BASE, VIRTIO_SLOTS, VIRTIO_SOURCE, VIRTIO_STRIDE, from_le,
+    put_le,
 };
 
 /// Bytes of a cache block, as the device tree says.
@@ -103,7 +104,7 @@ impl Bus {
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.read(offset, size, time);
         }
-        if let (Some(clic), Some(offset)) = (&self.clic, within(pa, clic::BASE, clic::SIZE)) {
+        if let (Some(clic), Some(offset)) = (&self.clic, within(pa, CLIC_BASE, CLIC_SIZE)) {
             return Some(clic.read(offset, size));
         }
         if let Some(offset) = self.uart_register(pa, size)? {
@@ -142,7 +143,7 @@ impl Bus {
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.write(offset, size, value, time);
         }
-        if let (Some(clic), Some(offset)) = (&mut self.clic, within(pa, clic::BASE, clic::SIZE)) {
+        if let (Some(clic), Some(offset)) = (&mut self.clic, within(pa, CLIC_BASE, CLIC_SIZE)) {
             clic.write(offset, size, value);
             return Some(());
         }

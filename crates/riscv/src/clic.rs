@@ -7,24 +7,15 @@
 //! higher number comes first.
 
 use crate::bus::Bus;
+use crate::clic_state::{Clic, Source};
 use crate::csr;
 use crate::exception::{AccessType, Cause, Exception};
-use crate::hart::{Hart, interrupt, status};
+use crate::hart::{Hart, status};
 use crate::insn::{Insn, Op};
 use crate::machine::Machine;
 use crate::mmu;
 use crate::observer::AnyObserver;
 use crate::privilege::Privilege;
-
-pub(crate) const BASE: u64 = 0x400_0000;
-pub(crate) const SIZE: u64 = 0x2000;
-/// `cliccfg` (CLIC, 3.2): vectoring is there (nvbits), and all eight bits of a source's control are its level (nlbits).
-const CONFIGURATION: u8 = 8 << 1 | 1;
-/// Where the four bytes of each source begin: pending, enabled, attributes, control (CLIC, 3.5 to 3.8).
-const SOURCES: u64 = 0x1000;
-/// Of the attributes: vectored by hardware (shv), and the mode, which is always machine mode. Sources are levels.
-const VECTORED: u8 = 1;
-const MACHINE_MODE: u8 = 3 << 6;
 
 /// Alignment of `mtvec` and `mtvt` (CV32E40X: bits 6 to 0 of both are zero, with 32 sources).
 const ALIGNED: u64 = !0x7f;
@@ -35,97 +26,6 @@ const MPP_SHIFT: u32 = 28;
 const MPIE: u64 = 1 << 27;
 const MPIL_SHIFT: u32 = 16;
 const CODE: u64 = 0x7ff;
-
-/// The lines of the hart, by number.
-const LINES: [(u64, Cause); 3] = [
-    (interrupt::MSI, Cause::MachineSoftware),
-    (interrupt::MTI, Cause::MachineTimer),
-    (interrupt::MEI, Cause::MachineExternal),
-];
-
-/// What software has set for a source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Source {
-    enabled: bool,
-    /// Whether its handler's address is in the table.
-    vectored: bool,
-    level: u8,
-}
-
-/// The memory-mapped part, outside of the core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sources {
-    of: [Source; 3],
-    /// The hart's lines, as `mip` has them.
-    pub(crate) lines: u64,
-}
-
-impl Sources {
-    fn at(offset: u64) -> Option<usize> {
-        let number = offset.checked_sub(SOURCES)? / 4;
-        LINES.iter().position(|(_, cause)| cause.code() == number)
-    }
-
-    fn byte(&self, offset: u64) -> u8 {
-        let Some(at) = Self::at(offset) else { return if offset == 0 { CONFIGURATION } else { 0 } };
-        let source = self.of[at];
-        match offset & 3 {
-            0 => u8::from(self.lines & LINES[at].0 != 0),
-            1 => source.enabled.into(),
-            2 => MACHINE_MODE | u8::from(source.vectored),
-            _ => source.level,
-        }
-    }
-
-    pub(crate) fn read(&self, offset: u64, size: u64) -> u64 {
-        (0..size).rev().fold(0, |v, i| v << 8 | u64::from(self.byte(offset + i)))
-    }
-
-    pub(crate) fn write(&mut self, offset: u64, size: u64, value: u64) {
-        for (offset, byte) in (offset..offset + size).zip(value.to_le_bytes()) {
-            let Some(at) = Self::at(offset) else { continue };
-            let source = &mut self.of[at];
-            match offset & 3 {
-                // A line is pending as long as it is raised.
-                0 => {}
-                1 => source.enabled = byte & 1 != 0,
-                2 => source.vectored = byte & VECTORED != 0,
-                _ => source.level = byte,
-            }
-        }
-    }
-
-    /// The lines that are enabled.
-    fn enabled(&self) -> u64 {
-        let enabled = LINES.iter().zip(&self.of).filter(|(_, source)| source.enabled);
-        enabled.fold(0, |lines, ((line, _), _)| lines | line)
-    }
-
-    /// The source that is presented to the core: of those that are pending and enabled, the one of the highest level.
-    fn first(&self, lines: u64) -> Option<(Cause, Source)> {
-        let pending =
-            LINES.iter().zip(self.of).filter(|((line, _), source)| source.enabled && lines & line != 0);
-        pending.map(|(&(_, cause), source)| (cause, source)).max_by_key(|(_, source)| source.level)
-    }
-}
-
-/// The part in the core.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Clic {
-    /// `mtvt`.
-    table: u64,
-    /// `mintstatus.mil` and `mintthresh`.
-    level: u8,
-    threshold: u8,
-    /// As they were when the devices were last served.
-    pub(crate) sources: Sources,
-}
-
-impl Clic {
-    fn above(&self, privilege: Privilege) -> u8 {
-        if privilege == Privilege::Machine { self.level.max(self.threshold) } else { 0 }
-    }
-}
 
 impl Hart {
     fn interrupt_bit(&self) -> u64 {
@@ -185,7 +85,7 @@ impl Hart {
     pub(crate) fn clic_enter(&mut self, bus: &Bus, cause: Cause, from: Privilege) -> Option<(u64, bool)> {
         let mut clic = self.clic.take()?;
         let base = self.canonical(self.mtvec & ALIGNED);
-        let source = LINES.iter().position(|&(_, line)| line == cause).map(|at| clic.sources.of[at]);
+        let source = clic.sources.source_of(cause);
         if let Some(source) = source {
             clic.level = source.level;
         } else if from != Privilege::Machine {
@@ -282,7 +182,7 @@ impl Machine {
             csr::MNXTI => {
                 let entry = next.map_or(0, |(cause, _)| self.hart.clic_entry(clic, cause));
                 if insn.writes_csr() {
-                    self.hear_next(next, operand, operation);
+                    self.take_over(next, operand, operation);
                     self.report_csr(csr::MSTATUS, obs);
                 }
                 return Ok(Some(entry));
@@ -303,7 +203,7 @@ impl Machine {
     }
 
     /// A write of `mnxti` is one of `mstatus`, and takes over the source that it found.
-    fn hear_next(&mut self, next: Option<(Cause, Source)>, operand: u64, operation: fn(u64, u64) -> u64) {
+    fn take_over(&mut self, next: Option<(Cause, Source)>, operand: u64, operation: fn(u64, u64) -> u64) {
         let hart = &mut self.hart;
         let status = hart.csr_read(csr::MSTATUS, 0).unwrap_or_default();
         // `mstatus` can always be written.

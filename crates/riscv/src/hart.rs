@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::registers;
-use crate::clic::Clic;
+use crate::clic_state::Clic;
 use crate::hpm::{Count, Counters};
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;

@@ -54,6 +54,7 @@ mod boot;
 mod bus;
 pub mod cache;
 mod clic;
+mod clic_state;
 mod code;
 pub mod compressed;
 mod config;
