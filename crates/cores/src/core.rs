@@ -111,6 +111,7 @@ presets!(
     "ibex",
     "picorv32",
     "vexriscv",
+    "cv32e40x",
     "rocket",
     "cva6",
 );

@@ -58,6 +58,7 @@ impl Design {
                 &["operation.*.pipelined", "operation.*.late", "operation.*.use"],
                 &["memory.store-slots", "memory.stores-wait", "system.satp-empties"],
             ],
+            Design::Cv32e40x => &[&["operation.*.cycles", "memory.stores-wait"]],
             Design::Rocket => &[
                 &["operation.iterative", "operation.float.cycles", "operation.float-multiply.cycles"],
                 &["operation.double.cycles", "operation.float-to-integer.cycles"],

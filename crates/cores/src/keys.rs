@@ -20,6 +20,8 @@ pub enum Design {
     Picorv32,
     /// VexRiscv.
     Vexriscv,
+    /// OpenHW's CV32E40X.
+    Cv32e40x,
     /// Rocket.
     Rocket,
     /// CVA6.

@@ -29,6 +29,7 @@ mod account;
 mod core;
 mod counted;
 mod csr;
+mod cv32e40x;
 mod cva6;
 mod designs;
 #[cfg(test)]

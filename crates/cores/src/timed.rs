@@ -188,6 +188,7 @@ cores! { ($)
     Ibex: super::ibex::Ibex,
     Picorv32: super::picorv32::Picorv32,
     Vexriscv: super::vexriscv::Vexriscv,
+    Cv32e40x: super::cv32e40x::Cv32e40x,
     Rocket: super::rocket::Rocket,
     Cva6: super::cva6::Cva6,
 }
@@ -203,6 +204,7 @@ impl Engine {
             Design::Ibex => Engine::Ibex(Box::new(Driver::new(core)?)),
             Design::Picorv32 => Engine::Picorv32(Box::new(Driver::new(core)?)),
             Design::Vexriscv => Engine::Vexriscv(Box::new(Driver::new(core)?)),
+            Design::Cv32e40x => Engine::Cv32e40x(Box::new(Driver::new(core)?)),
             Design::Rocket => Engine::Rocket(Box::new(Driver::new(core)?)),
             Design::Cva6 => Engine::Cva6(Box::new(Driver::new(core)?)),
         })

@@ -55,15 +55,15 @@ fn retires(row: &StageRow) -> u64 {
     row.end().saturating_sub(1)
 }
 
-/// Whether an interrupt replaces the instruction that waits in ID.
+/// Whether an interrupt does not wait for the instruction that comes next: it replaces the one in ID, or all in the pipe.
 fn replaces(core: &Core) -> bool {
-    core.design == Design::Rocket
+    matches!(core.design, Design::Rocket | Design::Cv32e40x)
 }
 
 /// The earliest cycle in which an interrupt can be there that is taken behind a row's instruction.
 fn seen(core: &Core, row: &StageRow) -> u64 {
     match row.stage(Stage::Execute.name()) {
-        Some(execute) if replaces(core) => execute.first,
+        Some(execute) if core.design == Design::Rocket => execute.first,
         _ => retires(row),
     }
 }

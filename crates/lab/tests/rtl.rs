@@ -21,7 +21,8 @@ fn the_model_is_as_near_to_the_rtl_as_recorded() {
     let phases: String = parts.iter().map(|part| part.2.as_str()).collect();
     let beyond: String = parts.iter().map(|part| part.3.as_str()).collect();
     let head = "| core | part | exact | mean error | worst | at | apart |\n|---|---|---|---|---|---|---|";
-    let page = format!("\n{head}\n{rows}\n{PHASES}\n{phases}\n{BEYOND}\n{beyond}");
+    let bill = interrupt_bill();
+    let page = format!("\n{head}\n{rows}\n{PHASES}\n{phases}\n{BEYOND}\n{beyond}\n{BILL}\n{bill}");
     // Both are written before one of them is compared.
     let page = Recorded::in_page("rtl", "docs/reference/validation.md").check(&format!("{page}\n"));
     Recorded::file("rtl", "crates/lab/tests/rtl.txt").assert(&text);
@@ -46,6 +47,47 @@ Each phase of each program and memory latency that differs by more than 1 % and 
 
 | core | phases | differ | at (cycles for each crossing) |
 |---|---|---|---|";
+
+/// What comes before the table of interrupts.
+const BILL: &str = "\
+### The bill of an interrupt, with and without a CLIC
+
+Cycles in the RTL of CV32E40X; the model has the same. *To the handler* is from the line's rise to the retirement of the handler's first
+instruction, over four loops that it interrupts; *one* is from a store that raises the software interrupt to the program's next
+instruction behind the handler, with all registers that a C function may overwrite saved; *two* is that of two interrupts that are
+pending at once.
+
+| interrupts | entry | to the handler | one | two |
+|---|---|---|---|---|";
+
+/// A row for each way to enter a handler of CV32E40X, in cycles of its RTL.
+fn interrupt_bill() -> String {
+    let mut rows = String::new();
+    for (core, interrupts, name, entry) in [
+        ("cv32e40x", "CLINT", "direct", "one, by `mcause`"),
+        ("cv32e40x", "CLINT", "vectored", "one for each cause"),
+        ("cv32e40x-clic", "CLIC", "direct", "one, by `mcause`"),
+        ("cv32e40x-clic", "CLIC", "next", "one, by `mnxti` until nothing is pending"),
+        ("cv32e40x-clic", "CLIC", "vectored", "one for each cause, by the table"),
+    ] {
+        let subject = Subject::find(core).unwrap();
+        let all = subject.validate_part(Part::Interrupts).unwrap();
+        let by_table = core != "cv32e40x" && name == "vectored";
+        let loops = all.iter().filter(|it| it.program.ends_with("-table") == by_table);
+        let latencies: Vec<_> =
+            loops.flat_map(|it| &it.score.as_ref().unwrap().latencies).map(|it| it.rtl).collect();
+        let [least, most] = [latencies.iter().min(), latencies.iter().max()].map(|it| *it.unwrap());
+        let traps = subject.validate_part(Part::Traps).unwrap();
+        let [one, two] = ["interrupt", "pair"].map(|kind| {
+            let it = traps.iter().find(|it| it.program == format!("{kind}.{name}")).unwrap();
+            let score = it.score.as_ref().unwrap();
+            assert!(score.steady.exact() && score.steady.rtl.is_multiple_of(score.passes), "{}", it.program);
+            score.steady.rtl / score.passes
+        });
+        rows += &format!("| {interrupts} | {entry} | {least} to {most} | {one} | {two} |\n");
+    }
+    rows
+}
 
 /// The lines of a core, and its rows in the book's tables.
 fn compared(subject: &Subject) -> (String, String, String, String) {

@@ -50,6 +50,7 @@ macro_rules! cores {
 
 cores! {
     cva6 "cva6",
+    cv32e40x "cv32e40x",
     ibex "ibex",
     ideal "ideal",
     picorv32 "picorv32",

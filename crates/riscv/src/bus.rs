@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clic_state::Sources;
 use crate::devices::clint::Clint;
 use crate::devices::console::Console;
 use crate::devices::finisher::Finisher;
@@ -12,9 +13,10 @@ use crate::devices::virtio::Slot;
 use crate::htif::Htif;
 pub(crate) use crate::map::RAM_BASE;
 use crate::map::{
-    CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE, PLIC_SIZE_OF_SPIKE, ROM_BASE,
-    ROM_SIZE, RTC_BASE, RTC_SIZE, RTC_SOURCE, TICK_NS, UART_BASE, UART_SIZE, UART_SOURCE,
-    UART_SOURCE_OF_SPIKE, VIRTIO_BASE, VIRTIO_SLOTS, VIRTIO_SOURCE, VIRTIO_STRIDE, from_le, put_le,
+    CLIC_BASE, CLIC_SIZE, CLINT_BASE, CLINT_SIZE, FINISHER_BASE, FINISHER_SIZE, PLIC_BASE, PLIC_SIZE,
+    PLIC_SIZE_OF_SPIKE, ROM_BASE, ROM_SIZE, RTC_BASE, RTC_SIZE, RTC_SOURCE, TICK_NS, UART_BASE, UART_SIZE,
+    UART_SOURCE, UART_SOURCE_OF_SPIKE, VIRTIO_BASE, VIRTIO_SLOTS, VIRTIO_SOURCE, VIRTIO_STRIDE, from_le,
+    put_le,
 };
 
 /// Bytes of a cache block, as the device tree says.
@@ -27,6 +29,8 @@ pub(crate) struct Bus {
     pub(crate) ram_base: u64,
     pub(crate) rom: Vec<u8>,
     pub(crate) clint: Clint,
+    /// Only with `smclic`.
+    pub(crate) clic: Option<Box<Sources>>,
     pub(crate) uart: Uart,
     pub(crate) plic: Plic,
     /// Devices of QEMU's `virt` alone.
@@ -100,6 +104,9 @@ impl Bus {
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.read(offset, size, time);
         }
+        if let (Some(clic), Some(offset)) = (&self.clic, within(pa, CLIC_BASE, CLIC_SIZE)) {
+            return Some(clic.read(offset, size));
+        }
         if let Some(offset) = self.uart_register(pa, size)? {
             // Reading may lower the interrupt, as claiming one does.
             self.device_written = true;
@@ -135,6 +142,10 @@ impl Bus {
         self.device_written = true;
         if let Some(offset) = within(pa, CLINT_BASE, CLINT_SIZE) {
             return self.clint.write(offset, size, value, time);
+        }
+        if let (Some(clic), Some(offset)) = (&mut self.clic, within(pa, CLIC_BASE, CLIC_SIZE)) {
+            clic.write(offset, size, value);
+            return Some(());
         }
         if let Some(offset) = self.uart_register(pa, size)? {
             self.uart.write(offset, value as u8, &mut self.console);

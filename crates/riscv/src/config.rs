@@ -109,6 +109,8 @@ pub enum ConfigError {
     Harts(usize),
     #[error("{0} harts: Spike's machine has one here; use the machine virt")]
     HartsOfSpike(usize),
+    #[error("a CLIC on the machine {0:?} with {1} harts: smclic needs Spike's machine with one hart")]
+    Clic(MachineKind, usize),
     #[error("the device tree takes {0} bytes, and there is room for {1}: shorten the boot arguments")]
     DeviceTree(usize, usize),
     #[error("the device tree cannot be written: {0}")]
@@ -126,6 +128,9 @@ impl Config {
             (0 | MORE_THAN_MOST.., _) => return Err(ConfigError::Harts(self.harts)),
             (2.., MachineKind::Spike) => return Err(ConfigError::HartsOfSpike(self.harts)),
             _ => {}
+        }
+        if self.isa.has(Extension::Smclic) && (self.harts, self.machine) != (1, MachineKind::Spike) {
+            return Err(ConfigError::Clic(self.machine, self.harts));
         }
         let movable = self.machine == MachineKind::Spike && !self.coherent_code;
         let placed = movable && self.ram_base < RAM_BASE && self.ram_base.is_multiple_of(4096);

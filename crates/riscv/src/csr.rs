@@ -35,10 +35,15 @@ numbers! {
     MVENDORID = 0xf11; MARCHID = 0xf12; MIMPID = 0xf13; MHARTID = 0xf14; MCONFIGPTR = 0xf15;
     MSTATUS = 0x300; MISA = 0x301; MEDELEG = 0x302; MIDELEG = 0x303; MIE = 0x304; MTVEC = 0x305;
     MCOUNTEREN = 0x306; MENVCFG = 0x30a; MSTATUSH = 0x310; MENVCFGH = 0x31a; MCOUNTINHIBIT = 0x320;
+    // With a CLIC.
+    MTVT = 0x307; MNXTI = 0x345; MINTSTATUS = 0x346; MINTTHRESH = 0x347; MSCRATCHCSW = 0x348; MSCRATCHCSWL = 0x349;
     MSCRATCH = 0x340; MEPC = 0x341; MCAUSE = 0x342; MTVAL = 0x343; MIP = 0x344;
     MVIP = 0x309; TSELECT = 0x7a0; TDATA1 = 0x7a1; TDATA2 = 0x7a2; TDATA3 = 0x7a3; TINFO = 0x7a4;
     MCYCLE = 0xb00; MINSTRET = 0xb02; MCYCLEH = 0xb80; MINSTRETH = 0xb82;
 }
+
+/// With a CLIC. It has no name here: later specifications have another register there.
+pub(crate) const MCLICBASE: u16 = 0x34a;
 
 /// The name of a register, in lower case.
 ///
@@ -165,6 +170,9 @@ impl Hart {
 
     /// The value of a register; on RV32 the lowest 32 bits count.
     fn csr_value(&self, number: u16, time: u64) -> Result<u64, Illegal> {
+        if let Some(value) = self.clic_read(number) {
+            return Ok(value);
+        }
         let rv64 = self.isa.is_rv64();
         let high = |v: u64| if rv64 { Err(Illegal) } else { Ok(v >> 32) };
         Ok(match number {
@@ -249,6 +257,9 @@ impl Hart {
 
     /// Writes a register without checking access. Values that a register does not accept leave it as it is.
     pub(crate) fn csr_write(&mut self, number: u16, v: u64) -> Result<Effect, Illegal> {
+        if self.clic_write(number, v) {
+            return Ok(Effect::Nothing);
+        }
         let rv64 = self.isa.is_rv64();
         // The instruction that writes a counter does not count into it (3.1.10): its own retirement, which
         // comes after this write, is taken off.

@@ -127,6 +127,8 @@ pub struct Trap {
     pub to: Privilege,
     /// The handler's first instruction.
     pub handler: u64,
+    /// Whether its address was read from a table in memory, as a CLIC does.
+    pub by_table: bool,
     /// Instructions retired before the trap, since reset.
     pub instret: u64,
     /// The value of `a7`: the number of a system call, if it is one.

@@ -256,6 +256,10 @@ impl Machine {
             Op::Csrrw | Op::Csrrs | Op::Csrrc => self.hart.x[usize::from(insn.rs1)],
             _ => u64::from(insn.rs1),
         };
+        if let Some(value) = self.clic_instruction(insn, operand, operation, obs)? {
+            self.hart.set_x(insn.rd, value);
+            return Ok(());
+        }
         let old = self.hart.csr_read(number, self.mtime()).map_err(|_| self.illegal_now())?;
         let before = (self.hart.mstatus, self.hart.mip);
         if writes {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::registers;
+use crate::clic_state::Clic;
 use crate::extra::Extra;
 use crate::hpm::{Count, Counters};
 use crate::isa::{Extension, Isa};
@@ -127,6 +128,9 @@ pub(crate) struct Hart {
     /// Only with vectors; in a snapshot it is behind all other state.
     #[serde(skip)]
     pub(crate) vector: Option<Box<Vector>>,
+    /// Only with `smclic`, whose machines have no snapshots.
+    #[serde(skip)]
+    pub(crate) clic: Option<Box<Clic>>,
 }
 
 impl Hart {
@@ -145,7 +149,8 @@ impl Hart {
             instret: Count::default(),
             hpm: Counters::default(),
             mstatus: if isa.is_rv64() { status::XL64 } else { 0 },
-            mtvec: 0,
+            // With a CLIC always in its mode.
+            mtvec: if isa.has(Extension::Smclic) { 3 } else { 0 },
             medeleg: 0,
             mideleg: 0,
             mie: 0,
@@ -179,6 +184,7 @@ impl Hart {
             custom: Custom::default(),
             extra: Extra::default(),
             vector: Vector::new(&isa),
+            clic: isa.has(Extension::Smclic).then(Box::default),
         }
     }
 

@@ -143,6 +143,8 @@ pub enum Extension {
     Ssnpm = 1 << 50,
     /// Shadow stacks in 16 bits.
     ZicfissZcmop = 1 << 44 | 1 << 31,
+    /// The core-local interrupt controller of CV32E40X, which the other interrupts are not there with. (Not one of all extensions.)
+    Smclic = 1 << 62,
     /// Conversions between half and double precision: both are there.
     ZfhminD = 1 << 26 | 1 << 4,
     /// Zfa in double precision.
@@ -200,7 +202,7 @@ pub enum IsaError {
 }
 
 /// The name of each extension in an ISA string, in the order of the string.
-const NAMES: [(Extension, &str); 50] = [
+const NAMES: [(Extension, &str); 51] = [
     (Extension::I, "i"),
     (Extension::M, "m"),
     (Extension::A, "a"),
@@ -238,6 +240,7 @@ const NAMES: [(Extension, &str); 50] = [
     (Extension::Zvl256b, "_zvl256b"),
     (Extension::Zvl512b, "_zvl512b"),
     (Extension::Zvl1024b, "_zvl1024b"),
+    (Extension::Smclic, "_smclic"),
     (Extension::Smmpm, "_smmpm"),
     (Extension::Smnpm, "_smnpm"),
     (Extension::Smstateen, "_smstateen"),

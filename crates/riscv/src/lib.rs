@@ -53,6 +53,8 @@ mod blocks;
 mod boot;
 mod bus;
 pub mod cache;
+mod clic;
+mod clic_state;
 mod code;
 pub mod compressed;
 mod config;

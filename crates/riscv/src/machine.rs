@@ -23,6 +23,7 @@ use crate::host::{HostCalls, NoFiles};
 use crate::hpm;
 use crate::htif::Htif;
 use crate::insn::{Class, Insn};
+use crate::isa::Extension;
 use crate::log::LONGEST_BLOCK;
 use crate::map::{ROM_BASE, ROM_SIZE, TICK_NS};
 use crate::mmu;
@@ -163,6 +164,7 @@ impl Machine {
             ram_base: config.ram_base,
             rom,
             clint: Clint::new(),
+            clic: config.isa.has(Extension::Smclic).then(Box::default),
             uart: Uart::default(),
             plic: Plic::new(),
             virt,
@@ -407,6 +409,7 @@ impl Machine {
     pub fn set_external_interrupt(&mut self, raised: bool) {
         self.hart.mip &= !interrupt::MEI;
         self.hart.mip |= if raised { interrupt::MEI } else { 0 };
+        self.bus.device_written |= self.bus.clic.is_some();
     }
 
     /// Lets pending interrupts wait although they are enabled, so that a caller decides behind which instruction they are
@@ -628,6 +631,10 @@ impl Machine {
         self.hart.mip &= !(interrupt::MSI | timer_bit);
         self.hart.mip |= if msip { interrupt::MSI } else { 0 } | if timer { timer_bit } else { 0 };
         self.pass_external_interrupts();
+        if let (Some(sources), Some(clic)) = (&mut self.bus.clic, &mut self.hart.clic) {
+            sources.lines = self.hart.mip;
+            clic.sources = **sources;
+        }
 
         let at = |ticks_ahead: u64| {
             ticks_ahead.saturating_add(clock / CLOCKS_PER_TICK).saturating_mul(CLOCKS_PER_TICK)
@@ -657,14 +664,15 @@ impl Machine {
 
     /// Lets time pass until an enabled interrupt is pending.
     fn wait(&mut self) {
-        if self.hart.mip & self.hart.mie != 0 {
+        let (enabled, wakes) = self.hart.enabled_and_wakes();
+        if wakes {
             self.waiting = false;
             return;
         }
         let supervisor = self.sbi || self.hart.has_supervisor_timer();
         let timers = interrupt::MTI | if supervisor { interrupt::STI } else { 0 };
         let alarms = if self.bus.virt.is_some() { interrupt::MEI | interrupt::SEI } else { 0 };
-        let can_come = self.hart.mie & (timers | alarms) != 0;
+        let can_come = enabled & (timers | alarms) != 0;
         let htif_is_due = self.bus.htif.as_ref().is_some_and(|h| h.due.is_some());
         let event = if can_come || htif_is_due { self.next_event } else { u64::MAX };
         if !self.turns.parked.is_empty() && event >= self.turns.start + QUANTUM {

@@ -12,6 +12,8 @@ pub(crate) const RTC_SIZE: u64 = 0x1000;
 pub(crate) const RTC_SOURCE: u32 = 11;
 pub(crate) const CLINT_BASE: u64 = 0x200_0000;
 pub(crate) const CLINT_SIZE: u64 = 0x10000;
+pub(crate) const CLIC_BASE: u64 = 0x400_0000;
+pub(crate) const CLIC_SIZE: u64 = 0x2000;
 pub(crate) const PLIC_BASE: u64 = 0xc00_0000;
 pub(crate) const PLIC_SIZE: u64 = 0x60_0000;
 /// The same on Spike's machine (riscv/platform.h).
@@ -42,6 +44,7 @@ pub fn is_device(pa: u64) -> bool {
             (ROM_BASE, ROM_SIZE),
             (FINISHER_BASE, FINISHER_SIZE + RTC_SIZE),
             (CLINT_BASE, CLINT_SIZE),
+            (CLIC_BASE, CLIC_SIZE),
             (PLIC_BASE, PLIC_SIZE),
             (UART_BASE, 0x1000 + VIRTIO_STRIDE * VIRTIO_SLOTS as u64),
         ]

@@ -41,7 +41,7 @@ pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs:
     let tvec = match to {
         Privilege::Machine => {
             // Phase 2, write the cause: 3.1.15, mcause.
-            hart.mcause = cause_value;
+            hart.mcause = hart.clic_cause(cause_value);
             // Phase 3, save the program counter: 3.1.14, mepc.
             hart.mepc = epc;
             // Phase 4, write the trap value: 3.1.16, mtval.
@@ -76,7 +76,10 @@ pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs:
     hart.privilege = to;
     // Phase 7, jump to the handler: 3.1.7, mtvec, and 10.1.2, stvec. Only interrupts are vectored.
     let vectored = tvec & 1 != 0 && cause.is_interrupt();
-    hart.pc = hart.canonical((tvec & !3).wrapping_add(if vectored { 4 * number } else { 0 }));
+    let handler = hart.canonical((tvec & !3).wrapping_add(if vectored { 4 * number } else { 0 }));
+    let by_clic = if to == Privilege::Machine { hart.clic_enter(bus, cause, from) } else { None };
+    let (handler, by_table) = by_clic.unwrap_or((handler, false));
+    hart.pc = handler;
 
     obs.trap(|| Trap {
         cause,
@@ -85,6 +88,7 @@ pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs:
         from,
         to,
         handler: hart.outside(hart.pc),
+        by_table,
         instret: hart.retired,
         a7,
     });
@@ -116,6 +120,7 @@ pub(crate) fn return_from(hart: &mut Hart, bus: &mut Bus, mode: Privilege, obs: 
     hart.unstack_pad(if mode == Privilege::Machine { status::MPELP } else { status::SPELP }, to);
     hart.custom_return(bus, mode, obs);
     hart.privilege = to;
+    let pc = if mode == Privilege::Machine { hart.clic_return(bus, to, pc) } else { pc };
     let pc = pc & !hart.target_mask();
     obs.csr(MSTATUS, || hart.outside(hart.csr_read(MSTATUS, 0).unwrap_or_default()));
     if mode == Privilege::Machine && !hart.isa.is_rv64() {
@@ -128,12 +133,15 @@ pub(crate) fn return_from(hart: &mut Hart, bus: &mut Bus, mode: Privilege, obs: 
 /// The interrupt to take now, if any (3.1.9): pending, enabled, and its mode not masked; the mode that comes
 /// first is the more privileged one, then external, software, timer.
 pub(crate) fn pending(hart: &Hart) -> Option<Cause> {
-    first_of(hart, hart.mip & hart.mie)
+    match &hart.clic {
+        Some(clic) => hart.clic_pending(clic),
+        None => first_of(hart, hart.mip & hart.mie),
+    }
 }
 
 /// Whether no interrupt can be taken, whatever becomes pending.
 pub(crate) fn are_masked(hart: &Hart) -> bool {
-    first_of(hart, hart.mie).is_none()
+    if hart.clic.is_some() { !hart.clic_is_open() } else { first_of(hart, hart.mie).is_none() }
 }
 
 /// Which of these interrupts is taken, if any.

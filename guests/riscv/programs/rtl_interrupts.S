@@ -1,5 +1,6 @@
 // image: rtl-interrupts-rv32 bare -march=rv32im_zicsr -mabi=ilp32
 // image: rtl-interrupts-rv64 bare
+// image: rtl-interrupts-clic bare -march=rv32im_zicsr -mabi=ilp32 -DCLIC
 // Loops that the machine external interrupt comes into, at each of their cycles (xtask/rtl). A word that is written into
 // the image before it is loaded chooses the loop.
 #include "rtl.h"
@@ -25,6 +26,16 @@ _start:
         lw      t1, 0(t1)
         or      t0, t0, t1
         csrw    mtvec, t0
+#ifdef CLIC
+        // Source 11: enabled, of a level, and if it is vectored with its handler in a table.
+        la      t0, table
+        csrw    0x307, t0
+        li      t0, 0x4001000 + 4 * 11
+        slli    t1, t1, 16
+        li      t2, 0x80c00100
+        or      t1, t1, t2
+        sw      t1, 0(t0)
+#endif
         // A controller, if there is one (Rocket's): source 1 has priority 1 and is enabled for machine mode.
         la      t0, controller
         lw      s9, 0(t0)
@@ -126,6 +137,13 @@ controller:
         .word   0
 vectored:
         .word   0
+#ifdef CLIC
+        .balign 256
+table:
+        .rept   12
+        .word   handler
+        .endr
+#endif
         .balign 4096
         .globl  data
 data:   .zero   2048

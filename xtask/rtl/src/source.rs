@@ -47,6 +47,22 @@ pub(crate) static SOURCES: &[Source] = &[
         configuration: "VexRiscv_Linux: RV32IMA with MMU, caches of 4 KiB, static prediction",
     },
     Source {
+        core: "cv32e40x",
+        package: "pythondata-cpu-cv32e40x",
+        version: "0.6.0.post161",
+        sha256: "e0156beeaf31eabe4fce152d84f65d2b6b2c966145a319c32d41d435ebf5170e",
+        folder: "pythondata_cpu_cv32e40x/system_verilog",
+        configuration: "as by default: RV32IMC, interrupts without CLIC",
+    },
+    Source {
+        core: "cv32e40x-clic",
+        package: "pythondata-cpu-cv32e40x",
+        version: "0.6.0.post161",
+        sha256: "e0156beeaf31eabe4fce152d84f65d2b6b2c966145a319c32d41d435ebf5170e",
+        folder: "pythondata_cpu_cv32e40x/system_verilog",
+        configuration: "RV32IMC with SMCLIC, 32 sources",
+    },
+    Source {
         core: "rocket",
         package: "pythondata-cpu-rocket",
         version: "0.0.post7146",
@@ -82,7 +98,8 @@ impl Source {
         for entry in fs::read_dir(&harness)? {
             let path = entry?.path();
             let stem = path.file_stem().unwrap_or_default();
-            if ["sim", "axi", self.core].iter().any(|name| stem == *name) {
+            let shared = stem == "sim" || stem == "axi";
+            if shared || stem.to_str().is_some_and(|stem| self.core.starts_with(stem)) {
                 newest = newest.max(changed(&path));
             }
         }

@@ -182,6 +182,7 @@ fn a_trap_costs_what_the_preset_says() {
             Design::Ibex => 2,
             // It has no traps.
             Design::Picorv32 => 0,
+            Design::Cv32e40x => 3,
             Design::Rocket => 4,
             Design::Vexriscv | Design::Cva6 => 6,
         };

@@ -4,6 +4,7 @@
 mod common;
 
 mod cores;
+mod cv32e40x;
 mod equal;
 mod hazards;
 mod keys;

@@ -7,6 +7,7 @@ use super::program::{Part, Program, RAM, Raise, Shape, address, choose};
 use super::subject::Subject;
 
 static RV32: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-rv32.elf");
+static CLIC: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-clic.elf");
 static RV64: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-rv64.elf");
 
 /// The cause of the machine external interrupt.
@@ -18,13 +19,36 @@ const PHASES: u64 = 120;
 
 /// The loops that a core can run.
 pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
-    let elf = Elf::parse(if subject.isa().is_rv64() { RV64 } else { RV32 })?;
-    // Its address is in one word, and whether each cause has an entry in the next.
-    let controller = (address(&elf, "controller")? - RAM) as usize;
+    let image = match (subject.has_clic(), subject.isa().is_rv64()) {
+        (true, _) => CLIC,
+        (false, true) => RV64,
+        (false, false) => RV32,
+    };
+    let elf = Elf::parse(image)?;
+    if subject.has_clic() {
+        // With the handler's address in a table, and without.
+        let table = with_handler(subject, &elf, address(&elf, "handler")?, true, "-table")?;
+        let mut programs = with_handler(subject, &elf, address(&elf, "vectors")?, false, "")?;
+        programs.extend(table);
+        return Ok(programs);
+    }
     let vectored = !subject.without.contains(&"interrupt.vectored");
     let handler = address(&elf, "vectors")? + if vectored { 4 * EXTERNAL } else { 0 };
+    with_handler(subject, &elf, handler, vectored, "")
+}
+
+/// The loops with a handler of that address, and whether it is the cause's own; their names end in `suffix`.
+fn with_handler(
+    subject: &Subject,
+    elf: &Elf,
+    handler: u64,
+    vectored: bool,
+    suffix: &str,
+) -> Result<Vec<Program>, RtlError> {
+    // Its address is in one word, and whether each cause has an entry in the next.
+    let controller = (address(elf, "controller")? - RAM) as usize;
     let mut programs = Vec::new();
-    for mut chosen in choose(&elf, "interrupt.", subject.without)? {
+    for mut chosen in choose(elf, "interrupt.", subject.without)? {
         let raise = Raise {
             at: chosen.address(&format!("head.{}", chosen.name))?,
             every: EVERY,
@@ -36,7 +60,7 @@ pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
         chosen.memory[controller + 4] = vectored.into();
         programs.push(Program {
             part: Part::Interrupts,
-            name: chosen.name.to_owned(),
+            name: format!("{}{suffix}", chosen.name),
             latency: subject.latency,
             entry: elf.entry,
             end: raise.handler,

@@ -1,7 +1,7 @@
 //! The cores whose RTL was run.
 
 use tollgate_cores::Core;
-use tollgate_riscv::{Code, Config, Isa, Machine};
+use tollgate_riscv::{Code, Config, Extension, Isa, Machine};
 
 use super::error::RtlError;
 use super::program::{Part, Program, RAM, RAM_BYTES};
@@ -116,6 +116,45 @@ pub static SUBJECTS: &[Subject] = &[
         ],
     },
     Subject {
+        name: "cv32e40x",
+        preset: "cv32e40x",
+        isa: "rv32imc",
+        misaligned: true,
+        cached: false,
+        controller: 0,
+        // It has machine mode only, and errors of its data bus are interrupts that cannot be masked.
+        without: &[
+            "access.load",
+            "access.load_then_work",
+            "access.store",
+            "amo",
+            "cache",
+            "supervisor",
+            "translated",
+            "user",
+        ],
+        latency: 1,
+        golden: golden![
+            Kernels "cv32e40x-kernels",
+            Traps "cv32e40x-traps",
+            Programs "cv32e40x-programs",
+            Random "cv32e40x-random",
+            Interrupts "cv32e40x-interrupts"
+        ],
+    },
+    Subject {
+        name: "cv32e40x-clic",
+        preset: "cv32e40x",
+        isa: "rv32imc_smclic",
+        misaligned: true,
+        cached: false,
+        controller: 0,
+        // As without its CLIC.
+        without: &["kernels", "programs", "random", "user"],
+        latency: 1,
+        golden: golden![Traps "cv32e40x-clic-traps", Interrupts "cv32e40x-clic-interrupts"],
+    },
+    Subject {
         name: "rocket",
         preset: "rocket",
         isa: "rv64gc",
@@ -175,6 +214,11 @@ impl Subject {
 
     pub(super) fn isa(&self) -> Isa {
         self.isa.parse().unwrap_or_default()
+    }
+
+    /// Whether it has a CLIC.
+    pub(super) fn has_clic(&self) -> bool {
+        self.isa().has(Extension::Smclic)
     }
 
     /// A machine with the program loaded.

@@ -12,6 +12,9 @@ use crate::design::DESIGNS;
 use crate::image;
 
 static RV32: &[u8] = include_bytes!("../../guests/riscv/images/rtl-traps-rv32.elf");
+/// For cores that have machine mode only.
+static MACHINE: &[u8] = include_bytes!("../../guests/riscv/images/rtl-machine-traps-rv32.elf");
+static CLIC: &[u8] = include_bytes!("../../guests/riscv/images/rtl-clic-traps-rv32.elf");
 
 /// Latencies of memory.
 const LATENCIES: [u64; 3] = [20, 60, 150];
@@ -27,7 +30,11 @@ pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
 
 /// The small kernels that a core can run. Memory without a cache has one latency.
 fn small(subject: &Subject) -> Result<Vec<Program>, RtlError> {
-    let elf = Elf::parse(RV32)?;
+    let elf = Elf::parse(match (subject.without.contains(&"user"), subject.has_clic()) {
+        (false, _) => RV32,
+        (true, false) => MACHINE,
+        (true, true) => CLIC,
+    })?;
     let latencies = if subject.cached { &LATENCIES[..] } else { &[subject.latency] };
     let mut programs = Vec::new();
     for chosen in choose(&elf, "trap.", subject.without)? {

@@ -140,7 +140,7 @@ mod tests {
 
     fn trap(cause: Cause, from: Privilege, instret: u64) -> Trap {
         let (to, epc) = (Privilege::Supervisor, 0x1000);
-        Trap { cause, tval: 0, epc, from, to, handler: 0x2000, instret, a7: 64 }
+        Trap { cause, tval: 0, epc, from, to, handler: 0x2000, by_table: false, instret, a7: 64 }
     }
 
     fn ret(to: Privilege, instret: u64) -> TrapReturn {

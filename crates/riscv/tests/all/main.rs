@@ -9,6 +9,7 @@ mod asm_hostile;
 mod bits;
 mod boot;
 mod cache;
+mod clic;
 mod code;
 mod control_flow;
 mod csr;

@@ -64,6 +64,7 @@ fn an_ecall_does_not_retire_and_saves_its_own_address() {
         from: Privilege::Machine,
         to: Privilege::Machine,
         handler: BASE + 0x100,
+        by_table: false,
         instret: 1,
         a7: 0,
     };

@@ -145,7 +145,7 @@ fn cores() {
         "bool" => "true or false",
         "String" => "text",
         "Operation" => "operation",
-        "Design" => "`textbook`, `ibex`, `picorv32`, `vexriscv`, `rocket`, `cva6`",
+        "Design" => "`textbook`, `ibex`, `picorv32`, `vexriscv`, `cv32e40x`, `rocket`, `cva6`",
         "Kind" => "`single-cycle`, `multi-cycle`, `two-stage`, `five-stage`",
         "Predictor" => "`not-taken`, `backward-taken`, `bimodal`",
         "Policy" => "`lru`, `plru`, `fifo`, `random`, `lfsr`, `lfsr16`",

@@ -1,0 +1,2 @@
+-DCLIC
+-f ${HARNESS}/cv32e40x.f
