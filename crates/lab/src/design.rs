@@ -128,7 +128,7 @@ pub struct Feature {
 impl Feature {
     /// Its designs, each with what is measured of it.
     pub fn designs(&self) -> impl Iterator<Item = (FeatureAsked, Design<'static>)> {
-        self.designs.iter().filter_map(|&(policy, used, name)| {
+        self.designs.iter().filter_map(move |&(policy, used, name)| {
             let design = Design::find(name)?.with_vlen(self.vlen)?;
             Some((FeatureAsked { name: self.name.into(), policy, used }, design))
         })

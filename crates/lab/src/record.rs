@@ -372,7 +372,7 @@ pub fn add_features(results: &mut [Measurement], features: &[FeatureAsked]) {
         }
     }
     let figures = [("instructions", counter::INSTRUCTIONS_MIN), ("bytes", counter::BYTES_SAVED)];
-    let cost = |engine: &str, name: &str, policy, used, what: Counter| {
+    let cost = |engine: &str, name: &str, policy: Policy, used: bool, what: Counter| {
         let is_meant = |result: &&Measurement| {
             let asked = result.asked.trap().and_then(|asked| asked.feature.as_ref());
             let of = |it: &FeatureAsked| it.name == name && it.policy == policy && it.used == Some(used);

@@ -551,7 +551,7 @@ impl Program<'_> {
                     return;
                 }
                 // In the middle of a page: where another page traps, Spike has changed some registers.
-                self.a.op(Op::Ori, 2, ADDRESS, 0, 0x400).op(Op::Andi, 2, 2, 0, !0x800);
+                self.a.op(Op::Andi, 2, ADDRESS, 0, -1024).op(Op::Ori, 2, 2, 0, 0x200);
                 // Lists up to s7, whose last register is below those.
                 let rs3 = 4 + self.below(9) as u8;
                 let imm = 16 * self.below(4) as i64;
