@@ -728,7 +728,7 @@ fn addresses_of_rv32_wrap() {
     asm.0.resize(0x100, 0);
     // The rest of the loop, which loads its first instruction: to the page, and after 64 rounds to the other one. (Tables of the
     // engine have one place for both.)
-    asm.op(Op::Lw, 10, 18, 0, 0x110).op(Op::Add, 11, 11, 10, 0);
+    asm.op(Op::Lw, 10, 18, 0, 0x110).op(Op::Add, 13, 13, 10, 0);
     asm.op(Op::Addi, 9, 9, 0, -1).op(Op::Beq, 0, 9, 0, 20);
     asm.op(Op::Andi, 6, 9, 0, 63).op(Op::Bne, 0, 6, 0, 8);
     asm.op(Op::Xor, 18, 18, 19, 0).op(Op::Jalr, 0, 18, 0, 0).op(Op::Ecall, 0, 0, 0, 0);
@@ -761,37 +761,32 @@ fn addresses_of_rv32_wrap() {
     assert_eq!(plain.run_reference(1_000_000, &mut ()), Stop::Exit { code: 0 });
     // A round adds 1 and 8, and every other two rounds 2 and 4. The first one begins in the middle.
     let word = u32::from_le_bytes(asm.0[0x100..0x104].try_into().unwrap());
-    assert_eq!(plain.x(11), u64::from(word.wrapping_mul(ROUNDS as u32)));
+    assert_eq!(plain.x(13), u64::from(word.wrapping_mul(ROUNDS as u32)));
     assert_eq!(plain.x(12), (9 * (ROUNDS as u64 - 1)) + 6 * (ROUNDS as u64 / 2));
 }
 
 /// The same source for both widths, which computes with types whose sizes do not depend on it.
 #[test]
-fn guests_of_both_widths_have_the_same_results() {
-    macro_rules! guest {
-        ($name:literal) => {
-            &include_bytes!(concat!("../../../../guests/riscv/bench/", $name, ".elf"))[..]
-        };
-    }
-    for programs in [[guest!("compute"), guest!("compute32")], [guest!("branches"), guest!("branches32")]] {
-        let [one, other] = programs.map(|program| {
-            let elf = Elf::parse(program).unwrap();
-            let isa = ISAS[usize::from(elf.xlen == Xlen::Rv32)].parse().unwrap();
-            let mut machine = Machine::new(Config { isa, ..Config::default() }).unwrap();
-            machine.load(&elf).unwrap();
-            let seen: Rc<RefCell<Seen>> = Rc::default();
-            machine.set_translator(
-                Box::new(Counted(Translations::new().unwrap(), Rc::clone(&seen))),
-                tollgate_riscv::tier::SAMPLE,
-            );
-            let stop = machine.run(u64::MAX, &mut ());
-            let (retired, instret) = (seen.borrow().retired, machine.instret());
-            assert!(retired > instret / 10 * 9, "{retired} of {instret}");
-            stop
-        });
-        assert!(matches!(one, Stop::Exit { code } if code != 1), "{one:?}");
-        assert_eq!(one, other);
-    }
+fn a_guest_of_both_widths_has_the_same_result() {
+    let programs = [
+        &include_bytes!("../../../../guests/riscv/bench/compute.elf")[..],
+        include_bytes!("../../../../guests/riscv/bench/compute32.elf"),
+    ];
+    let [one, other] = programs.map(|program| {
+        let elf = Elf::parse(program).unwrap();
+        let isa = ISAS[usize::from(elf.xlen == Xlen::Rv32)].parse().unwrap();
+        let mut machine = Machine::new(Config { isa, ..Config::default() }).unwrap();
+        machine.load(&elf).unwrap();
+        let seen: Rc<RefCell<Seen>> = Rc::default();
+        let counted = Counted(Translations::new().unwrap(), Rc::clone(&seen));
+        machine.set_translator(Box::new(counted), tollgate_riscv::tier::SAMPLE);
+        let stop = machine.run(u64::MAX, &mut ());
+        let (retired, instret) = (seen.borrow().retired, machine.instret());
+        assert!(retired > instret / 10 * 9, "{retired} of {instret}");
+        stop
+    });
+    assert!(matches!(one, Stop::Exit { code } if code != 1), "{one:?}");
+    assert_eq!(one, other);
 }
 
 /// Vectors are the interpreter's, in the middle of code that is not.
