@@ -17,7 +17,10 @@ pub use crate::log::{LOG, Log, ROOM};
 
 use std::collections::VecDeque;
 
-use crate::alu::sext32;
+use crate::alu::{
+    carryless, deinterleave, div, div32, divu32, interleave, look_up, or_combine, rem, rem32, remu32,
+    reverse_bytes_bits, sext32,
+};
 use crate::bus::Bus;
 use crate::fold::Map;
 use crate::fp::{Compare, F16, F32, F64, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding, classify, sign_inject};
@@ -465,8 +468,15 @@ impl Tier {
     }
 }
 
-/// The table's row of a floating-point instruction as a function.
-macro_rules! float {
+/// The table's row of an instruction on registers as a function.
+macro_rules! result {
+    (AluImm $fpu:ident $values:ident |$a:ident, $b:ident| $x:expr) => {{
+        let [$a, $b, _] = $values;
+        $x
+    }};
+    (AluReg $($rest:tt)*) => {
+        result!(AluImm $($rest)*)
+    };
     (FpFp $fpu:ident $values:ident |$e:ident, $a:ident, $b:ident, $c:ident| $x:expr) => {{
         let ($e, [$a, $b, $c]) = ($fpu, $values);
         $x
@@ -488,14 +498,14 @@ macro_rules! define {
     ($($section:ident { $($class:ident {
         $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)*
     })* })*) => {
-        /// The result of a floating-point instruction, other than a load or store, from its operands: floating-point
-        /// registers, or an integer register. The `rounding` mode is as [`rounding`] yields it. 0 for other instructions.
-        pub fn float(op: Op, rounding: u8, flags: &mut u8, values: [u64; 3]) -> u64 {
+        /// The result of an arithmetic instruction from its operands: registers, or a register and an immediate. The `rounding`
+        /// mode is as [`rounding`] yields it. 0 for other instructions.
+        pub fn result(op: Op, rounding: u8, flags: &mut u8, values: [u64; 3]) -> u64 {
             let rounding = Rounding::from_bits(rounding).unwrap_or(Rounding::NearestEven);
             let mut fpu = Fpu { rounding, flags: *flags };
             let e = &mut fpu;
             let value = match op {
-                $($($(Op::$op => float!($class e values $(|$($arg),+| $x)?),)*)*)*
+                $($($(Op::$op => result!($class e values $(|$($arg),+| $x)?),)*)*)*
             };
             *flags = fpu.flags;
             value
@@ -503,12 +513,6 @@ macro_rules! define {
     };
 }
 instruction_table!(define);
-
-/// The result of an instruction on integer registers that the loop over blocks does not do itself, from two registers, or a
-/// register and its immediate. 0 for other instructions.
-pub fn called(op: Op, left: u64, right: u64) -> u64 {
-    crate::engine::called(op, left, right)
-}
 
 /// The rounding mode of a floating-point instruction where `frm` contains `dynamic`; `None` if it is illegal.
 pub fn rounding(insn: &Insn, dynamic: u8) -> Option<u8> {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use tollgate_riscv::tier::{
     self, Kind, LOG, Log, Observed, Passed, Quiet, ROOM, Reported, Sight, Start, TlbEntry,
 };
-use tollgate_riscv::{Class, INSTRUCTIONS, Op, Pass, Touch};
+use tollgate_riscv::{INSTRUCTIONS, Op, Pass, Touch};
 
 /// No address that an aligned access has.
 pub(crate) const NOT_RESERVED: u64 = u64::MAX;
@@ -200,11 +200,8 @@ pub(crate) fn report_code(kind: Kind, size: u64) -> u64 {
 pub(crate) extern "C" fn called(state: &mut State<'_, '_>, what: u64, a: u64, b: u64, c: u64) -> u64 {
     let [_, _, _, _, _, rounding, high, low] = what.to_be_bytes();
     let Some(row) = INSTRUCTIONS.get(usize::from(u16::from_be_bytes([high, low]))) else { return 0 };
-    if matches!(row.class, Class::AluImm | Class::AluReg) {
-        return tier::called(row.op, a, b);
-    }
     let mut flags = state.fflags as u8;
-    let value = tier::float(row.op, rounding, &mut flags, [a, b, c]);
+    let value = tier::result(row.op, rounding, &mut flags, [a, b, c]);
     state.fflags = flags.into();
     value
 }

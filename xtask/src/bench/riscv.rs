@@ -126,9 +126,9 @@ fn turns() -> Result<Vec<Figure>> {
 /// Programs of RV32, interpreted and translated in turns.
 fn narrow() -> Result<Vec<Figure>> {
     let root = workspace::root()?;
-    let figure = |(program, bound)| {
+    let figure = |(program, bound): (&str, f64)| -> Result<Figure> {
         let elf = root.join(format!("guests/riscv/bench/{program}32.elf"));
-        let mut speeds = [Vec::new(), Vec::new()];
+        let mut speeds: [Vec<f64>; 2] = Default::default();
         for _ in 0..ROUNDS {
             let steps = u64::MAX.to_string();
             let arguments: [&OsStr; 4] = ["1".as_ref(), steps.as_ref(), elf.as_ref(), "alone".as_ref()];

@@ -7,5 +7,6 @@ mod translated;
 
 mod counting;
 mod equal;
+mod guests;
 mod regions;
 mod runs;

@@ -184,3 +184,24 @@ fn a_full_log_is_reported_on_the_way() {
     assert!(translated.retired.get() > 900_000, "{}", translated.retired.get());
     assert!(translated.entered.get() < 1_000, "{}", translated.entered.get());
 }
+
+/// Observers see values of RV32 without the sign-extension that registers have.
+#[test]
+fn operands_and_addresses_have_the_width_of_the_registers() {
+    const ROUNDS: usize = 3_000;
+    for (isa, operand) in [(RV64, -5_i64 as u64), (RV32, 0xffff_fffb)] {
+        let mut asm = Asm::default();
+        asm.op(Op::Auipc, 8, 0, 0, 0x1000).li(9, ROUNDS as i32).li(10, -5).li(11, 7);
+        let top = asm.0.len() as i64;
+        asm.op(Op::Mul, 12, 10, 11, 0).op(Op::Sw, 0, 8, 12, 4).op(Op::Addi, 9, 9, 0, -1);
+        let at = asm.0.len() as i64;
+        asm.op(Op::Bne, 0, 9, 0, top - at).op(Op::Jal, 0, 0, 0, 0);
+        let mut machine = machine(isa, &asm.0);
+        let translated = translate(&mut machine, 10);
+        let mut seen = Seen::default();
+        assert_eq!(machine.run(7 + 4 * ROUNDS as u64, &mut seen), Stop::Budget);
+        assert!(translated.retired.get() > 3 * ROUNDS as u64, "{}", translated.retired.get());
+        assert_eq!(seen.operands, [[operand, 7]; ROUNDS], "{isa}");
+        assert_eq!(seen.accesses, [(BASE + 0x1004, BASE + 0x1004, true); ROUNDS], "{isa}");
+    }
+}
