@@ -218,7 +218,7 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "a kernel that is none, for a program",
+        name: "a file that is not a kernel, for a program",
         args: calls!("riscv exec --no-save --kernel {dir}/a.elf -- "),
         exit: 125,
         says: &["a.elf"],
