@@ -109,13 +109,23 @@ impl Object {
         for part in file.elf_program_headers() {
             let (offset, file_bytes) = part.file_range(endian);
             match part.p_type(endian) {
-                elf::PT_LOAD => object.loads.push(Load {
-                    offset,
-                    address: part.p_vaddr(endian),
-                    file_bytes,
-                    memory_bytes: part.p_memsz(endian),
-                    executable: part.p_flags(endian).0 & elf::PF_X.0 != 0,
-                }),
+                elf::PT_LOAD => {
+                    let (address, memory_bytes) = (part.p_vaddr(endian), part.p_memsz(endian));
+                    let past = offset.checked_add(file_bytes);
+                    if past.is_none_or(|past| past > bytes.len() as u64)
+                        || file_bytes > memory_bytes
+                        || address.checked_add(memory_bytes).is_none()
+                    {
+                        return Err(ObjectError::Damaged("a segment ends behind the file".into()));
+                    }
+                    object.loads.push(Load {
+                        offset,
+                        address,
+                        file_bytes,
+                        memory_bytes,
+                        executable: part.p_flags(endian).0 & elf::PF_X.0 != 0,
+                    });
+                }
                 elf::PT_INTERP => {
                     let text = part.data(endian, bytes).unwrap_or_default();
                     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -144,7 +154,7 @@ impl Object {
         // Assembly names functions without saying that they are.
         let within = |at: u64| {
             let before = object.functions.partition_point(|function| function.0 <= at).checked_sub(1);
-            before.is_some_and(|n| at < object.functions[n].0 + object.functions[n].1.max(1))
+            before.is_some_and(|n| at < object.functions[n].0.saturating_add(object.functions[n].1.max(1)))
         };
         let labels: Vec<_> = of(|kind| matches!(kind, SymbolKind::Unknown | SymbolKind::Label))
             .filter(|label| !within(label.0))

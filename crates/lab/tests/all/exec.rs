@@ -230,7 +230,7 @@ fn a_program_inside_of_linux_is_billed_with_the_kernel() {
         for (volatile int i = 0; i < 1000000; i++) {}\n\
         puts(\"done\"); return 9; }";
     let slow = compiled(dir.path(), "slow", source, &["-static"]).unwrap();
-    let early = RefCell::new([Vec::new(), Vec::new()]);
+    let early = RefCell::new([Vec::<u8>::new(), Vec::new()]);
     let to = |file: usize, text: &[u8]| early.borrow_mut()[file].extend(text);
     let [quiet, passed_on] = [None, Some(PassOn { to: &to, every: Duration::ZERO })].map(|output| {
         let ready = Ready::restore(&snapshot, None, None, 512 << 20).unwrap();
