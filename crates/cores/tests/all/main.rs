@@ -6,6 +6,7 @@ mod common;
 mod cores;
 mod equal;
 mod hazards;
+mod key_effects;
 mod keys;
 mod memory;
 mod misread;
