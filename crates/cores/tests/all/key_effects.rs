@@ -195,8 +195,11 @@ fn core(base: &str, design: Design, keys: &[&str], key: &str) -> Result<Core, St
     Core::from_toml(&text).map(Core::with_fault).map_err(|error| error.to_string())
 }
 
-/// A program in a machine that executes for a core, and its code.
-struct Program(Box<dyn Fn(&Core) -> (Machine, Code)>);
+/// Starts a program in a machine that executes for a core; yields its code, too.
+type Start = dyn Fn(&Core) -> (Machine, Code);
+
+/// A program.
+struct Program(Box<Start>);
 
 impl Program {
     /// An image of memory.
