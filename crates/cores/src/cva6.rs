@@ -28,6 +28,7 @@ use super::core::{Core, CoreError};
 use super::ledger::Cause;
 use super::microarchitecture::{Microarchitecture, Squashed, Step};
 use super::parts::delays::Redirect;
+use super::parts::descriptions::Descriptions;
 use super::parts::memory::{Memory, Waits};
 use super::parts::operands::Dependence;
 use super::parts::system::cannot_fetch;
@@ -43,22 +44,6 @@ const ATOMIC: i64 = 1;
 /// Cycles from a load's request to that of its line. rtl: cache.load_lines
 const LINE_REQUEST: i64 = 2;
 
-/// What is known about the instructions of wrong paths, found by a hash.
-#[derive(Clone, Debug)]
-struct Speculated(Vec<Option<(Insn, Op)>>);
-
-impl Speculated {
-    const KEPT: usize = 1 << 9;
-
-    fn of(&mut self, insn: &Insn, core: &Core) -> Op {
-        let registers = u32::from_le_bytes([insn.rd, insn.rs1, insn.rs2, insn.op as u8]);
-        let mixed = registers.wrapping_mul(0x9e37_79b1) ^ (insn.imm as u32).wrapping_mul(0x85eb_ca6b);
-        let place = &mut self.0[(mixed >> 20) as usize % Self::KEPT];
-        place.take_if(|(known, _)| known != insn);
-        place.get_or_insert_with(|| (*insn, Op::of(insn, core))).1
-    }
-}
-
 /// The core.
 #[derive(Clone, Debug)]
 pub(crate) struct Cva6 {
@@ -71,7 +56,8 @@ pub(crate) struct Cva6 {
     last: Place,
     /// Cycles in which a return waits for a fetch that was never resolved, in a core with that fault.
     return_fault: i64,
-    speculated: Speculated,
+    /// The instructions of wrong paths.
+    speculated: Descriptions<Op>,
     mispredicts: u64,
 }
 
@@ -220,8 +206,9 @@ impl Cva6 {
         // An instruction that traps takes a place in the scoreboard.
         let speculation = board.speculate(left.map(|_| commit));
         let (speculated, core, memory) = (&mut self.speculated, &self.core, &mut self.memory);
-        self.frontend
-            .redirect_emptied(&path, left, speculation, memory, &mut |insn| speculated.of(insn, core))
+        self.frontend.redirect_emptied(&path, left, speculation, memory, &mut |insn| {
+            speculated.of(insn, |insn| Op::of(insn, core))
+        })
     }
 
     /// What empties the pipe has committed.
@@ -269,7 +256,7 @@ impl Microarchitecture for Cva6 {
             memory,
             last: Place { pc: NO_WORD, pa: 0, len: 0, privilege: Privilege::Machine },
             return_fault: if core.fault { core.trap.return_fault.into() } else { 0 },
-            speculated: Speculated(vec![None; Speculated::KEPT]),
+            speculated: Descriptions::new(1 << 9),
             mispredicts: 0,
             core: core.clone(),
         })

@@ -43,46 +43,9 @@ pub(crate) trait Microarchitecture: Clone {
         Passed::No
     }
 
-    /// Whether a branch or jump that has [passed](Self::passes) was predicted; the predictor learns.
+    /// A branch or jump has [passed](Self::passes).
     #[inline(always)]
-    fn resolve(&mut self, _step: &Step<Self::Op>) -> Resolved {
-        Resolved::On
-    }
-
-    /// The fetch goes on behind a branch or jump that was [resolved](Self::resolve).
-    #[inline(always)]
-    fn follow(&mut self, _step: &Step<Self::Op>, _resolved: Resolved) {}
-
-    /// Whether the time of blocks may be remembered, and [`Block`] is asked for.
-    const REMEMBERS: bool = false;
-
-    /// Whether an instruction may be in a block.
-    fn in_block(&self, _op: &Self::Op) -> InBlock {
-        InBlock::No
-    }
-
-    /// All that the times of later instructions of blocks depend on, relative to the last instruction. `None` while something else
-    /// than instructions of blocks is under way.
-    fn relative_state(&mut self) -> Option<RelativeState> {
-        None
-    }
-
-    /// Enters such a state.
-    fn enter_state(&mut self, _state: &RelativeState) {}
-
-    /// Whether all fetches and accesses of a block find what they need where the last ones were, so that they change nothing. Yields
-    /// what else of the accesses its time depends on.
-    fn finds_block(&mut self, _run: &BlockRun, _accesses: &[Touch]) -> Option<u16> {
-        None
-    }
-
-    /// A block whose fetches and accesses [were found](Self::finds_block) has taken so many cycles.
-    fn repeat_block(&mut self, _run: &BlockRun, _cycles: u32) {}
-
-    /// Cycles that the operands of an instruction add, or remove.
-    fn operand_cycles(&self, _op: &Self::Op, _operands: [u64; 2]) -> i64 {
-        0
-    }
+    fn jumps(&mut self, _step: &Step<Self::Op>) {}
 
     /// A trap is taken. If that takes a slot of the pipe, it is charged as [`Slot::lost`]. Returns whether the slot is that of the
     /// instruction that traps, which stage diagrams show: not for interrupts.
@@ -115,85 +78,6 @@ pub(crate) trait Microarchitecture: Clone {
     fn memory_mut(&mut self) -> &mut Memory;
 }
 
-/// The state of a core that no time but the last instruction's enters: two of them are equal if, and only if, all bits are.
-pub(crate) type RelativeState = [u64; 4];
-
-/// How the prediction of a branch or jump came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resolved {
-    /// Right: the fetch goes on in sequence.
-    On,
-    /// Right: it goes on elsewhere.
-    Away,
-    /// The front end found out late where it goes on.
-    Late,
-    /// The back end found out that it was wrong.
-    Wrong,
-}
-
-/// Whether an instruction may be in a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum InBlock {
-    No,
-    Yes,
-    /// As its last one.
-    Last,
-}
-
-/// Instructions in sequence up to a jump, each of which may take the quick way.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Block {
-    /// How many they are; 0 where the first one cannot be in a block.
-    pub(crate) len: u8,
-    pub(crate) loads: u8,
-    pub(crate) stores: u8,
-    /// How many report their operands.
-    pub(crate) operands: u8,
-    /// Which ones are not whole in the line of the one before: so many, and the first of them.
-    pub(crate) lines: u8,
-    pub(crate) enters_line: [u8; Block::LINES],
-    /// The last one that accesses memory.
-    pub(crate) last_access: u8,
-    /// The bytes of each access, four bits each, the first in the lowest.
-    pub(crate) sizes: u32,
-    /// Whether the last one is a jump.
-    pub(crate) jumps: bool,
-}
-
-impl Block {
-    /// The most of each.
-    pub(crate) const INSNS: usize = 64;
-    pub(crate) const LINES: usize = 3;
-    pub(crate) const ACCESSES: u8 = 8;
-    pub(crate) const OPERANDS: u8 = 4;
-
-    #[inline(always)]
-    pub(crate) fn accesses(&self) -> usize {
-        usize::from(self.loads + self.stores)
-    }
-}
-
-/// A run of a block.
-pub(crate) struct BlockRun<'a> {
-    pub(crate) several: &'a Several<'a>,
-    pub(crate) block: &'a Block,
-    pub(crate) insns: &'a [BlockInsn],
-    /// Whether the instruction before it is of the same run.
-    pub(crate) goes_on: bool,
-}
-
-impl BlockRun<'_> {
-    /// Its instructions whose fetch may be in another line than the one before.
-    #[inline(always)]
-    pub(crate) fn fetches(&self) -> impl Iterator<Item = &BlockInsn> {
-        let lines = self.block.enters_line.get(..usize::from(self.block.lines)).unwrap_or_default();
-        // Without one before, that is also the first instruction.
-        let first = !self.goes_on && lines.first() != Some(&0);
-        let first = if first { self.insns.first() } else { None };
-        first.into_iter().chain(lines.iter().filter_map(|&at| self.insns.get(usize::from(at))))
-    }
-}
-
 /// The physical address of an instruction's first byte.
 #[inline(always)]
 pub(crate) fn physical(at: &BlockInsn) -> u64 {
@@ -216,11 +100,24 @@ pub(crate) struct Here<'a> {
     pub(crate) at: &'a BlockInsn,
     /// Whether all of it is in the line and the page of the instruction before it.
     pub(crate) same_line: bool,
-    pub(crate) touch: Option<&'a Touch>,
-    pub(crate) operands: [u64; 2],
+    /// Which of the accesses, and of the operands, are its, if it has any.
+    pub(crate) access: usize,
+    pub(crate) operand: usize,
 }
 
 impl Here<'_> {
+    /// Its access.
+    #[inline(always)]
+    pub(crate) fn touch(&self) -> Option<&Touch> {
+        self.several.accesses.get(self.access)
+    }
+
+    /// The values of its source registers.
+    #[inline(always)]
+    pub(crate) fn operands(&self) -> [u64; 2] {
+        self.several.operands.get(self.operand).copied().unwrap_or_default()
+    }
+
     /// The physical address of its first byte.
     #[inline(always)]
     pub(crate) fn pa(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! Parts that cores are built of.
 
 pub(crate) mod delays;
+pub(crate) mod descriptions;
 pub(crate) mod fetchable;
 pub(crate) mod latest_stores;
 pub(crate) mod memory;

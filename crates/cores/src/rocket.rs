@@ -14,20 +14,19 @@ mod predictor;
 mod waiting_stores;
 mod wrong_path;
 
-use tollgate_riscv::{Class, Code, Insn, Machine, Privilege, Touch, Trap, is_device};
+use tollgate_riscv::{Class, Code, Insn, Machine, Privilege, Trap, is_device};
 
 use self::front_end::{Arrival, LineState};
 use self::line_port::LinePort;
 pub(crate) use self::op::Op;
 use self::op::Way;
 use self::pipe::{Costs, Pipe};
-use self::predictor::{Jump, Predictor, Turn};
+use self::predictor::{Jump, Outcome, Predictor, Turn};
 use super::access::Data;
 use super::core::{Core, CoreError};
 use super::ledger::Cause;
-use super::microarchitecture::{
-    BlockRun, Here, InBlock, Microarchitecture, Passed, RelativeState, Resolved, Squashed, Step, physical,
-};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Squashed, Step};
+use super::parts::descriptions::Descriptions;
 use super::parts::fetchable::FetchableCode;
 use super::parts::latest_stores::LatestStores;
 use super::parts::memory::{Memory, Waits};
@@ -57,11 +56,11 @@ pub(crate) struct Rocket {
     predictor: Predictor,
     memory: Memory,
     latest_stores: LatestStores,
-    /// The same behind the block whose accesses were [found](Microarchitecture::finds_block).
-    stores_behind_block: LatestStores,
     /// The code that the fetch may run on to, and whether there is any.
     code: FetchableCode,
     runs_on: bool,
+    /// The instructions to which the fetch runs on.
+    described: Descriptions<Op>,
     /// The port that the lines of both caches share.
     line_port: Option<LinePort>,
     /// Bytes of a line of the instruction cache.
@@ -93,12 +92,12 @@ fn operands_of(op: &Op, values: [u64; 2]) -> i64 {
     op.dependence.map_or(0, |dependence| dependence.more(values).into())
 }
 
-#[inline(always)]
-fn turn_of(step: &Step<Op>) -> Turn {
-    Turn::new(step.op.jump, step.pc, step.insn.len)
-}
-
 impl Rocket {
+    /// What it needs to know about an instruction to which the fetch runs on.
+    fn describe_ahead(&mut self, insn: &Insn) -> Op {
+        self.described.of(insn, |insn| Op::new(insn, &self.core))
+    }
+
     /// An instruction that waits for its fetch or its data, or for whatever else.
     #[inline(never)]
     fn retire_any(&mut self, step: &Step<Op>, found: Found, slot: &mut Slot) {
@@ -122,8 +121,7 @@ impl Rocket {
             self.run_on_from_replay(step, &costs, before);
         }
         if op.jump != Jump::None {
-            let resolved = self.resolve(step);
-            self.follow(step, resolved);
+            self.jump(step);
         } else if op.refetch.is_some() {
             self.refetch(step);
         }
@@ -159,10 +157,25 @@ impl Rocket {
         }
     }
 
+    /// A branch or jump has passed.
+    #[inline(always)]
+    fn jump(&mut self, step: &Step<Op>) {
+        let turn = Turn::new(step.op.jump, step.pc, step.insn.len);
+        match self.predictor.resolve(&turn, step.next_pc, step.taken) {
+            Outcome::Right => {
+                if step.taken || step.next_pc != turn.sequential {
+                    self.pipe.leave_sequence();
+                }
+            }
+            Outcome::Late => self.pipe.redirect_from_fetch(FOUND_IN_FETCH),
+            Outcome::Wrong => self.mispredicted(step, &turn),
+        }
+    }
+
     #[inline(never)]
-    fn mispredicted(&mut self, step: &Step<Op>) {
+    fn mispredicted(&mut self, step: &Step<Op>, turn: &Turn) {
         self.pipe.redirect_from_execute(MISPREDICTED, Cause::Branch, Flush::Branch);
-        self.run_on_from_jump(step, &turn_of(step));
+        self.run_on_from_jump(step, turn);
     }
 
     /// The fetch begins anew behind an instruction.
@@ -194,7 +207,7 @@ impl Rocket {
     /// Whether a load or store that would be in EX then finds its data there, and nothing is in its way.
     #[inline(always)]
     fn finds_data(&mut self, op: &Op, here: &Here, execute: i64) -> bool {
-        let Some(touch) = here.touch else { return false };
+        let Some(touch) = here.touch() else { return false };
         let end = here.pa().wrapping_add(here.at.insn.len.into());
         if self.pipe.finds_tags_taken(execute) || !self.has_next_line(end) {
             return false;
@@ -262,13 +275,13 @@ impl Microarchitecture for Rocket {
             predictor: Predictor::new(&core.branch),
             code: FetchableCode::new(),
             runs_on: false,
+            described: Descriptions::new(1 << 8),
             line_port: LinePort::new(&core.memory),
             line_bytes: memory.instruction_line_bytes(),
             next_line: (1, 0),
             takes: core.memory.fetch_fill.into(),
             fetched: Waits::default(),
             latest_stores: LatestStores::default(),
-            stores_behind_block: LatestStores::default(),
             interrupted: None,
             memory,
             core: core.clone(),
@@ -320,91 +333,15 @@ impl Microarchitecture for Rocket {
         self.pipe.advance(op, words, fetch, execute, slot);
         match op.way {
             Way::Jumps => return Passed::ButJumps,
-            Way::Iterates => self.pipe.iterate(op, operands_of(op, here.operands)),
+            Way::Iterates => self.pipe.iterate(op, operands_of(op, here.operands())),
             _ => {}
         }
         Passed::Yes
     }
 
     #[inline(always)]
-    fn resolve(&mut self, step: &Step<Op>) -> Resolved {
-        self.predictor.resolve(&turn_of(step), step.next_pc, step.taken)
-    }
-
-    #[inline(always)]
-    fn follow(&mut self, step: &Step<Op>, resolved: Resolved) {
-        match resolved {
-            Resolved::On => {}
-            Resolved::Away => self.pipe.leave_sequence(),
-            Resolved::Late => self.pipe.redirect_from_fetch(FOUND_IN_FETCH),
-            Resolved::Wrong => self.mispredicted(step),
-        }
-    }
-
-    const REMEMBERS: bool = true;
-
-    fn in_block(&self, op: &Op) -> InBlock {
-        match op.way {
-            Way::Other => InBlock::No,
-            Way::Jumps => InBlock::Last,
-            _ => InBlock::Yes,
-        }
-    }
-
-    fn relative_state(&mut self) -> Option<RelativeState> {
-        self.pipe.relative_state()
-    }
-
-    fn enter_state(&mut self, state: &RelativeState) {
-        self.pipe.enter_state(state);
-    }
-
-    /// Yields with which of the latest stores each load overlaps.
-    #[inline(always)]
-    fn finds_block(&mut self, run: &BlockRun, accesses: &[Touch]) -> Option<u16> {
-        let (several, privilege) = (run.several, run.several.privilege);
-        for at in run.fetches() {
-            let pc = several.outside(at.pc);
-            if !self.memory.finds_latest_fetch(pc, physical(at), at.insn.len, privilege) {
-                return None;
-            }
-        }
-        let (mut latest, mut overlaps, mut sizes) = (self.latest_stores, 0, run.block.sizes);
-        if !accesses.is_empty() {
-            // The lines up to that one have instructions of the block.
-            let last = run.insns.get(usize::from(run.block.last_access))?;
-            if !self.has_next_line(physical(last).wrapping_add(last.insn.len.into())) {
-                return None;
-            }
-        }
-        for touch in accesses {
-            let (va, pa, store) = (several.outside(touch.va), touch.pa(), touch.store());
-            if !self.memory.finds_latest_of_block(va, pa, store, privilege) {
-                return None;
-            }
-            overlaps = overlaps << 2 | u16::from(latest.overlap(va, (sizes & 15) as u8, store));
-            sizes >>= 4;
-        }
-        self.stores_behind_block = latest;
-        Some(overlaps)
-    }
-
-    #[inline(always)]
-    fn repeat_block(&mut self, run: &BlockRun, cycles: u32) {
-        let several = run.several;
-        for at in run.fetches() {
-            let pc = several.outside(at.pc);
-            self.memory.repeat_fetch(pc, physical(at), at.insn.len, several.privilege);
-        }
-        if run.block.accesses() > 0 {
-            self.memory.count_hits(run.block.loads.into(), run.block.stores.into());
-            self.latest_stores = self.stores_behind_block;
-        }
-        self.pipe.execute += i64::from(cycles);
-    }
-
-    fn operand_cycles(&self, op: &Op, operands: [u64; 2]) -> i64 {
-        operands_of(op, operands)
+    fn jumps(&mut self, step: &Step<Op>) {
+        self.jump(step);
     }
 
     fn trap(&mut self, trap: &Trap, slot: &mut Slot) -> bool {

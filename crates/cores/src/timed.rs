@@ -1,22 +1,18 @@
 //! A core attached to a machine.
 
-mod batch;
-mod memo;
-
-use tollgate_riscv::{Access, AccessKind, BlockInsn, Code, Insn, Machine, Observer};
-use tollgate_riscv::{Retired, Several, Step as MachineStep, Stop, Trap, Walk};
+use tollgate_riscv::{Access, AccessKind, Class, Code, Insn, Machine, Observer};
+use tollgate_riscv::{BlockInsn, Pass, Retired, Several, Step as MachineStep, Stop, Trap, Walk};
 
 use super::access::Data;
 use super::account::{Account, TimingCounts};
 use super::core::{Core, CoreError};
 use super::keys::Design;
 use super::ledger::{Cause, Causes, Ledger};
-use super::microarchitecture::{Microarchitecture, Step, physical};
+use super::microarchitecture::{Here, Microarchitecture, Passed, Step, physical};
+use super::parts::descriptions::Descriptions;
 use super::passage::{Flush, Passage, Sink, Stage};
 use super::phases::{ByPrivilege, Phases};
 use super::slot::Slot;
-use batch::Batch;
-use memo::Memo;
 
 /// An instruction as the core describes it, once for each place in decoded code.
 #[derive(Clone, Copy)]
@@ -52,15 +48,10 @@ struct Driver<C: Microarchitecture> {
     /// The core's description of each instruction in the engine's memory, by place.
     ops: Vec<Described<C::Op>>,
     epoch: u64,
-    /// The times of blocks, in a core that remembers them.
-    memo: Option<Memo>,
-    /// Instructions that were executed alone, found by a hash.
-    alone: Vec<Option<(Insn, C::Op)>>,
+    /// Instructions that were executed alone.
+    alone: Descriptions<C::Op>,
     slot: Slot,
 }
-
-/// How many instructions executed alone are remembered; a power of two.
-const ALONE: usize = 1 << 10;
 
 impl<C: Microarchitecture> Driver<C> {
     fn new(core: &Core) -> Result<Self, CoreError> {
@@ -68,8 +59,7 @@ impl<C: Microarchitecture> Driver<C> {
             core: C::new(core)?,
             ops: Vec::new(),
             epoch: u64::MAX,
-            memo: C::REMEMBERS.then(Memo::new),
-            alone: vec![None; ALONE],
+            alone: Descriptions::new(1 << 10),
             slot: Slot::default(),
         })
     }
@@ -78,11 +68,7 @@ impl<C: Microarchitecture> Driver<C> {
     #[inline(never)]
     fn retire(&mut self, retired: &Retired, accesses: &[Data]) {
         let insn = &retired.insn;
-        let registers = u32::from_le_bytes([insn.rd, insn.rs1, insn.rs2, insn.op as u8]);
-        let mixed = registers.wrapping_mul(0x9e37_79b1) ^ (insn.imm as u32).wrapping_mul(0x85eb_ca6b);
-        let place = &mut self.alone[(mixed >> 20) as usize % ALONE];
-        place.take_if(|(known, _)| known != insn);
-        let (_, op) = *place.get_or_insert_with(|| (*insn, self.core.describe(insn)));
+        let op = self.alone.of(insn, |insn| self.core.describe(insn));
         let step = Step {
             pc: retired.pc,
             pa: retired.pa,
@@ -111,9 +97,6 @@ impl<C: Microarchitecture> Driver<C> {
         if self.epoch != several.epoch {
             self.epoch = several.epoch;
             self.ops.clear();
-            if let Some(memo) = &mut self.memo {
-                memo.forget_blocks();
-            }
         }
         let more = several.insns.get(self.ops.len()..end).unwrap_or_default();
         let (core, depends) = (&self.core, self.core.depends_on_operands());
@@ -129,31 +112,74 @@ impl<C: Microarchitecture> Driver<C> {
     /// Runs of instructions in one phase. Their charges are added up in the slot.
     #[inline(never)]
     fn several(&mut self, several: &Several, phase: u8, account: &mut Account) {
-        let mut batch = Batch::new(several, phase, account);
-        let mut instructions = 0;
+        let (mut access, mut operand) = (0, 0);
+        let (mut issued, mut instructions) = (0, 0);
+        let mut refill_phase = account.refill_phase;
         self.slot.clear();
-        if let Some(memo) = &mut self.memo {
-            memo.begin();
-        }
         for pass in several.passes {
-            let places = usize::from(pass.start())..usize::from(pass.end());
-            self.describe(several, places.end);
-            instructions += places.len() as u64;
-            let Driver { core, ops, memo, slot, .. } = self;
-            match memo {
-                Some(memo) if C::REMEMBERS => memo.pass(core, ops, pass, &mut batch, slot),
-                _ => {
-                    batch.pass(core, ops, (pass, places), slot);
+            self.describe(several, pass.end().into());
+            let insns = several.insns(pass);
+            let ops = self.ops.get(usize::from(pass.start())..usize::from(pass.end())).unwrap_or_default();
+            instructions += insns.len() as u64;
+            for (i, (at, described)) in insns.iter().zip(ops).enumerate() {
+                let same_line = described.same_line && i > 0;
+                let here = Here { several, at, same_line, access, operand };
+                // (Whoever needs them looks for them: most instructions have none.)
+                access += usize::from(described.size > 0);
+                operand += usize::from(described.by_operands);
+                let passed = self.core.passes(&described.op, &here, &mut self.slot);
+                if passed != Passed::Yes {
+                    let next = insns.get(i + 1);
+                    let step = Step {
+                        pc: several.outside(at.pc),
+                        pa: here.pa(),
+                        next_pc: match next {
+                            Some(next) => several.outside(next.pc),
+                            None => next_of_last(several, pass, at),
+                        },
+                        insn: &at.insn,
+                        op: &described.op,
+                        privilege: several.privilege,
+                        operands: if described.by_operands { here.operands() } else { [0; 2] },
+                        taken: next.is_none() && pass.taken(),
+                    };
+                    // Two calls, so that the compiler knows in each how many accesses there are.
+                    if passed == Passed::ButJumps {
+                        self.core.jumps(&step);
+                    } else if let Some(touch) = here.touch().filter(|_| described.size > 0) {
+                        let Described { size, store, .. } = *described;
+                        let access = Data { va: several.outside(touch.va), pa: touch.pa(), size, store };
+                        self.core.retire(&step, std::slice::from_ref(&access), &mut self.slot);
+                    } else {
+                        self.core.retire(&step, &[], &mut self.slot);
+                    }
                 }
+                if self.slot.lost {
+                    self.slot.lost = false;
+                    account.refill(refill_phase, phase, &mut self.slot);
+                } else {
+                    issued += 1;
+                }
+                refill_phase = phase;
             }
         }
-        if let Some(memo) = &mut self.memo {
-            memo.enter(&mut self.core);
-        }
-        self.slot.charges[Cause::Issue as usize] += batch.issued;
+        account.refill_phase = refill_phase;
+        self.slot.charges[Cause::Issue as usize] += issued;
         account.charge_all(phase, &self.slot.charges);
         account.instructions += instructions;
     }
+}
+
+/// Where the last instruction of a run went.
+#[inline(always)]
+fn next_of_last(several: &Several, pass: &Pass, last: &BlockInsn) -> u64 {
+    let next = match last.insn.row().class {
+        Class::JumpReg => pass.target,
+        Class::Jump => last.pc.wrapping_add(last.insn.imm as u64),
+        Class::Branch if pass.taken() => last.pc.wrapping_add(last.insn.imm as u64),
+        _ => last.pc.wrapping_add(u64::from(last.insn.len)),
+    };
+    several.outside(next)
 }
 
 /// The cores, one variant each: a batch of instructions is dispatched once.

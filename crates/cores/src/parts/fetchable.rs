@@ -138,16 +138,6 @@ impl FetchableCode {
         (page.jumps[word] & bit != 0, if page.long[word] & bit == 0 { 2 } else { 4 })
     }
 
-    /// Whether there may be a branch or jump in some of at most 128 bytes of a page.
-    pub(crate) fn may_jump(&mut self, pa: u64, bytes: u64) -> bool {
-        let page = self.page(pa);
-        let jumps = &self.pages[page].jumps;
-        let (at, word, _) = place(pa);
-        let behind = jumps.get(word + 1).copied().unwrap_or(0);
-        let found = (u128::from(behind) << 64 | u128::from(jumps[word])) >> (at % 64);
-        found as u64 & (u64::MAX >> (64 - (bytes / 2).clamp(1, 64))) != 0
-    }
-
     /// The bytes of what is at an address.
     #[inline(always)]
     pub(crate) fn len(&mut self, pa: u64) -> u64 {

@@ -90,23 +90,6 @@ impl Words {
         (self.fetched[self.last], self.taken[self.last]) = (fetch, taken);
     }
 
-    /// The last word, and when the first instruction in each of the words came to EX for which the next ones may wait, the latest
-    /// first. Nothing waits for one that came before the last word was in IF, which is as good as in that cycle.
-    pub(super) fn kept(&self) -> (i64, [i64; QUEUE]) {
-        let last = self.last();
-        (last, std::array::from_fn(|before| self.taken(before).max(last)))
-    }
-
-    /// The words that keep this.
-    pub(super) fn of(last: i64, taken: [i64; QUEUE]) -> Self {
-        let mut words = Words::new();
-        words.fetched[0] = last;
-        for (before, taken) in taken.into_iter().enumerate() {
-            words.taken[(PLACES - before) % PLACES] = taken;
-        }
-        words
-    }
-
     /// The same of so many, of which that was the last one.
     pub(super) fn push_all(&mut self, words: u32, fetch: i64, taken: i64) {
         for before in (0..i64::from(words)).rev() {

@@ -204,11 +204,6 @@ impl Targets {
         if self.words.has(pc) { self.entries.iter().position(|entry| is(entry.pc)) } else { None }
     }
 
-    /// Whether there may be a target of the word at an address.
-    pub(super) fn may_have(&self, word: u64) -> bool {
-        self.words.has(word)
-    }
-
     /// Forgets all targets.
     pub(super) fn flush(&mut self) {
         self.entries.fill(Target { pc: NOWHERE, target: 0, used: 0 });

@@ -123,7 +123,7 @@ impl Rocket {
                     return (at <= last).then_some(at);
                 }
             }
-            pipe.look_ahead(&Op::new(&insn, &self.core), &Costs::of(arrival));
+            pipe.look_ahead(&self.describe_ahead(&insn), &Costs::of(arrival));
             if goes_on(&insn) {
                 pipe.redirect_from_fetch(1);
             }

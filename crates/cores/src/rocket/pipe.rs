@@ -14,12 +14,11 @@
 //! what it adds.
 
 use super::float_unit::FloatUnit;
-use super::front_end::{Arrival, FrontEnd, LONG_AGO, LineState, REPLAY, Words};
+use super::front_end::{Arrival, FrontEnd, LONG_AGO, LineState, REPLAY};
 use super::line_port::Ahead;
 use super::op::Op;
-use super::waiting_stores::{Behind, Kept, WaitingStores};
+use super::waiting_stores::{Behind, WaitingStores};
 use crate::ledger::Cause;
-use crate::microarchitecture::RelativeState;
 use crate::parts::delays::Redirect;
 use crate::passage::Flush;
 use crate::slot::Slot;
@@ -48,8 +47,6 @@ pub(super) struct Pipe {
     /// From when each register can be used in EX, and why not earlier.
     pub(super) ready: [i64; 64],
     cause: [Cause; 64],
-    /// A bit for each register whose result may not be there yet.
-    pending: u64,
     /// When the iterative unit writes its result, and which register.
     unit: (i64, u8),
     /// When the last store was in EX that made a clean line dirty.
@@ -183,7 +180,6 @@ impl Pipe {
             execute: 1,
             ready: [LONG_AGO; 64],
             cause: [Cause::Issue; 64],
-            pending: 0,
             unit: (LONG_AGO, 0),
             soiled: LONG_AGO,
             stores: WaitingStores::NONE,
@@ -340,75 +336,6 @@ impl Pipe {
         let register = usize::from(op.writes % 64);
         if register != 0 {
             (self.ready[register], self.cause[register]) = (ready, op.cause);
-            self.pending |= 1 << register;
-        }
-    }
-
-    /// Its state relative to the last instruction's EX, if nothing about it is unusual. What no later instruction can wait for is left
-    /// out.
-    pub(super) fn relative_state(&mut self) -> Option<RelativeState> {
-        let (execute, redirect) = (self.execute, self.front.redirect);
-        let redirected = redirect.is_some();
-        if self.unusual
-            || self.is_soiled()
-            || redirected && (redirect.cause, redirect.flush) != (Cause::Branch, Flush::Branch)
-            || self.front.before_replay().is_some()
-        {
-            return None;
-        }
-        let after = |at: i64, from: i64| u8::try_from((at - from).max(0)).ok();
-        let mut bytes = [0; 32];
-        let (last, taken) = self.front.words.kept();
-        bytes[0] = after(execute, last)?;
-        for (byte, taken) in bytes[1..].iter_mut().zip(taken) {
-            *byte = after(taken, last)?;
-        }
-        bytes[6] = after(self.unit.0, execute)?;
-        bytes[7] = if bytes[6] > 0 { self.unit.1 } else { 0 };
-        let stores = self.stores.kept(execute);
-        for (byte, at) in bytes[8..].iter_mut().zip(stores.times) {
-            *byte = after(at, execute)?;
-        }
-        bytes[11] = stores.count | u8::from(stores.reads) << 2 | u8::from(self.front.fresh) << 3;
-        bytes[12] = after(self.accessed, execute - FENCE)?;
-        bytes[13] = if redirected { after(redirect.at, last)?.max(1) } else { 0 };
-        let mut results = bytes[14..].chunks_exact_mut(3);
-        let mut pending = self.pending;
-        while pending != 0 {
-            let register = pending.trailing_zeros() as usize;
-            pending &= pending - 1;
-            if self.ready[register] > execute + 1 {
-                let ready = after(self.ready[register], execute)?;
-                results.next()?.copy_from_slice(&[register as u8, ready, self.cause[register] as u8]);
-            } else {
-                self.pending &= !(1 << register);
-            }
-        }
-        let (words, _) = bytes.as_chunks();
-        Some(std::array::from_fn(|word| u64::from_le_bytes(words[word])))
-    }
-
-    /// Enters a state relative to the last instruction's EX.
-    pub(super) fn enter_state(&mut self, state: &RelativeState) {
-        let state = state.map(u64::to_le_bytes);
-        let bytes = state.as_flattened();
-        let execute = self.execute;
-        let last = execute - i64::from(bytes[0]);
-        self.front.words = Words::of(last, std::array::from_fn(|before| last + i64::from(bytes[1 + before])));
-        self.front.fresh = bytes[11] & 8 != 0;
-        self.front.redirect = match bytes[13] {
-            0 => Redirect::NONE,
-            at => Redirect { at: last + i64::from(at), ..Redirect::NONE },
-        };
-        self.unit = (execute + i64::from(bytes[6]), bytes[7]);
-        let times = std::array::from_fn(|time| execute + i64::from(bytes[8 + time]));
-        self.stores = WaitingStores::of(&Kept { count: bytes[11] & 3, reads: bytes[11] & 4 != 0, times });
-        self.accessed = execute - FENCE + i64::from(bytes[12]);
-        for result in bytes[14..].chunks_exact(3).take_while(|result| result[0] != 0) {
-            let register = usize::from(result[0] % 64);
-            self.ready[register] = execute + i64::from(result[1]);
-            self.cause[register] = Cause::ALL[usize::from(result[2]) % Cause::COUNT];
-            self.pending |= 1 << register;
         }
     }
 
@@ -420,7 +347,6 @@ impl Pipe {
             let register = usize::from(self.unit.1 % 64);
             if register != 0 {
                 self.ready[register] = self.unit.0 + 1;
-                self.pending |= 1 << register;
             }
         }
     }

@@ -5,7 +5,6 @@ use tollgate_riscv::{Class, Insn};
 
 use super::history::{History, Targets};
 use crate::keys::Branches;
-use crate::microarchitecture::Resolved;
 
 /// No instruction has this address.
 const NOWHERE: u64 = 1;
@@ -52,6 +51,16 @@ impl Turn {
     fn last(&self) -> u64 {
         self.sequential.wrapping_sub(2)
     }
+}
+
+/// How a prediction came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Right,
+    /// The front end found out in IF where the fetch goes on.
+    Late,
+    /// The back end found out in EX.
+    Wrong,
 }
 
 /// Where the fetch goes behind a branch or jump that is not executed.
@@ -115,17 +124,15 @@ impl Predictor {
 
     /// A branch or jump went to `next`, a branch because it was `taken`. The predictor learns.
     #[inline(always)]
-    pub(super) fn resolve(&mut self, turn: &Turn, next: u64, taken: bool) -> Resolved {
-        let resolved = match turn.jump {
+    pub(super) fn resolve(&mut self, turn: &Turn, next: u64, taken: bool) -> Outcome {
+        match turn.jump {
             Jump::Branch => self.branch(turn, next, taken),
             _ => self.jump(turn, next),
-        };
-        let on = !taken && next == turn.sequential;
-        if on && resolved == Resolved::Away { Resolved::On } else { resolved }
+        }
     }
 
     #[inline(always)]
-    fn branch(&mut self, turn: &Turn, next: u64, taken: bool) -> Resolved {
+    fn branch(&mut self, turn: &Turn, next: u64, taken: bool) -> Outcome {
         let middle = self.enters(turn, if taken { next } else { NOWHERE });
         let entry = History::entry(self.entries, turn.sequential);
         let right = self.history.branch(turn.pc, entry, next, taken, self.wrong);
@@ -134,9 +141,9 @@ impl Predictor {
             self.mispredicts += 1;
             self.redirected();
             self.landed = if taken { next } else { turn.sequential };
-            return Resolved::Wrong;
+            return Outcome::Wrong;
         }
-        if known { Resolved::Away } else { Resolved::Late }
+        if known { Outcome::Right } else { Outcome::Late }
     }
 
     /// Whether the fetch enters the word of a turn in the middle: the target buffer finds nothing then. The next instruction is
@@ -147,22 +154,22 @@ impl Predictor {
     }
 
     #[inline(never)]
-    fn jump(&mut self, turn: &Turn, next: u64) -> Resolved {
+    fn jump(&mut self, turn: &Turn, next: u64) -> Outcome {
         let middle = self.enters(turn, next);
         match turn.jump {
-            Jump::None | Jump::Branch => Resolved::Away,
+            Jump::None | Jump::Branch => Outcome::Right,
             Jump::Direct { call } => {
                 if call && !self.wrong {
                     self.call(turn.sequential, next);
                 }
-                if self.target(turn, next, middle, false) { Resolved::Away } else { Resolved::Late }
+                if self.target(turn, next, middle, false) { Outcome::Right } else { Outcome::Late }
             }
             Jump::Indirect { returns, call } => self.indirect(turn, returns, call, next, middle),
         }
     }
 
     /// The target buffer also knows what is a return; the front end looks for those that it does not contain.
-    fn indirect(&mut self, turn: &Turn, returns: bool, call: bool, next: u64, middle: bool) -> Resolved {
+    fn indirect(&mut self, turn: &Turn, returns: bool, call: bool, next: u64, middle: bool) -> Outcome {
         let known = self.targets.know(turn.last()).filter(|_| !middle);
         // The fetch directly behind a call does not see what that has pushed.
         let stale = self.called == turn.pc;
@@ -177,19 +184,19 @@ impl Predictor {
         let predicted = if returns { top.or(known) } else { known };
         self.predicted = predicted.map(|target| (target, known.is_none()));
         let outcome = match (predicted, known) {
-            (Some(predicted), Some(_)) if predicted == next => Resolved::Away,
-            (Some(predicted), None) if predicted == next => Resolved::Late,
+            (Some(predicted), Some(_)) if predicted == next => Outcome::Right,
+            (Some(predicted), None) if predicted == next => Outcome::Late,
             // Nothing is known of its target, but it goes where the fetch goes on.
             (None, _) if next == behind_unknown(turn.sequential) => {
                 self.wrong = true;
-                return Resolved::Late;
+                return Outcome::Late;
             }
-            _ => Resolved::Wrong,
+            _ => Outcome::Wrong,
         };
-        if known != Some(next) && (outcome == Resolved::Wrong || !self.wrong) {
+        if known != Some(next) && (outcome == Outcome::Wrong || !self.wrong) {
             self.targets.learn(turn.last(), next);
         }
-        if outcome == Resolved::Wrong {
+        if outcome == Outcome::Wrong {
             self.mispredicts += 1;
             self.redirected();
         }
@@ -217,11 +224,6 @@ impl Predictor {
             self.targets.learn(last, target);
         }
         known == Some(target) && !middle
-    }
-
-    /// Whether the target buffer may know a jump of one of so many words.
-    pub(super) fn may_know(&self, word: u64, words: u64) -> bool {
-        (0..words).any(|at| self.targets.may_have(word.wrapping_add(4 * at)))
     }
 
     /// Whether the target of a branch or jump is known.

@@ -13,15 +13,6 @@ pub(super) struct WaitingStores {
     free: i64,
 }
 
-/// What later instructions can wait for: how many stores there are, whether the latest one also reads, from when each can be
-/// written, and the first cycle that may be free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
-    pub(super) count: u8,
-    pub(super) reads: bool,
-    pub(super) times: [i64; 3],
-}
-
 /// What comes to EX in the two cycles behind a load that is replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Behind {
@@ -38,25 +29,6 @@ impl WaitingStores {
 
     pub(super) fn any(&self) -> bool {
         self.count > 0
-    }
-
-    /// What it keeps when the last instruction was in EX in a cycle. An earlier cycle is as good as the next one.
-    pub(super) fn kept(&mut self, execute: i64) -> Kept {
-        self.settle(execute + 1);
-        let [first, second] = self.from;
-        let times = match self.count {
-            0 => [0; 3],
-            1 => [first, 0, self.free],
-            _ => [first, second, self.free],
-        };
-        let times = times.map(|at| at.max(execute + 1));
-        Kept { count: self.count as u8, reads: self.reads, times }
-    }
-
-    /// The stores that keep this.
-    pub(super) fn of(kept: &Kept) -> Self {
-        let [first, second, free] = kept.times;
-        WaitingStores { count: kept.count.into(), from: [first, second], reads: kept.reads, free }
     }
 
     fn remove_oldest(&mut self) {

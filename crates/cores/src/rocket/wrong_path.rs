@@ -102,7 +102,7 @@ impl Rocket {
             match &mut back {
                 Some(pipe) => {
                     std::mem::swap(&mut pipe.front, front);
-                    pipe.look_ahead(&Op::new(&insn, &self.core), &Costs::of(arrival));
+                    pipe.look_ahead(&self.describe_ahead(&insn), &Costs::of(arrival));
                     std::mem::swap(&mut pipe.front, front);
                 }
                 None => front.run_on(&arrival),
@@ -173,27 +173,8 @@ impl Rocket {
         self.predictor.redirected();
     }
 
-    /// Whether the fetch comes to nothing on a path that leaves a mark: all that it may fetch is there, and has no branch or jump, not
-    /// even one that it may take for one.
-    fn leaves_no_mark(&mut self, path: &Path) -> bool {
-        let front = &self.pipe.front;
-        let words = (front.redirect.at - LOOKED_UP - front.words.last()).clamp(0, 16).cast_unsigned();
-        // The rest of the last word, and those words.
-        let bytes = WORD * (words + 1) - path.pa % WORD;
-        let end = path.pa + bytes - 1;
-        (path.pa ^ end) >> 12 == 0
-            && !self.code.may_jump(path.pa, bytes)
-            && !self.predictor.may_know(path.pc, words + 2)
-            && self.memory.has_instructions(path.pa)
-            && (self.memory.instruction_line(path.pa) == self.memory.instruction_line(end)
-                || self.memory.has_instructions(end))
-    }
-
     /// The fetch goes on behind the last instruction until it is redirected.
     fn run_on_until_redirected(&mut self, path: Path, front: &mut FrontEnd, sight: &mut Sight) {
-        if self.leaves_no_mark(&path) {
-            return;
-        }
         // Nothing behind the last instruction makes room in the queue before the fetch is redirected, but what goes through the
         // pipe again is fetched again.
         let replays = self.pipe.may_replay() || self.code.divides(path.pa);
@@ -310,7 +291,7 @@ impl Rocket {
         let mut written = op.writes;
         for reads in &mut behind.reads {
             let Some(insn) = self.code.find(pa) else { break };
-            let op = Op::new(&insn, &self.core);
+            let op = self.describe_ahead(&insn);
             if op.waits.iter().any(|&register| register > 0 && register == written) {
                 break;
             }

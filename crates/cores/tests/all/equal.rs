@@ -316,7 +316,7 @@ fn random_page(rng: &mut Rng) -> Asm {
 /// S-mode under Sv39: a loop that calls two other pages, overwrites the first instruction of one of them
 /// (`fence.i`), and now and then changes the address space and maps that page to the other one's memory or back
 /// (`sfence.vma`).
-fn restless(seed: u64) -> Machine {
+pub(crate) fn restless(seed: u64) -> Machine {
     let mut rng = Rng(seed);
     let (tables, data) = (BASE + 0x4_0000, BASE + 0x1_0000);
     let mut start = Asm::default();

@@ -7,6 +7,7 @@ mod cores;
 mod cv32e40x;
 mod equal;
 mod hazards;
+mod key_effects;
 mod keys;
 mod memory;
 mod misread;

@@ -6,32 +6,42 @@ use crate::access::Data;
 use tollgate_riscv::{Privilege, is_device};
 
 impl Memory {
-    /// Whether a fetch is in the line and the page of the last one: then it takes no time and changes nothing.
+    /// Whether a fetch is in the line and the page of the last one, or as good as there: then it takes no time and changes nothing but
+    /// which line is the last one.
     #[inline(always)]
     pub(crate) fn fetches_latest_line(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> bool {
         self.window.has(pc, privilege) || self.fetches_near_window(pc, pa, len, privilege)
     }
 
-    /// The same of a fetch outside of the window, or at its end. The window moves there.
+    /// The same of a fetch outside of the window, or at its end, which may also be in the lines that the last fetches in their sets
+    /// found. The window moves there.
     #[inline(never)]
     fn fetches_near_window(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> bool {
-        let last = u64::from(len) - 1;
-        let line = match &self.l1i {
-            Some(cache) => {
-                let shift = cache.geometry().line_shift();
-                pa >> shift == self.last_line && (pa + last) >> shift == self.last_line
-            }
-            None => true,
-        };
-        let page = self.itlb.is_none()
-            || !self.translating(privilege)
-            || self.latest_fetch.has(pc) && (pc & 0xfff) + last <= 0xfff;
-        let latest = line && page;
-        if latest {
-            // Lines and pages are aligned alike in virtual and physical addresses.
-            self.window = Window::around(pc, self.instruction_line_bytes().min(4096), privilege);
+        let end = u64::from(len) - 1;
+        let translated = self.itlb.is_none() || self.latest_fetch.has(pc);
+        if self.translating(privilege) && !(translated && (pc & 0xfff) + end <= 0xfff) {
+            return false;
         }
-        latest
+        let mut one_line = true;
+        if let Some(cache) = &mut self.l1i {
+            if !cache.is_latest(pa, false) || !cache.is_latest(pa + end, false) {
+                return false;
+            }
+            let lines = [pa, pa + end].map(|pa| pa >> cache.geometry().line_shift());
+            for line in lines {
+                if line != self.last_line {
+                    self.last_line = line;
+                    cache.count_hits(1, 0);
+                }
+            }
+            one_line = lines[0] == lines[1];
+        }
+        self.window = match one_line {
+            // Lines and pages are aligned alike in virtual and physical addresses.
+            true => Window::around(pc, self.instruction_line_bytes().min(4096), privilege),
+            false => Window::NONE,
+        };
+        true
     }
 
     /// Whether an aligned word is in the window of the last fetch.
@@ -58,62 +68,16 @@ impl Memory {
         store: bool,
         privilege: Privilege,
     ) -> bool {
-        let hits = self.finds_latest_of_block(va, pa, store, privilege);
-        if hits {
-            self.count_hits(u64::from(!store), u64::from(store));
-        }
-        hits
-    }
-
-    /// The same without counting it.
-    #[inline(always)]
-    pub(crate) fn finds_latest_of_block(&self, va: u64, pa: u64, store: bool, privilege: Privilege) -> bool {
         let translated = match privilege {
             Privilege::Machine => va != pa,
             _ => self.satp >> 31 != 0,
         };
-        let Some(cache) = self.l1d.as_ref().filter(|_| self.quick) else { return false };
-        (!translated || self.latest_data.has(va)) && cache.is_latest(pa, store)
-    }
-
-    /// Whether a fetch finds its translation where the last one did, and its lines where the last ones in their sets did: then it takes
-    /// no time, and changes nothing but which line is the last one.
-    #[inline(always)]
-    pub(crate) fn finds_latest_fetch(&self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> bool {
-        self.window.has(pc, privilege) || self.finds_latest_lines(pc, pa, len, privilege)
-    }
-
-    #[inline(never)]
-    fn finds_latest_lines(&self, pc: u64, pa: u64, len: u8, privilege: Privilege) -> bool {
-        let last = u64::from(len) - 1;
-        let there = |pa| self.l1i.as_ref().is_none_or(|cache| cache.is_latest(pa, false));
-        let translated = self.itlb.is_none() || !self.translating(privilege) || self.latest_fetch.has(pc);
-        translated && (pc & 0xfff) + last <= 0xfff && there(pa) && there(pa + last)
-    }
-
-    /// Counts what [`finds_latest_fetch`](Self::finds_latest_fetch) found.
-    #[inline(always)]
-    pub(crate) fn repeat_fetch(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) {
-        if !self.window.has(pc, privilege) {
-            self.repeat_fetch_elsewhere(pc, pa, len, privilege);
+        let Some(cache) = self.l1d.as_mut().filter(|_| self.quick) else { return false };
+        if translated && !self.latest_data.has(va) || !cache.is_latest(pa, store) {
+            return false;
         }
-    }
-
-    #[inline(never)]
-    fn repeat_fetch_elsewhere(&mut self, pc: u64, pa: u64, len: u8, privilege: Privilege) {
-        let Some(cache) = &mut self.l1i else { return };
-        let shift = cache.geometry().line_shift();
-        let lines = [pa >> shift, (pa + u64::from(len) - 1) >> shift];
-        for line in lines {
-            if line != self.last_line {
-                cache.count_hits(1, 0);
-                self.last_line = line;
-            }
-        }
-        self.window = match lines[0] == lines[1] {
-            true => Window::around(pc, self.instruction_line_bytes().min(4096), privilege),
-            false => Window::NONE,
-        };
+        cache.count_hits(u64::from(!store), u64::from(store));
+        true
     }
 
     /// Whether an access finds its translation and its line where the last one was: then it is counted, takes no time and
