@@ -106,7 +106,7 @@ fn each_bad_input_ends_with_a_sentence() {
         (&["--kernel", &half], &[&fixed], 125, &["half"], ""),
         (&["--kernel", &holed], &[&fixed], 125, &["holed"], ""),
         (&["--kernel", &text], &[&fixed], 125, &["text"], ""),
-        (&["--from", &cut], &[&fixed], 125, &["cut.snap", "damaged"], ""),
+        (&["--from", &cut], &[&fixed], 125, &["cut.snap", "cut off"], ""),
         (&["--from", &flipped], &[&fixed], 125, &["flipped.snap", "damaged"], ""),
         (&["--from", &kernel], &[&fixed], 125, &["not a snapshot"], ""),
         // The program's file.
