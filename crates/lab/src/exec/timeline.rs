@@ -179,7 +179,7 @@ mod tests {
     fn slices_nest_and_the_steps_fill_the_time() {
         let mut timeline = Timeline::default();
         let call = Crossing::Call(64);
-        let mut run = |timeline: &mut Timeline, task, crossing, step, n: u64| {
+        let run = |timeline: &mut Timeline, task, crossing, step, n: u64| {
             let key = Key { task, stage: Stage::Running, crossing, step, function: 0 };
             timeline.step(task, &key);
             timeline.now += n;
