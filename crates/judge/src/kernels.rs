@@ -66,7 +66,7 @@ pub fn kernels(a: &Run, b: &Run, files: [String; 2]) -> Option<KernelComparison>
     let sides: [Vec<(String, &Measurement)>; 2] = [named(a), named(b)];
     let find = |side: usize, name: &str| sides[side].iter().find(|it| it.0 == name).map(|it| it.1);
     let crossings: Vec<CrossingComparison> =
-        sides[0].iter().filter_map(|(name, old)| Some(compared(name, [old, find(1, name)?]))).collect();
+        sides[0].iter().filter_map(|(name, old)| Some(compared(name, [*old, find(1, name)?]))).collect();
     let only = |side: usize| {
         sides[side].iter().filter(move |it| find(1 - side, &it.0).is_none()).map(|it| it.0.clone())
     };
