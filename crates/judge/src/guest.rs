@@ -89,7 +89,7 @@ pub fn guest(a: &Run, b: &Run) -> Option<GuestComparison> {
             };
             fits.map(|function| (function.name.clone(), (0, size(function)))).collect::<Vec<_>>()
         });
-        sorted(moved(of, false))
+        sorted(moved(of, false, false))
     };
     let crossings = bills.map(|(_, _, exec)| {
         exec.crossings
@@ -129,16 +129,16 @@ pub fn guest(a: &Run, b: &Run) -> Option<GuestComparison> {
         programs: [name(&bills[0]), name(&bills[1])],
         unit: unit.name.into(),
         total: Moved { name: "total".into(), cost: total, count: None },
-        parts: moved(parts, false),
-        crossings: sorted(moved(crossings, true)),
+        parts: moved(parts, false, false),
+        crossings: sorted(moved(crossings, true, false)),
         functions: functions(false),
         kernel: functions(true),
         differs,
     })
 }
 
-/// What differs between two lists of a name, a number and a cost.
-fn moved([a, b]: [Vec<(String, (u64, u64))>; 2], counted: bool) -> Vec<Moved> {
+/// What differs between two lists of a name, a number and a cost, or all of them.
+pub(crate) fn moved([a, b]: [Vec<(String, (u64, u64))>; 2], counted: bool, all: bool) -> Vec<Moved> {
     let mut order: Vec<String> = Vec::new();
     let mut both: BTreeMap<String, [(u64, u64); 2]> = BTreeMap::new();
     for (side, list) in [a, b].into_iter().enumerate() {
@@ -152,12 +152,12 @@ fn moved([a, b]: [Vec<(String, (u64, u64))>; 2], counted: bool) -> Vec<Moved> {
     }
     let of = |name: String| {
         let [a, b] = both.get(&name).copied().unwrap_or_default();
-        (a != b).then(|| Moved { name, cost: [a.1, b.1], count: counted.then_some([a.0, b.0]) })
+        (all || a != b).then(|| Moved { name, cost: [a.1, b.1], count: counted.then_some([a.0, b.0]) })
     };
     order.into_iter().filter_map(of).collect()
 }
 
-fn sorted(mut all: Vec<Moved>) -> Vec<Moved> {
+pub(crate) fn sorted(mut all: Vec<Moved>) -> Vec<Moved> {
     all.sort_by(|a, b| {
         b.difference().unsigned_abs().cmp(&a.difference().unsigned_abs()).then_with(|| a.name.cmp(&b.name))
     });
@@ -172,12 +172,12 @@ mod tests {
     fn one_more_call_is_named_and_nothing_else() {
         let list =
             |getpid: u64| vec![("write".to_owned(), (3, 900)), ("getpid".to_owned(), (getpid, 150 * getpid))];
-        let found = sorted(moved([list(4), list(5)], true));
+        let found = sorted(moved([list(4), list(5)], true, false));
         assert_eq!(found, [Moved { name: "getpid".into(), cost: [600, 750], count: Some([4, 5]) }]);
         assert_eq!(found[0].difference(), 150);
-        assert!(moved([list(4), list(4)], true).is_empty());
+        assert!(moved([list(4), list(4)], true, false).is_empty());
         // What only one side has.
-        let found = moved([vec![("old".into(), (1, 10))], vec![("new".into(), (1, 30))]], true);
+        let found = moved([vec![("old".into(), (1, 10))], vec![("new".into(), (1, 30))]], true, false);
         let found: Vec<_> = sorted(found).into_iter().map(|it| (it.name, it.cost)).collect();
         assert_eq!(found, [("new".to_owned(), [0, 30]), ("old".to_owned(), [10, 0])]);
     }

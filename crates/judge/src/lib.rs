@@ -6,6 +6,7 @@ mod compare;
 mod fleet;
 mod guest;
 mod history;
+mod kernels;
 mod sequence;
 mod stats;
 mod yardstick;
@@ -21,6 +22,7 @@ pub use fleet::{
 };
 pub use guest::{GuestComparison, Moved, guest};
 pub use history::{Change, Group, History, Point, Series, history};
+pub use kernels::{CrossingComparison, KernelComparison, kernels};
 pub use sequence::{LEAST_OF_PAIRS, SEQUENCE_MISSES, confidence_sequence, is_decided};
 pub use stats::median;
 pub use yardstick::{BatchBeside, Fit, regression};

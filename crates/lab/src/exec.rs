@@ -8,10 +8,13 @@ mod bill;
 mod calls;
 mod code;
 mod crossing;
+mod drmemtrace;
+mod inlined;
 mod job;
 mod linux;
 mod proxy;
 mod task;
+mod timeline;
 mod tree;
 mod watch;
 
@@ -20,7 +23,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 pub use code::ObjectError;
-pub use job::{Alone, Ended, ExecError, ExecJob, Limits, Outcome, PassOn, Ran};
+pub use job::{Alone, Ended, ExecError, ExecJob, Limits, Outcome, PassOn, Ran, Views};
 pub use linux::{Linux, Ready};
 pub use tree::TreeError;
 
@@ -73,7 +76,7 @@ impl Prepared {
         {
             words.extend(format!("{kind}{word}\0").bytes());
         }
-        ready.run(rooted, &words, &job.input, job.core.as_ref(), limits)
+        ready.run(rooted, &words, job, limits)
     }
 
     /// Runs a static program without a kernel; its calls are answered by the host.

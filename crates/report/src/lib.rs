@@ -43,7 +43,7 @@ pub use fleet::{fleet_html, fleet_table};
 pub use history::history_table;
 pub use html::{fragment, html};
 pub use probes::{ProbeRow, probes};
-pub use riscv::guest_comparison;
+pub use riscv::{guest_comparison, kernel_comparison};
 #[cfg(unix)]
 pub use runs::runs;
 pub use style::{Format, Place, Style};

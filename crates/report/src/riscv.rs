@@ -1,6 +1,7 @@
 //! What the RISC-V machine and other engines found: bills of traps, caches, stage diagrams, profiles of programs.
 
 mod bill;
+mod bill_compare;
 mod cycles;
 mod designs;
 mod engines;
@@ -14,6 +15,7 @@ mod validation;
 mod words;
 mod workload;
 
+pub use bill_compare::kernel_comparison;
 pub use exec_compare::guest_comparison;
 
 use crate::notes::notes;

@@ -11,7 +11,7 @@ use tollgate_record::{
     warning,
 };
 
-use super::crossing::{Crossing, Key, Stage, Step};
+use super::crossing::{Crossing, Stage, Step};
 use super::job::{Ended, ExecError, Ran};
 use super::watch::Watch;
 use crate::rtl::proof;
@@ -31,8 +31,8 @@ const PARTS: [PhaseName; 10] = [
 ];
 
 /// The part of the bill to which something is charged; `None` for what interrupts the program.
-fn part(key: &Key) -> Option<PhaseName> {
-    Some(match (key.stage, key.crossing, key.step) {
+pub(super) fn part(stage: Stage, crossing: Crossing, step: Step) -> Option<PhaseName> {
+    Some(match (stage, crossing, step) {
         (_, Crossing::Interrupt(_), Step::Switch) => phase::SWITCHES,
         (_, Crossing::Interrupt(_), _) => return None,
         (Stage::Starting, ..) => phase::PROGRAM_START,
@@ -46,16 +46,6 @@ fn part(key: &Key) -> Option<PhaseName> {
         (_, Crossing::Fault(_) | Crossing::Exception(_), Step::Work | Step::Inherit) => phase::FAULT_WORK,
         (_, _, Step::Work | Step::Inherit) => phase::KERNEL_WORK,
     })
-}
-
-/// The kind of a crossing, by which a view sorts it.
-fn kind(crossing: Crossing) -> &'static str {
-    match crossing {
-        Crossing::None | Crossing::Birth => "task",
-        Crossing::Call(_) => "system call",
-        Crossing::Fault(_) | Crossing::Exception(_) => "fault",
-        Crossing::Interrupt(_) => "interrupt",
-    }
 }
 
 /// Instructions, and cycles by cause.
@@ -106,7 +96,7 @@ fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
     let alone = ran.kernel.is_none();
     let timed = watch.cycles().is_some();
     let mut parts: BTreeMap<&str, Cost> = BTreeMap::new();
-    let mut functions: BTreeMap<u32, Cost> = BTreeMap::new();
+    let mut functions: BTreeMap<&str, Cost> = BTreeMap::new();
     let mut crossings: BTreeMap<(Stage, Crossing), Made> = BTreeMap::new();
     let (mut interrupts, mut others, mut unnamed) = (Cost::default(), Cost::default(), 0);
     for (at, (key, &instructions)) in watch.keys.iter().zip(&watch.instructions).enumerate() {
@@ -118,11 +108,11 @@ fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
         if alone && key.step != Step::Own {
             continue;
         }
-        let of = part(key);
+        let of = part(key.stage, key.crossing, key.step);
         match of {
             Some(part) => {
                 parts.entry(part.name).or_default().add(instructions, causes);
-                functions.entry(key.function).or_default().add(instructions, causes);
+                functions.entry(watch.code.function(key.function)).or_default().add(instructions, causes);
             }
             None => interrupts.add(instructions, causes),
         }
@@ -180,8 +170,8 @@ fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
     }
     let mut functions: Vec<FunctionFound> = functions
         .iter()
-        .map(|(&function, cost)| FunctionFound {
-            name: watch.code.name(function).to_owned(),
+        .map(|(&name, cost)| FunctionFound {
+            name: name.to_owned(),
             instructions: cost.instructions,
             causes: cost.by_cause(),
             total: None,
@@ -195,7 +185,7 @@ fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
     let crossings = crossings
         .into_iter()
         .map(|((stage, crossing), (count, steps))| GuestCrossing {
-            kind: kind(crossing).into(),
+            kind: crossing.kind().into(),
             name: crossing.name(),
             stage: stage_name(stage).into(),
             count,

@@ -5,11 +5,13 @@
 //! kernel's data structures need not be known.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use object::elf::{self, FileHeader64};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object as _, ObjectSymbol, SymbolKind};
 
+use super::inlined::Inlined;
 use crate::symbols::Marks;
 
 /// Bytes of a page.
@@ -33,6 +35,7 @@ pub(super) struct Object {
     pub(super) loads: Vec<Load>,
     /// Functions: address, bytes, name; sorted by address.
     functions: Vec<(u64, u64, String)>,
+    inlined: Arc<Inlined>,
     pub(super) entry: u64,
     /// Linked to be loaded anywhere.
     pub(super) movable: bool,
@@ -163,6 +166,7 @@ impl Object {
         // Of several names for one place the largest holds, then the first one by name.
         object.functions.sort_by(|a, b| (a.0, b.1, &a.2).cmp(&(b.0, a.1, &b.2)));
         object.functions.dedup_by_key(|function| function.0);
+        object.inlined = Arc::new(Inlined::read(&file));
         Ok(object)
     }
 
@@ -248,9 +252,16 @@ struct File {
 /// A page of a file: the file's number, where in it the page begins, and its bytes.
 type Page<'a> = (u32, u64, &'a [u8]);
 
+/// A name of code.
+struct Name {
+    text: String,
+    /// Of an inlined call: the function or the other call that contains it, and the name without its place.
+    inlined: Option<(u32, String)>,
+}
+
 /// The code of a kernel and of files.
 pub(super) struct Code {
-    names: Vec<String>,
+    names: Vec<Name>,
     index: HashMap<String, u32>,
     kernel: Marks<u32>,
     files: Vec<File>,
@@ -295,14 +306,26 @@ impl Code {
             return known;
         }
         let number = self.names.len() as u32;
-        self.names.push(name.to_owned());
+        self.names.push(Name { text: name.to_owned(), inlined: None });
         self.index.insert(name.to_owned(), number);
         number
     }
 
-    /// The name of a function: `kernel:NAME`, `LIBRARY:NAME`, or that of the program's function.
+    /// The name of a function: `kernel:NAME`, `LIBRARY:NAME`, or that of the program's function; of an inlined call with its
+    /// place in the source.
     pub(super) fn name(&self, function: u32) -> &str {
-        &self.names[function as usize]
+        &self.names[function as usize].text
+    }
+
+    /// The name of a function; of all inlined calls of one function the same.
+    pub(super) fn function(&self, function: u32) -> &str {
+        let name = &self.names[function as usize];
+        name.inlined.as_ref().map_or(&name.text, |(_, function)| function)
+    }
+
+    /// Of an inlined call, the function or the other call that contains it.
+    pub(super) fn outer(&self, function: u32) -> Option<u32> {
+        self.names[function as usize].inlined.as_ref().map(|(outer, _)| *outer)
     }
 
     /// The number of a name that is not a function.
@@ -328,6 +351,17 @@ impl Code {
                 marks.push((address + size, none));
             }
         }
+        let mut numbers: HashMap<(u32, u32), u32> = HashMap::new();
+        let marks = object.inlined.nested(marks, |outer, call| {
+            *numbers.entry((outer, call)).or_insert_with(|| {
+                let call = &object.inlined.calls[call as usize];
+                let function = named(&call.function);
+                let place = if call.site.is_empty() { String::new() } else { format!(" at {}", call.site) };
+                let text = format!("{function} (inlined{place})");
+                self.names.push(Name { text, inlined: Some((outer, format!("{function} (inlined)"))) });
+                self.names.len() as u32 - 1
+            })
+        });
         self.files.push(File { marks: Marks::new(none, marks), object: object.clone(), loader });
         self.files.len() as u32 - 1
     }

@@ -74,6 +74,16 @@ pub(crate) struct Node {
 }
 
 impl Crossing {
+    /// Its kind, by which a view sorts it.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Self::None | Self::Birth => "task",
+            Self::Call(_) => "system call",
+            Self::Fault(_) | Self::Exception(_) => "fault",
+            Self::Interrupt(_) => "interrupt",
+        }
+    }
+
     /// Its name: that of the system call or the exception.
     pub(crate) fn name(self) -> String {
         let word = match self {

@@ -1,5 +1,6 @@
 //! What is run, how it ended, and why it did not run.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,6 +35,17 @@ pub struct ExecJob {
     pub core: Option<Core>,
     /// When to stop a program that does not end.
     pub max_instructions: u64,
+    /// What else to write about it.
+    pub views: Views,
+}
+
+/// What to write about a run besides its bill.
+#[derive(Clone, Debug, Default)]
+pub struct Views {
+    /// Keep when the program was where, for [`Ran::timeline`].
+    pub timeline: bool,
+    /// Write instructions and accesses to this file, in DynamoRIO's format drmemtrace.
+    pub drmemtrace: Option<PathBuf>,
 }
 
 /// A program alone: its machine.
@@ -85,6 +97,8 @@ pub enum ExecError {
     Dynamic(String, String),
     #[error("{0}")]
     Alone(String),
+    #[error("{0}: cannot write the trace: {1}")]
+    Trace(PathBuf, io::Error),
     #[error(
         "the bill does not add up: {counted} instructions by function, {retired} by the machine's counter"
     )]
@@ -251,5 +265,33 @@ impl Ran {
             }
             _ => None,
         }
+    }
+
+    /// When the program was where, as the JSON of Chrome's trace events, and the number of stretches beyond the limit;
+    /// `None` unless the job asks for it.
+    pub fn timeline(&mut self) -> Option<(String, u64)> {
+        let mut timeline = self.watch.timeline.take()?;
+        let unit = match self.watch.cycles() {
+            Some(cycles) => {
+                timeline.now = cycles;
+                "cycles"
+            }
+            None => "instructions",
+        };
+        Some(timeline.json(unit, |task| self.watch.is_program(task)))
+    }
+
+    /// On a core, lines that its first-level caches missed meanwhile, those of other tasks too: of instructions and of data.
+    #[must_use]
+    pub fn misses(&self) -> Option<[u64; 2]> {
+        self.watch.misses()
+    }
+
+    /// Ends the trace of instructions, if the job asks for one; yields the number of instructions beyond its limit.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn finish_trace(&mut self) -> io::Result<Option<u64>> {
+        self.watch.recorder.take().map(|recorder| recorder.finish()).transpose()
     }
 }

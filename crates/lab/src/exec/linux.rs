@@ -5,11 +5,10 @@
 
 use std::time::Instant;
 
-use tollgate_cores::Core;
 use tollgate_riscv::{Boot, Config, Firmware, Isa, Machine, MachineKind, Stop, aside};
 
 use super::code::{Code, PAGE};
-use super::job::{Ended, ExecError, Limits, Outcome, PassOn, Ran};
+use super::job::{Ended, ExecError, ExecJob, Limits, Outcome, PassOn, Ran};
 use super::tree::Rooted;
 use super::watch::Watch;
 use crate::boot::{self, KernelError};
@@ -158,12 +157,11 @@ impl Ready {
         mut self,
         rooted: &Rooted,
         words: &[u8],
-        input: &[u8],
-        core: Option<&Core>,
+        job: &ExecJob,
         limits: &Limits<'_>,
     ) -> Result<Ran, ExecError> {
         let archive = rooted.tree.archive().map_err(KernelError::Output)?;
-        let mut sources = [&archive[..], words, input];
+        let mut sources = [&archive[..], words, &job.input[..]];
         let machine = &mut self.machine;
         let mut console = Vec::new();
         machine.answer_semihosting(0);
@@ -179,7 +177,8 @@ impl Ready {
         let handler = machine.csr(STVEC).unwrap_or(0) & !3;
         let (code, init) = code(machine, &self.symbols, &self.rules, handler, rooted)?;
         let rules = Some(self.rules.clone());
-        let mut watch = Watch::new(code, rules, Some(init), core, &machine.code())?;
+        let mut watch = Watch::new(code, rules, Some(init), job.core.as_ref(), &machine.code())?;
+        watch.add_views(&job.views)?;
         machine.answer_semihosting(0);
         let before = machine.instret();
         let mut left = limits.instructions;

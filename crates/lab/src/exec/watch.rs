@@ -15,7 +15,10 @@ use tollgate_riscv::{
 
 use super::code::{Code, Place};
 use super::crossing::{Crossing, Key, Node, Stage, Step};
+use super::drmemtrace::{Executed, Recorder, Reference};
+use super::job::{ExecError, Views};
 use super::task::{MOST_PARTS, NOTHING, Part, RUNS, Running, Task};
+use super::timeline::Timeline;
 use crate::calls::{Frame, Leave};
 use crate::kernel::Rules;
 use crate::phase::Phase;
@@ -60,7 +63,7 @@ pub(crate) struct Watch {
     /// The task that is switched to.
     next: Option<u64>,
     /// Accesses of an instruction that is executed alone.
-    alone: Vec<(u64, bool)>,
+    alone: Vec<Reference>,
     /// Where the trap returns to.
     returns_to: Privilege,
     clock: Option<Timed<(), ()>>,
@@ -70,6 +73,8 @@ pub(crate) struct Watch {
     pending: Vec<Pass>,
     /// The step of the instruction that was charged last.
     last: Step,
+    pub(super) timeline: Option<Box<Timeline>>,
+    pub(super) recorder: Option<Box<Recorder>>,
 }
 
 impl Watch {
@@ -117,6 +122,8 @@ impl Watch {
             pending: Vec::new(),
             last: Step::Own,
             rules,
+            timeline: None,
+            recorder: None,
         };
         // Without a kernel the program begins at once.
         if watch.rules.is_none() {
@@ -124,6 +131,37 @@ impl Watch {
         }
         watch.set_context();
         Ok(watch)
+    }
+
+    /// Adds what is written besides the bill.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(super) fn add_views(&mut self, views: &Views) -> Result<(), ExecError> {
+        self.timeline = views.timeline.then(Box::default);
+        if let Some(path) = &views.drmemtrace {
+            let recorder = Recorder::create(path);
+            let recorder = recorder.map_err(|error| ExecError::Trace(path.clone(), error))?;
+            self.recorder = Some(Box::new(recorder));
+        }
+        Ok(())
+    }
+
+    /// The task that runs, and whose keys it shares.
+    fn thread(&self) -> (u32, u32) {
+        (self.now, self.tasks[self.now as usize].group)
+    }
+
+    /// A task has returned from its latest trap, or from all.
+    fn returned(&mut self, all: bool) {
+        let task = self.now;
+        if let Some(timeline) = &mut self.timeline {
+            timeline.now = self.clock.as_ref().map_or(timeline.now, Timed::cycles);
+            timeline.end(task, all);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.returned(task, all);
+        }
     }
 
     /// The current task is the program's from here on.
@@ -144,6 +182,12 @@ impl Watch {
     /// Cycles on the core so far.
     pub(crate) fn cycles(&self) -> Option<u64> {
         self.clock.as_ref().map(Timed::cycles)
+    }
+
+    /// Lines that the first-level caches of the core missed: of instructions and of data.
+    pub(super) fn misses(&self) -> Option<[u64; 2]> {
+        let counts = self.clock.as_ref()?.counts().memory;
+        Some([counts.l1i_misses, counts.l1d_misses])
     }
 
     /// The core.
@@ -183,7 +227,12 @@ impl Watch {
         found
     }
 
+    /// The path of a function, or of an inlined call with the calls that contain it.
     fn path(&mut self, caller: Option<u32>, function: u32) -> u32 {
+        let caller = match self.code.outer(function) {
+            Some(outer) => Some(self.path(caller, outer)),
+            None => caller,
+        };
         let group = self.tasks[self.now as usize].group;
         let root = caller.map_or(group, |_| 0);
         let next = self.paths.len() as u32;
@@ -267,6 +316,7 @@ impl Watch {
             Leave::TrapReturn => {
                 let handler = self.task().calls.handler();
                 self.pop_to(handler.unwrap_or(0));
+                self.returned(false);
             }
         }
         match self.top() {
@@ -329,6 +379,7 @@ impl Watch {
         if executed {
             task.stage = Stage::Loading;
         }
+        self.returned(true);
     }
 
     /// The next instruction is of the task whose registers were loaded from there.
@@ -343,6 +394,9 @@ impl Watch {
         let to = *self.ids.entry(id).or_insert(new);
         if to == new {
             self.tasks.push(Task::new(new, Stage::Running, Crossing::Birth));
+            if let Some(timeline) = &mut self.timeline {
+                timeline.begin(new, Crossing::Birth);
+            }
         }
         self.now = to;
         self.set_context();
@@ -355,6 +409,43 @@ impl Watch {
             && let Some(node) = self.top().map(|top| top.node)
         {
             self.paths[node as usize].weight += instructions;
+        }
+        if self.clock.is_none()
+            && let Some(timeline) = &mut self.timeline
+        {
+            timeline.step(self.now, &self.keys[key as usize]);
+            timeline.now += instructions;
+        }
+    }
+
+    /// On a core, what follows belongs to this key on the timeline.
+    fn draw(&mut self, key: u32) {
+        if let (Some(timeline), Some(clock)) = (&mut self.timeline, &self.clock) {
+            timeline.now = clock.cycles();
+            timeline.step(self.now, &self.keys[key as usize]);
+        }
+    }
+
+    /// Records a part of a run.
+    fn record(&mut self, several: &Several, pass: &Pass, insns: Range<u16>, accesses: &[Touch]) {
+        let thread = self.thread();
+        let Some(recorder) = &mut self.recorder else { return };
+        let mut accesses = accesses.iter();
+        for at in insns {
+            let Some(BlockInsn { pc, insn, word, page }) = several.insns.get(usize::from(at)) else { break };
+            let access = insn.op.access().and_then(|(size, store)| {
+                let touch = accesses.next()?;
+                Some(Reference { va: several.outside(touch.va), pa: touch.pa(), size, store })
+            });
+            let executed = Executed {
+                pc: several.outside(*pc),
+                pa: u64::from(*page) << 12 | pc & 0xfff,
+                insn,
+                word: *word,
+                next_pc: several.next_pc(pass, at),
+                taken: pass.taken() && at + 1 == pass.end(),
+            };
+            recorder.instruction(thread, &executed, access.into_iter());
         }
     }
 
@@ -375,6 +466,7 @@ impl Watch {
         if let Some(clock) = &mut self.clock {
             clock.set_owner(key);
         }
+        self.draw(key);
     }
 
     /// Gives the core the collected runs.
@@ -529,7 +621,8 @@ impl Observer for Watch {
     }
 
     fn access(&mut self, access: &Access) {
-        self.alone.push((access.va, access.store));
+        let &Access { va, pa, size, store, .. } = access;
+        self.alone.push(Reference { va, pa, size, store });
         if let Some(clock) = &mut self.clock {
             clock.access(access);
         }
@@ -552,7 +645,13 @@ impl Observer for Watch {
         let leave = Leave::of(&retired.insn, retired.pc);
         self.task().left = leave;
         let accesses = std::mem::take(&mut self.alone);
-        self.after(place, mark, leave, accesses.iter().copied());
+        let thread = self.thread();
+        if let Some(recorder) = &mut self.recorder {
+            let &Retired { pc, pa, ref insn, word, next_pc, taken, .. } = retired;
+            let executed = Executed { pc, pa, insn, word, next_pc, taken };
+            recorder.instruction(thread, &executed, accesses.iter().copied());
+        }
+        self.after(place, mark, leave, accesses.iter().map(|access| (access.va, access.store)));
         self.alone = accesses;
         self.alone.clear();
     }
@@ -565,6 +664,7 @@ impl Observer for Watch {
         for pass in several.passes {
             let mut start = pass.start();
             let mut end = start;
+            let mut first = start;
             for at in self.find(several, pass) {
                 let part = self.parts[at];
                 let changes = !matches!(self.task().left, Leave::Next)
@@ -614,6 +714,10 @@ impl Observer for Watch {
                 let (own, others) = accesses.split_at(here);
                 accesses = others;
                 self.task().left = part.leave;
+                if self.recorder.is_some() {
+                    self.record(several, pass, first..part.end, own);
+                }
+                first = part.end;
                 if part.mark || Some(part.place.function) == self.switch_to {
                     if timed {
                         self.pending.push(pass.part(start, end));
@@ -670,13 +774,21 @@ impl Observer for Watch {
         task.left = Leave::Trap { epc: trap.epc };
         let stage = task.stage;
         self.set_context();
-        let group = self.tasks[self.now as usize].group;
+        let (task, group) = self.thread();
         *self.counts.entry((group, stage, crossing)).or_default() += 1;
+        if let Some(timeline) = &mut self.timeline {
+            timeline.now = self.clock.as_ref().map_or(timeline.now, Timed::cycles);
+            timeline.begin(task, crossing);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.trap((task, group), trap);
+        }
         if self.clock.is_some() {
             let handler = self.code.kernel(trap.handler).function;
             let key = self.key(Step::Entry, handler);
             let node = self.path(Some(path), handler);
             self.owner = (key, node);
+            self.draw(key);
             if let Some(clock) = &mut self.clock {
                 clock.set_owner(key);
                 clock.trap(trap);

@@ -11,6 +11,7 @@ mod boot;
 mod cycles;
 mod engines;
 mod exec;
+mod exec_views;
 mod exercise;
 mod kernel;
 mod lockstep;

@@ -10,12 +10,14 @@ use tollgate_lab::boot::KernelError;
 use tollgate_lab::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, crossing};
 use tollgate_measure::host;
 use tollgate_record::Measurement;
+use tollgate_record::parse::share;
 use tollgate_riscv::ConfigError;
 use tollgate_supervise::Stop;
 
 use super::boot::{ISA, check_writable, save};
 use super::options::{core, isa, program, read, trusted, within};
 use crate::args::{Destination, Usage};
+use crate::output::say;
 use crate::session::Session;
 
 /// `tollgate riscv bill`.
@@ -24,11 +26,18 @@ use crate::session::Session;
                         tollgate riscv bill --kernel Image --call getpid --core rocket\n  \
                         tollgate riscv bill --kernel Image --save image.snap --call all\n  \
                         tollgate riscv bill --from image.snap --call switch-process --core rocket\n  \
+                        tollgate riscv bill --kernel Image --against-kernel Image.old\n  \
                         tollgate riscv bill --kernel xv6/kernel/kernel --drive xv6/fs.img --call all")]
 pub(super) struct BillArgs {
     /// The kernel: Linux's Image, xv6's kernel/kernel with --drive, or riscv-pk's pk
     #[arg(long, value_name = "FILE", required_unless_present = "from")]
     kernel: Option<PathBuf>,
+    /// Compare with the same crossings of another kernel, its image
+    #[arg(long, value_name = "OLD", conflicts_with = "save")]
+    against_kernel: Option<PathBuf>,
+    /// With --against-kernel, fail if a crossing costs more by this share, as 1%
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "against_kernel", allow_hyphen_values = true)]
+    fail_above: Option<f64>,
     /// Continue a machine that --save saved, instead of booting
     #[arg(long, value_name = "SNAPSHOT", conflicts_with_all = ["kernel", "save"])]
     from: Option<PathBuf>,
@@ -68,16 +77,40 @@ pub(super) struct BillArgs {
 /// Boots the kernel or continues, and bills the crossings.
 pub(super) fn run(args: &BillArgs) -> Result<ExitCode> {
     let (kernel, core) = (args.kernel()?, args.core.as_deref().map(core).transpose()?);
+    let old = args.against_kernel.as_deref().map(|path| args.old(path)).transpose()?;
     let stop = Stop::on_signal()?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.progress.wait("booting the kernel");
     let mut unsaved = None;
-    let results = args.measure(kernel, core, &|| stop.is_set(), &mut |error| unsaved = Some(error));
+    let mut before = session.twin().run;
+    if let Some(old) = old {
+        before.results =
+            args.measure(old, core.clone(), args.against_kernel.as_deref(), &|| stop.is_set(), &mut |_| {})?;
+    }
+    let results = args.measure(kernel, core, None, &|| stop.is_set(), &mut |error| unsaved = Some(error));
     session.run.results = results?;
     if let Some(error) = unsaved {
         session.fail(error.to_string());
     }
-    session.finish_unless(&stop)
+    let Some(path) = args.against_kernel.as_deref().filter(|_| !stop.is_set()) else {
+        return session.finish_unless(&stop);
+    };
+    let new = args.kernel.as_deref().or(args.from.as_deref()).unwrap_or(path);
+    let files = [path, new].map(|path| path.display().to_string());
+    let mut exceeded = false;
+    let limit = args.fail_above;
+    let done = session.finish_with(|run, sink| {
+        let Some(found) = tollgate_judge::kernels(&before, run, files) else {
+            return Err(Usage::error("--against-kernel: the kernels have no crossing in common"));
+        };
+        exceeded = limit.is_some_and(|limit| found.exceeds(limit));
+        sink.deliver_either(&found, |style| tollgate_report::kernel_comparison(&found, style))
+    })?;
+    if exceeded {
+        say("tollgate: a crossing costs more than --fail-above allows");
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(done)
 }
 
 impl BillArgs {
@@ -105,11 +138,24 @@ impl BillArgs {
         })
     }
 
-    /// Boots the kernel, or continues, and bills its crossings; a machine that cannot be saved is reported to `unsaved`.
+    /// The other kernel of --against-kernel, with the same rules, harts and drive; its symbols are in its image.
+    fn old(&self, path: &Path) -> Result<Kernel, Usage> {
+        Ok(Kernel {
+            image: program(path)?,
+            map: None,
+            drive: self.drive.as_deref().map(read).transpose()?,
+            rules: self.rules.as_deref().map(rules).transpose()?,
+            harts: self.harts as usize,
+        })
+    }
+
+    /// Boots the kernel, or continues, and bills its crossings; `file` is that of --against-kernel. A machine that cannot be saved is
+    /// reported to `unsaved`.
     fn measure(
         &self,
         kernel: Kernel,
         core: Option<Core>,
+        file: Option<&Path>,
         interrupted: &dyn Fn() -> bool,
         unsaved: &mut dyn FnMut(Usage),
     ) -> Result<Vec<Measurement>, Usage> {
@@ -124,12 +170,12 @@ impl BillArgs {
                 | BillError::NotSaved,
                 _,
             ) => Usage::new(error.to_string()),
-            _ => match self.from.as_ref().or(self.kernel.as_ref()) {
+            _ => match file.or(self.from.as_deref()).or(self.kernel.as_deref()) {
                 Some(path) => Usage::file(path, error),
                 None => Usage::new(error.to_string()),
             },
         };
-        let mut ready = match &self.from {
+        let mut ready = match self.from.as_ref().filter(|_| file.is_none()) {
             Some(_) => Ready::restore(&kernel.image, kernel.map.as_deref(), kernel.rules),
             None => match Ready::boot(kernel, isa(ISA)?, interrupted) {
                 // There is nothing to save or to measure.
@@ -139,7 +185,7 @@ impl BillArgs {
         }
         .map_err(explain)?;
         let crossings = chosen(&self.calls, ready.crossings(), ready.harts()).map_err(explain)?;
-        if let Some(path) = &self.save
+        if let Some(path) = self.save.as_ref().filter(|_| file.is_none())
             && let Err(error) = save(path, &ready.save().map_err(explain)?)
         {
             unsaved(error);

@@ -378,7 +378,7 @@ pub(super) fn save(path: &Path, bytes: &[u8]) -> Result<(), Usage> {
 }
 
 /// What a file that cannot be written costs.
-fn lost(what: &str, error: &io::Error) -> String {
+pub(super) fn lost(what: &str, error: &io::Error) -> String {
     format!("{what} is not saved: {error}")
 }
 

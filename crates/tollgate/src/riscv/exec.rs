@@ -10,18 +10,18 @@ use anyhow::Result;
 use clap::Args;
 use tollgate_lab::boot::KernelError;
 use tollgate_lab::exec::{
-    Alone, Ended, ExecError, ExecJob, Limits, Linux, PassOn, Prepared, Ran, Ready, TreeError, hash,
+    Alone, Ended, ExecError, ExecJob, Limits, Linux, PassOn, Prepared, Ran, Ready, TreeError, Views, hash,
 };
 use tollgate_lab::kernel::BillError;
 use tollgate_lab::status::EXIT_STATUS;
 use tollgate_measure::host;
 use tollgate_record::family::ProgramAsked;
 use tollgate_record::parse::share;
-use tollgate_record::{Found, Measurement, Run, Series};
+use tollgate_record::{Found, Measurement, Run, Series, file};
 use tollgate_riscv::ConfigError;
 use tollgate_supervise::Stop;
 
-use super::boot::{ISA, check_writable, save};
+use super::boot::{ISA, check_writable, lost, save};
 use super::options::{check_budget, core, program, read, trusted, within};
 use crate::args::{Destination, NOT_A_PROGRAM, NOT_FOUND, Usage};
 use crate::compare::load;
@@ -48,6 +48,8 @@ const MOST_SEEDS: u64 = 1_000;
                         tollgate riscv exec --kernel Image --core rocket -- ./hello\n  \
                         tollgate riscv exec --user-only -- ./hello-static\n  \
                         tollgate riscv exec --kernel Image --root debian/ -- /bin/ls /etc\n  \
+                        tollgate riscv exec --kernel Image --timeline trace.json -- ./hello\n  \
+                        tollgate riscv exec --kernel Image --drmemtrace hello.trace -- ./hello\n  \
                         tollgate riscv exec --kernel Image --save ready.snap -- ./hello\n  \
                         tollgate riscv exec --from ready.snap --against before.json --fail-above 1% -- ./hello")
 )]
@@ -88,6 +90,14 @@ pub(super) struct ExecArgs {
     /// Run with N layouts of memory, and print the median and the range
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
+    /// Write stages, calls, faults and interrupts as a Chrome trace
+    #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
+    timeline: Option<PathBuf>,
+    /// Write instructions and accesses, the kernel's too, in DynamoRIO's format drmemtrace
+    ///
+    /// An instruction takes some 30 bytes; the trace ends after 100 million.
+    #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
+    drmemtrace: Option<PathBuf>,
     /// The seed of all that is random in the guest
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -124,6 +134,7 @@ pub(super) fn run(args: &ExecArgs) -> Result<ExitCode> {
         input: input()?,
         core,
         max_instructions: args.max_instructions,
+        views: Views { timeline: args.timeline.is_some(), drmemtrace: args.drmemtrace.clone() },
     };
     let prepared = Prepared::new(job.clone()).map_err(|error| args.explain(&error))?;
     let mut guest = Guest::new(args)?;
@@ -134,7 +145,7 @@ pub(super) fn run(args: &ExecArgs) -> Result<ExitCode> {
     session.progress.wait(if args.user_only { "the program runs" } else { "booting the kernel" });
     let old = other.map(|other| other.record(args, &mut guest, &session, &stop)).transpose()?;
     let failed = RefCell::new(None);
-    let (ran, mut entry) = {
+    let (mut ran, mut entry) = {
         let pass_on = |file: usize, text: &[u8]| {
             if failed.borrow().is_none()
                 && let Err(error) = session.progress.aside(|| write(file, text))
@@ -149,6 +160,7 @@ pub(super) fn run(args: &ExecArgs) -> Result<ExitCode> {
     if let Some(error) = failed.into_inner() {
         return Err(reader_gone(error));
     }
+    args.save_views(&mut ran)?;
     if let Some(seeds) = args.seeds {
         entry.series.extend(args.layouts(&mut guest, &prepared, &entry, seeds, &mut session, &stop)?);
     }
@@ -327,7 +339,27 @@ impl ExecArgs {
         if let Some(seeds) = self.seeds {
             within("--seeds", seeds, "a number", 2..=MOST_SEEDS)?;
         }
-        self.save.as_deref().map(check_writable).transpose()?;
+        for path in [&self.save, &self.timeline, &self.drmemtrace] {
+            path.as_deref().map(check_writable).transpose()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the timeline, and ends the trace, if they are asked for.
+    fn save_views(&self, ran: &mut Ran) -> Result<(), Usage> {
+        if let (Some(path), Some((text, dropped))) = (&self.timeline, ran.timeline()) {
+            file::replace(path, text.as_bytes())
+                .map_err(|error| Usage::file(path, lost("the timeline", &error)))?;
+            if dropped > 0 {
+                say(format!("tollgate: {}: {dropped} stretches more are not in it", path.display()));
+            }
+        }
+        if let Some(path) = &self.drmemtrace {
+            let dropped = ran.finish_trace().map_err(|error| Usage::file(path, lost("the trace", &error)))?;
+            if let Some(dropped) = dropped.filter(|&dropped| dropped > 0) {
+                say(format!("tollgate: {}: {dropped} instructions more are not in it", path.display()));
+            }
+        }
         Ok(())
     }
 
@@ -360,7 +392,7 @@ impl ExecArgs {
                 _ => Err(Usage::value("--against", old, "give one run, or a program").into()),
             };
         }
-        let job = ExecJob { program: old.to_owned(), ..job.clone() };
+        let job = ExecJob { program: old.to_owned(), views: Views::default(), ..job.clone() };
         let prepared = Prepared::new(job).map_err(|error| self.explain(&error))?;
         Ok(Other::Program(Box::new(prepared)))
     }
@@ -420,6 +452,7 @@ impl ExecArgs {
             ExecError::Bill(BillError::NotAMap) => {
                 Usage::file(self.symbols.as_deref().unwrap_or(kernel), error)
             }
+            ExecError::Trace(path, error) => Usage::file(path, lost("the trace", error)),
             ExecError::Kernel(_) | ExecError::Bill(_) | ExecError::NoProcess(_) | ExecError::NotReady => {
                 Usage::file(kernel, error)
             }
