@@ -1,6 +1,8 @@
 //! The kernels whose traps can be billed. A bundled one is a file in `guests/riscv/kernels` and a row here; a user's
 //! is made of a file by [`own`](crate::own).
 
+use tollgate_record::family::{FeatureAsked, Policy};
+
 use crate::call::Crossing;
 
 /// One way to build the kernel's side of a trap, and the crossing to measure.
@@ -25,12 +27,26 @@ pub struct Design<'a> {
 impl Design<'_> {
     /// The bundled design of that name.
     pub fn find(name: &str) -> Option<&'static Design<'static>> {
-        DESIGNS.iter().chain(VECTOR_DESIGNS).find(|design| design.name == name)
+        Self::named().find(|design| design.name == name)
+    }
+
+    /// All bundled designs: those of `all`, and those for machines that no core here has.
+    pub fn named() -> impl Iterator<Item = &'static Design<'static>> {
+        DESIGNS.iter().chain(VECTOR_DESIGNS).chain([&SHADOW_STACK])
     }
 
     /// Whether the machine needs vectors.
     pub fn has_vectors(&self) -> bool {
         self.isa.starts_with("rv64gcv")
+    }
+
+    /// What the machine needs that no timed core has.
+    pub fn beyond_cores(&self) -> Option<&'static str> {
+        match self.isa {
+            _ if self.has_vectors() => Some("vectors"),
+            _ if self.isa.contains("zicfiss") => Some("shadow stacks"),
+            _ => None,
+        }
     }
 
     /// The same design on a machine whose vector registers have this many bits; `None` if no machine's have.
@@ -91,6 +107,99 @@ pub static VECTOR_DESIGNS: &[Design<'static>] = &[
     vector("lazy-unused", image!("vector-lazy"), false, "vectors loaded by a trap; not used"),
 ];
 
+/// A switch with a shadow stack, which no timed core has.
+static SHADOW_STACK: Design<'static> = Design {
+    isa: "rv64gc_zimop_zicfiss",
+    ..fixed("shadow-stack", image!("shadow-stack"), Crossing::Yield, "one address space, shadow stacks")
+};
+
+/// What a machine can have, and the designs that switch its state: each costs what it adds to the first one, which does not.
+#[derive(Clone, Copy, Debug)]
+pub struct Feature {
+    /// The name by which it is chosen; features with the same one are chosen together.
+    pub key: &'static str,
+    /// Its name in a table.
+    pub name: &'static str,
+    /// Bits of a vector register.
+    vlen: u64,
+    designs: &'static [(Policy, Option<bool>, &'static str)],
+}
+
+impl Feature {
+    /// Its designs, each with what is measured of it.
+    pub fn designs(&self) -> impl Iterator<Item = (FeatureAsked, Design<'static>)> {
+        self.designs.iter().filter_map(move |&(policy, used, name)| {
+            let design = Design::find(name)?.with_vlen(self.vlen)?;
+            Some((FeatureAsked { name: self.name.into(), policy, used }, design))
+        })
+    }
+}
+
+const fn feature(
+    key: &'static str,
+    name: &'static str,
+    designs: &'static [(Policy, Option<bool>, &'static str)],
+) -> Feature {
+    Feature { key, name, vlen: 128, designs }
+}
+
+const fn vectors(name: &'static str, vlen: u64) -> Feature {
+    const DESIGNS: &[(Policy, Option<bool>, &str)] = &[
+        (Policy::Without, None, "switch-same"),
+        (Policy::Always, Some(true), "vector-eager"),
+        (Policy::Always, Some(false), "eager-unused"),
+        (Policy::IfDirty, Some(true), "vector-dirty"),
+        (Policy::IfDirty, Some(false), "dirty-unused"),
+        (Policy::ByTrap, Some(true), "vector-lazy"),
+        (Policy::ByTrap, Some(false), "lazy-unused"),
+    ];
+    Feature { vlen, ..feature("vector", name, DESIGNS) }
+}
+
+/// The features that have designs.
+pub static FEATURES: &[Feature] = &[
+    feature(
+        "fp",
+        "floating point, in a call",
+        &[
+            (Policy::Without, None, "full"),
+            (Policy::Always, Some(true), "fp-eager"),
+            (Policy::Always, Some(false), "fp-eager"),
+            (Policy::IfDirty, Some(true), "fp-lazy-dirty"),
+            (Policy::IfDirty, Some(false), "fp-lazy"),
+        ],
+    ),
+    vectors("vectors of 128 bits, in a switch", 128),
+    vectors("vectors of 256 bits, in a switch", 256),
+    vectors("vectors of 512 bits, in a switch", 512),
+    vectors("vectors of 1024 bits, in a switch", 1024),
+    feature(
+        "shadow-stack",
+        "shadow stack, in a switch",
+        &[(Policy::Without, None, "switch-same"), (Policy::Always, None, "shadow-stack")],
+    ),
+    feature(
+        "space",
+        "address space with a flush, in a switch",
+        &[(Policy::Without, None, "switch-same"), (Policy::Always, None, "switch-space")],
+    ),
+    feature(
+        "asid",
+        "address space with ASIDs, in a switch",
+        &[(Policy::Without, None, "switch-same"), (Policy::Always, None, "switch-asid")],
+    ),
+    feature(
+        "bank",
+        "second register bank, in a call",
+        &[(Policy::Without, None, "full"), (Policy::Always, None, "bank")],
+    ),
+    feature(
+        "stack",
+        "stacking in hardware, in a call",
+        &[(Policy::Without, None, "full"), (Policy::Always, None, "stack")],
+    ),
+];
+
 /// All designs, in the order in which a table of them reads best. The first is the default.
 pub static DESIGNS: &[Design<'static>] = &[
     row("full", image!("full"), "S-mode, Sv39, all registers saved"),
@@ -126,10 +235,20 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_fit_their_column() {
-        let all = || DESIGNS.iter().chain(VECTOR_DESIGNS);
+        let all = Design::named;
         let names: BTreeSet<_> = all().map(|design| design.name).collect();
-        assert_eq!(names.len(), DESIGNS.len() + VECTOR_DESIGNS.len());
+        assert_eq!(names.len(), all().count());
         assert!(all().all(|design| design.name.len() <= 13 && design.about.len() <= 36));
+    }
+
+    #[test]
+    fn every_feature_has_all_its_designs_and_one_without_it() {
+        for feature in FEATURES {
+            let designs: Vec<_> = feature.designs().collect();
+            assert_eq!(designs.len(), feature.designs.len(), "{}", feature.name);
+            let without = designs.iter().filter(|(asked, _)| asked.policy == Policy::Without).count();
+            assert_eq!((without, designs[0].0.policy), (1, Policy::Without), "{}", feature.name);
+        }
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use tollgate_cores::{Cause, Causes, Ledger};
 use tollgate_record::family::{
-    Caches, CallFound, FunctionFound, LatencyAsked, PathFound, PipelineAsked, PipelineFound, ProgramAsked,
-    ProgramFound, TrapAsked, TrapFound, Wait, WorkloadAsked,
+    Caches, CallFound, FeatureAsked, FunctionFound, LatencyAsked, PathFound, PipelineAsked, PipelineFound,
+    Policy, ProgramAsked, ProgramFound, TrapAsked, TrapFound, Wait, WorkloadAsked,
 };
 use tollgate_record::{
-    Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram, Status,
-    Warning, counter, phase as record_phase, warning,
+    Asked, Counter, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Series, StageDiagram,
+    Status, Warning, counter, phase as record_phase, warning,
 };
 
 use crate::bill::{Experiment, TrapBill};
@@ -361,6 +361,53 @@ pub fn not_measured(experiment: &Experiment, engine: &str, why: &LabError) -> Me
         entry.enable = Some((*install).into());
     }
     entry
+}
+
+/// Notes with each bill of a design the feature that it switches, and with those that do not always save its state from which share of
+/// crossings on that would cost less.
+pub fn add_features(results: &mut [Measurement], features: &[FeatureAsked]) {
+    for (result, feature) in results.iter_mut().zip(features.iter().cycle()) {
+        if let Asked::Trap(asked) = &mut result.asked {
+            asked.feature = Some(feature.clone());
+        }
+    }
+    let figures = [("instructions", counter::INSTRUCTIONS_MIN), ("bytes", counter::BYTES_SAVED)];
+    let cost = |engine: &str, name: &str, policy: Policy, used: bool, what: Counter| {
+        let is_meant = |result: &&Measurement| {
+            let asked = result.asked.trap().and_then(|asked| asked.feature.as_ref());
+            let of = |it: &FeatureAsked| it.name == name && it.policy == policy && it.used == Some(used);
+            result.engine == engine && asked.is_some_and(of)
+        };
+        results.iter().find(is_meant)?.counter(what)
+    };
+    let mut shares = Vec::new();
+    for (at, result) in results.iter().enumerate() {
+        let feature = result.asked.trap().and_then(|asked| asked.feature.as_ref());
+        let Some(feature) = feature.filter(|it| it.used == Some(true) && it.policy != Policy::Always) else {
+            continue;
+        };
+        for (name, what) in figures {
+            let cost = |policy, used| cost(&result.engine, &feature.name, policy, used, what);
+            let all = [
+                (Policy::Always, false),
+                (Policy::Always, true),
+                (feature.policy, false),
+                (feature.policy, true),
+            ];
+            if let [Some(idle), Some(used), Some(own_idle), Some(own_used)] =
+                all.map(|(policy, used)| cost(policy, used))
+            {
+                // Where the lines of both costs cross, if they do between no use and use behind each crossing.
+                let share = (idle - own_idle) / ((own_used - own_idle) - (used - idle));
+                if (0.0..=1.0).contains(&share) {
+                    shares.push((at, name, share));
+                }
+            }
+        }
+    }
+    for (at, name, share) in shares {
+        results[at].counters.insert(counter::BREAK_EVEN.part(name), share);
+    }
 }
 
 fn empty(experiment: &Experiment, engine: &str, status: Status) -> Measurement {

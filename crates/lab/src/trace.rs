@@ -140,7 +140,12 @@ impl Observer for Tracer {
                 };
                 write_csrs(out, before);
                 let rd = insn.rd;
+                let several = several(retired, &accesses);
+                for (register, value) in &several {
+                    let _ = write!(out, " x{register:<2} 0x{value:0width$x}");
+                }
                 let _ = match insn.row().format.rd() {
+                    _ if !several.is_empty() => Ok(()),
                     RegClass::X if rd != 0 => write!(out, " x{rd:<2} 0x{:0width$x}", retired.value),
                     RegClass::F => {
                         let digits = self.float_digits;
@@ -182,6 +187,36 @@ impl Observer for Tracer {
             trap.from.letter(),
             trap.to.letter()
         );
+    }
+}
+
+/// The registers that an instruction of Zcmp wrote, if it did write several.
+fn several(retired: &Retired, accesses: &[Access]) -> Vec<(u8, u64)> {
+    let insn = &retired.insn;
+    match insn.op {
+        Op::CmMva01s => vec![(10, retired.operands[0]), (11, retired.operands[1])],
+        Op::CmMvsa01 => {
+            let mut moved = vec![(insn.rd, retired.operands[0]), (insn.rs3, retired.operands[1])];
+            moved.sort_unstable();
+            moved
+        }
+        Op::CmPush | Op::CmPush32 => Vec::new(),
+        _ => {
+            // The last register is loaded first.
+            let loaded = insn.registers().iter().rev().zip(accesses);
+            let mut written: Vec<_> = loaded
+                .map(|(register, access)| {
+                    let value = if access.size == 4 { access.value as u32 as u64 } else { access.value };
+                    (*register, value)
+                })
+                .collect();
+            if !written.is_empty() {
+                written.push((insn.rd, retired.value));
+                written.extend(matches!(insn.op, Op::CmPopretz | Op::CmPopretz32).then_some((10, 0)));
+                written.sort_unstable();
+            }
+            written
+        }
     }
 }
 

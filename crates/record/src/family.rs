@@ -19,9 +19,9 @@ pub use exec::{
 pub use imported::{ImportedAsked, ImportedFound};
 pub use ring::{KneeAsked, KneeFound, LeftOut, RingAsked, RingFound};
 pub use riscv::{
-    Accesses, CacheShape, Caches, CallFound, CyclesCompared, FunctionFound, GuestCrossing, GuestExec,
-    GuestSite, IcacheAsked, IcacheFound, LatencyAsked, PathFound, PhaseCompared, PipelineAsked,
-    PipelineFound, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound, ValidationAsked,
+    Accesses, CacheShape, Caches, CallFound, CyclesCompared, FeatureAsked, FunctionFound, GuestCrossing,
+    GuestExec, GuestSite, IcacheAsked, IcacheFound, LatencyAsked, PathFound, PhaseCompared, PipelineAsked,
+    PipelineFound, Policy, ProgramAsked, ProgramFound, SweepCurve, TrapAsked, TrapFound, ValidationAsked,
     ValidationFound, Wait, WorkloadAsked,
 };
 pub use runtime::{RuntimeAsked, RuntimeFound};

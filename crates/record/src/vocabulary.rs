@@ -122,6 +122,7 @@ names! {
     AFTER = "after/*", "The program's extra cost after the return from each trap: cycles by cause, and lines and entries fetched again.";
     APART = "apart/*", "What is not in the bill of a program inside of a kernel: interrupts that came meanwhile, and other tasks: `apart/interrupts/count`.";
     ALONE_CYCLES = "alone-cycles", "Cycles of the program between two traps, without traps.";
+    BREAK_EVEN = "break-even/*", "Share of crossings behind which a feature is used, from which on saving its state always costs less than this design: `break-even/instructions`, `break-even/bytes`.";
     BYTES_READ = "bytes-read", "Bytes read from the device, over the whole scan.";
     BYTES_SAVED = "bytes-saved", "Bytes of registers saved.";
     CACHE_EVENTS = "cache-*", "Accesses to the last cache that the processor counts, and its misses; `:u` in user mode, `:k` in the kernel.";

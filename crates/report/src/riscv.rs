@@ -7,6 +7,7 @@ mod designs;
 mod engines;
 mod exec;
 mod exec_compare;
+mod features;
 mod functions;
 mod icache;
 mod pipeline;
@@ -63,6 +64,7 @@ fn trap(run: &Run, style: &Style) -> Sheet {
         return cycles::view(run, style);
     }
     let mut text = match (distinct(|it| &it.engine), distinct(kernel)) {
+        (1, _) if features::is_of_features(&measured(run)) => features::view(&measured(run), style),
         (1, 1) => bill::view(&measured(run), style),
         (1, _) => designs::view(&measured(run), style),
         _ => engines::table(run, style),

@@ -23,10 +23,17 @@
 #define XRET sret
 #endif
 
+// Zicfiss, by numbers, as the assembler does not have it.
+#define CSR_SSP 0x011
+#define CSR_MENVCFG 0x30a
+#define CSR_SENVCFG 0x10a
+#define ENVCFG_SSE 8
+
 #define CAUSE_ILLEGAL 2
 #define CAUSE_USER_ECALL 8
 
-// The trap frame: register xN at 8*N (slot 0 unused), then pc, status, and room for floating point.
+// The trap frame: register xN at 8*N (slot 0 is the shadow stack pointer's, if there is one), then pc, status, and room for floating point.
+#define FRAME_SSP 0
 #define FRAME_EPC (32 * 8)
 #define FRAME_STATUS (33 * 8)
 #define FRAME_FCSR (34 * 8)

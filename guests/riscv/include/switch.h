@@ -1,5 +1,6 @@
 // The trap's code of the switching kernel, whose labels are named by NAME: kernels/switch.S. With SPACE it changes the
-// address space, with FLUSH it also flushes the TLB; with VECTORS it switches those by macros of kernels/vector.S.
+// address space, with FLUSH it also flushes the TLB; with VECTORS it switches those by macros of kernels/vector.S, with SHADOW the
+// shadow stack pointer.
         .balign 4
         .globl  NAME(trap_vector)
 NAME(trap_vector):
@@ -39,6 +40,11 @@ NAME(reschedule):
         PHASE   save
         SAVE_VECTORS
 #endif
+#ifdef SHADOW
+        PHASE   save
+        csrr    t0, CSR_SSP
+        sd      t0, FRAME_SSP(s0)
+#endif
         PHASE   schedule
         ld      t6, FRAME_NEXT(s0)
         la      t0, switches
@@ -56,6 +62,11 @@ NAME(reschedule):
 #ifdef VECTORS
         PHASE   restore
         RESTORE_VECTORS
+#endif
+#ifdef SHADOW
+        PHASE   restore
+        ld      t0, FRAME_SSP(t6)
+        csrw    CSR_SSP, t0
 #endif
 NAME(resume):
         PHASE   restore

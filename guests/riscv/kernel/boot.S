@@ -36,6 +36,10 @@ _start:
         li      t0, 7
         csrw    mcounteren, t0
         csrw    scounteren, t0
+#ifdef SHADOW
+        li      t0, ENVCFG_SSE
+        csrs    CSR_MENVCFG, t0
+#endif
         mv      a0, s1
         call    boot_c
 #ifdef KERNEL_M

@@ -1,6 +1,7 @@
 // image: switch-same
 // image: switch-space -DSPACE -DFLUSH
 // image: switch-asid -DSPACE -DASID
+// image: shadow-stack -DSHADOW
 // The full context switch: two user tasks, each with a context block that sscratch points to while it runs.
 // sched_yield and the timer save one context and load the other. The two share an address space, or have two with a
 // flush of the TLB, or two whose identifiers make the flush unnecessary. On a hart without identifiers the last kernel
@@ -29,6 +30,11 @@ kernel_enter:
         li      t2, 0x80800000
 #endif
         sd      t2, 16(t1)
+#ifdef SHADOW
+        // Programs have a shadow stack.
+        li      t2, ENVCFG_SSE
+        csrs    CSR_SENVCFG, t2
+#endif
         csrw    sscratch, t0
         la      t0, user_start
         csrw    sepc, t0

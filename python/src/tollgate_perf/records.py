@@ -55,6 +55,15 @@ Per: TypeAlias = Literal[
 """What one figure stands for."""
 
 
+Policy: TypeAlias = Literal[
+    "without",
+    "always",
+    "if-dirty",
+    "by-trap",
+]
+"""When a kernel saves and loads the state of a feature."""
+
+
 Status: TypeAlias = Literal[
     "measured",
     "skipped",
@@ -250,6 +259,9 @@ class AskedTrap:
     """The core whose cycles are counted."""
 
     family: Literal["trap"] = "trap"
+
+    feature: FeatureAsked | None = None
+    """The feature whose cost is measured, and how the design switches it."""
 
     isa: str
     """The instruction set that it is built for."""
@@ -696,6 +708,20 @@ class Estimate:
 
     p99: float
     """99th percentile of the samples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureAsked:
+    """A feature of the machine, whose state a kernel saves and loads."""
+
+    name: str
+    """Its name."""
+
+    policy: Policy
+    """When its state is saved and loaded."""
+
+    used: bool | None = None
+    """Whether the program uses it between two crossings; absent where that makes no difference."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,12 +31,14 @@ def trap(
     kernel_touch: int | Sequence[int] | None = None,
     traps: int | None = None,
     vlen: int | None = None,
+    feature: str | Sequence[str] | None = None,
     progress: Show = None,
 ) -> Run:
     """The bill of a trap: what a system call costs, and where.
 
     `core` is a preset, a file, or a preset with changed keys. Without it the figure is in instructions.
-    `vlen` is the length of a vector register in bits, for the kernels with vectors.
+    `vlen` is the length of a vector register in bits, for the kernels with vectors. `feature` compares what switching
+    a feature costs by design: "all", or names of some.
 
     >>> slow = tollgate_perf.riscv.trap(core={"base": "rocket", "memory": {"latency": 300}}, iterations=20)
     >>> sorted(set(slow.phases()["asked.caches"]))
@@ -45,6 +47,7 @@ def trap(
     options = {
         **{"kernel": kernel, "calls": calls, "iterations": iterations, "engine": engine, "workload": workload},
         **{"every": every, "set": set, "kernel-touch": kernel_touch, "traps": traps, "vlen": vlen},
+        **{"feature": feature},
     }
     return _on(core, ["riscv", "trap"], options, (), progress)
 

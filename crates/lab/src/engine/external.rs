@@ -83,6 +83,9 @@ impl External {
     /// Why this engine cannot run an experiment.
     fn why_not(&self, experiment: &Experiment) -> Option<&'static str> {
         match experiment.crossing {
+            _ if experiment.design.beyond_cores().is_some() => {
+                Some("this engine is started without vectors and shadow stacks")
+            }
             _ if experiment.design.is_custom() => Some("the kernel uses an extension that only tollgate has"),
             _ if experiment.design.own => Some("a kernel of a file runs on the embedded machine"),
             Crossing::Timer => {

@@ -4,9 +4,10 @@ use std::process::Command;
 
 use tollgate_cores::Core;
 use tollgate_lab::{
-    Crossing, CycleBill, DESIGNS, Design, Embedded, Engine, Experiment, Phase, Phases, TrapBill, USUAL,
-    record,
+    Crossing, CycleBill, DESIGNS, Design, Embedded, Engine, Experiment, FEATURES, Phase, Phases, TrapBill,
+    USUAL, record,
 };
+use tollgate_record::{Measurement, counter};
 use tollgate_testkit::{program, skip};
 
 fn bill_of(name: &str, crossing: Option<Crossing>) -> TrapBill<'static> {
@@ -253,6 +254,8 @@ fn vectors_add_what_the_source_says_to_a_switch() {
             assert_eq!(added(name, vlen), expected, "{name} with {vlen} bits");
         }
     }
+    // Two instructions store the shadow stack pointer, and two load it.
+    assert_eq!(added("shadow-stack", 128), [4, 8]);
     // The share of switches behind which vectors are used, from which on it is cheaper to save them always than to load them by
     // a trap: 24 % in instructions. In bytes that are stored, 65 % with 128 bits, and 94 % with 1,024.
     let break_even = |what: usize, vlen| {
@@ -270,4 +273,26 @@ fn vector_registers_of_another_length_are_refused() {
     let design = Design::find("vector-lazy").unwrap();
     assert!([0, 64, 192, 2048, u64::MAX].iter().all(|&vlen| design.with_vlen(vlen).is_none()));
     assert_eq!(Design::find("full").unwrap().with_vlen(256).map(|design| design.isa), Some("rv64gc"));
+}
+
+/// Of 128 bits, by the sums of [`vectors_add_what_the_source_says_to_a_switch`]: (40 - 9) / (138 - 9 - 2) of the switches in
+/// instructions, and for the design that tests VS (40 - 10) / (52 - 10 - 2).
+#[test]
+fn features_have_the_share_from_which_on_saving_always_costs_less() {
+    let feature = FEATURES.iter().find(|feature| feature.key == "vector").unwrap();
+    let (asked, designs): (Vec<_>, Vec<_>) = feature.designs().unzip();
+    let measure = |design| {
+        let experiment = Experiment { design, crossing: Crossing::Yield, iterations: 6 };
+        record::measured(&Embedded.measure(&experiment).unwrap())
+    };
+    let mut results: Vec<_> = designs.iter().map(measure).collect();
+    record::add_features(&mut results, &asked);
+    let shares = ["vector-dirty", "vector-lazy"].map(|name| {
+        let is_meant = |result: &&Measurement| result.asked.trap().is_some_and(|asked| asked.kernel == name);
+        results.iter().find(is_meant).unwrap().counters[&counter::BREAK_EVEN.part("instructions")]
+    });
+    assert_eq!(shares, [30.0 / 40.0, 31.0 / 127.0]);
+    let others =
+        results.iter().filter(|result| result.counters.keys().any(|name| name.starts_with("break-even")));
+    assert_eq!(others.count(), 2);
 }

@@ -15,7 +15,7 @@ use tollgate_riscv::{Config, Isa, Machine, MachineKind};
 const STEPS: u64 = 4_900;
 const TURN: usize = 5_000;
 
-const ISAS: [&str; 14] = [
+const ISAS: [&str; 20] = [
     "rv64gc",
     "rv32gc",
     "rv64gc_zicclsm_zba_zbb_zbs",
@@ -30,6 +30,12 @@ const ISAS: [&str; 14] = [
     "rv32gc_zicond_zba_zbb_zbc_zbkb_zbkx_zbs_zfh_zfa_zcb",
     "rv64gc_zimop_zcmop_zabha_zacas_svnapot_zfhmin",
     "rv32gc_zimop_zcmop_zabha_zacas_zfhmin_zcb",
+    "rv64imac_zcmp_zcb_zmmul",
+    "rv32imac_zcmp_zcb_zmmul",
+    "rv64gc_zimop_zcmop_zicfiss_zicfilp",
+    "rv32gc_zimop_zcmop_zicfiss_zicfilp",
+    "rv64gc_smstateen_sscofpmf_ssnpm_smnpm_smmpm",
+    "rv32gc_smstateen_sscofpmf",
 ];
 
 fn machine(isa: Isa, kind: MachineKind, image: &[u8]) -> Machine {

@@ -24,6 +24,35 @@ pub struct TrapAsked {
     pub core: Option<String>,
     /// The state of the caches, with a core.
     pub caches: Option<Caches>,
+    /// The feature whose cost is measured, and how the design switches it.
+    pub feature: Option<FeatureAsked>,
+}
+
+/// A feature of the machine, whose state a kernel saves and loads.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FeatureAsked {
+    /// Its name.
+    pub name: String,
+    /// When its state is saved and loaded.
+    pub policy: Policy,
+    /// Whether the program uses it between two crossings; absent where that makes no difference.
+    pub used: Option<bool>,
+}
+
+/// When a kernel saves and loads the state of a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// Never: the kernel with which the others are compared.
+    Without,
+    /// At each crossing.
+    Always,
+    /// If it has changed.
+    IfDirty,
+    /// By a trap of the first use.
+    ByTrap,
 }
 
 /// What the caches, translation buffers and predictors hold when the crossing begins.

@@ -10,9 +10,11 @@ use tollgate_cores::Core;
 use tollgate_lab::own::{self, Own, OwnError};
 use tollgate_lab::source::SourceError;
 use tollgate_lab::{
-    Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, USUAL, VECTOR_DESIGNS, record, workload,
+    Crossing, DESIGNS, Design, ENGINES, Embedded, Engine, Experiment, FEATURES, Feature, USUAL, record,
+    workload,
 };
 use tollgate_measure::host;
+use tollgate_record::family::FeatureAsked;
 use tollgate_record::{Measurement, Status, number};
 use tollgate_supervise::Stop;
 
@@ -36,6 +38,13 @@ pub(super) struct TrapArgs {
     /// assembly, C or an ELF file whose traps come in at trap_entry; labels phase_save: and so on mark its phases.
     #[arg(long, default_value = "full", value_name = "K", conflicts_with = "workload")]
     kernel: Vec<String>,
+
+    /// What switching a feature costs, by design: all, or some of fp, vector, shadow-stack, space, asid, bank, stack
+    ///
+    /// Each design is compared with the same kernel without the feature, in instructions and bytes.
+    #[arg(long, value_name = "F", value_delimiter = ',',
+        conflicts_with_all = ["kernel", "calls", "vlen", "core", "workload"])]
+    feature: Vec<String>,
 
     /// Calls to measure, by name or number, as getpid,64
     #[arg(long, value_name = "CALLS", value_delimiter = ',', conflicts_with = "workload")]
@@ -68,7 +77,7 @@ pub(super) struct TrapArgs {
 pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     let text = match &args.kernel[..] {
         [word] if word == "list" => {
-            DESIGNS.iter().chain(VECTOR_DESIGNS).map(|it| format!("{:<15}{}\n", it.name, it.about)).collect()
+            Design::named().map(|it| format!("{:<15}{}\n", it.name, it.about)).collect()
         }
         [word] if word == "template" => own::TEMPLATE.to_owned(),
         _ => String::new(),
@@ -79,16 +88,25 @@ pub(super) fn run(args: &TrapArgs) -> Result<ExitCode> {
     if let Some(plan) = WorkloadPlan::new(&args.workload, args.core.as_deref())? {
         return sweep(&plan, &args.destination);
     }
+    let (features, designs): (Vec<_>, Vec<_>) = features(args)?.into_iter().unzip();
+    if !features.is_empty() {
+        return measure(args, &TrapPlan::new(args, &designs, None)?, &features);
+    }
     let calls = calls(args)?;
     let kernels = kernels(args, calls.as_deref())?;
-    let designs = designs(args, &kernels)?;
-    let plan = TrapPlan::new(args, &designs, calls)?;
+    let designs = self::designs(args, &kernels)?;
+    measure(args, &TrapPlan::new(args, &designs, calls)?, &[])
+}
+
+/// Measures the plan; its designs are those of features, or there are no features.
+fn measure(args: &TrapArgs, plan: &TrapPlan<'_>, features: &[FeatureAsked]) -> Result<ExitCode> {
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     let stop = Stop::on_signal()?;
-    let results = plan.measure(|share, design| {
+    let mut results = plan.measure(|share, design| {
         session.progress.show(share, design);
         !stop.is_set()
     });
+    record::add_features(&mut results, features);
     if let Some(why) = plan.failure(&results) {
         session.fail(why);
     }
@@ -216,7 +234,7 @@ impl Kernel {
         }
         let path = Path::new(name);
         if !path.exists() && path.extension().is_none() {
-            let names: Vec<_> = DESIGNS.iter().chain(VECTOR_DESIGNS).map(|design| design.name).collect();
+            let names: Vec<_> = Design::named().map(|design| design.name).collect();
             let why =
                 format!("no such design, and no such file; use all, one of {}, or a file", names.join(", "));
             return Err(Usage::value("--kernel", name, why));
@@ -245,6 +263,18 @@ impl Kernel {
     }
 }
 
+/// The designs of the features that are chosen, each with what is measured of it.
+fn features(args: &TrapArgs) -> Result<Vec<(FeatureAsked, Design<'static>)>, Usage> {
+    let known = |key: &String| key == "all" || FEATURES.iter().any(|feature| feature.key == key);
+    if let Some(key) = args.feature.iter().find(|key| !known(key)) {
+        let keys: BTreeSet<_> = FEATURES.iter().map(|feature| feature.key).collect();
+        let keys: Vec<_> = keys.into_iter().collect();
+        return Err(Usage::value("--feature", key, format!("use all, or some of {}", keys.join(", "))));
+    }
+    let is_chosen = |key: &str| args.feature.iter().any(|chosen| chosen == "all" || chosen == key);
+    Ok(FEATURES.iter().filter(|feature| is_chosen(feature.key)).flat_map(Feature::designs).collect())
+}
+
 /// The kernels that are named, each once.
 fn kernels(args: &TrapArgs, calls: Option<&[Crossing]>) -> Result<Vec<Kernel>, Usage> {
     let mut kernels = Vec::new();
@@ -264,8 +294,11 @@ fn kernels(args: &TrapArgs, calls: Option<&[Crossing]>) -> Result<Vec<Kernel>, U
 fn designs<'k>(args: &TrapArgs, kernels: &'k [Kernel]) -> Result<Vec<Design<'k>>, Usage> {
     let design = |kernel: &'k Kernel| {
         let design = kernel.design();
-        if design.has_vectors() && args.core.is_some() {
-            let why = "no core here has vectors: leave --core out, for instructions and memory traffic";
+        if args.core.is_some()
+            && let Some(what) = design.beyond_cores()
+        {
+            let why =
+                format!("no core here has {what}: leave --core out, for instructions and memory traffic");
             return Err(Usage::value("--kernel", design.name, why));
         }
         let why = || Usage::value("--vlen", args.vlen.to_string(), "use 128, 256, 512 or 1024");
@@ -347,6 +380,18 @@ mod tests {
     }
 
     #[test]
+    fn features_are_chosen_by_name() {
+        let count = |words: &[&str]| features(&parsed(words)).map(|designs| designs.len());
+        assert_eq!(count(&["--feature", "shadow-stack,fp"]).unwrap(), 2 + 5);
+        assert_eq!(count(&["--feature", "vector"]).unwrap(), 4 * 7);
+        assert_eq!(count(&[]).unwrap(), 0);
+        assert_eq!(
+            count(&["--feature", "vectors"]).unwrap_err().to_string(),
+            "--feature vectors: use all, or some of asid, bank, fp, shadow-stack, space, stack, vector"
+        );
+    }
+
+    #[test]
     fn all_designs_keep_their_own_crossing() {
         let all = crossings(&["--kernel", "all", "--calls", "174"]);
         assert_eq!(all.len(), DESIGNS.len());
@@ -356,7 +401,11 @@ mod tests {
 
     #[test]
     fn errors_name_the_option_and_a_value_that_works() {
-        let cases: [(&[&str], &str); 6] = [
+        let cases: [(&[&str], &str); 7] = [
+            (
+                &["--kernel", "shadow-stack", "--core", "cva6"],
+                "--kernel shadow-stack: no core here has shadow stacks: leave --core out, for instructions and memory traffic",
+            ),
             (&["--iterations", "0"], "--iterations 0: give a number from 1 to 10000000"),
             (&["--engine", "gem5"], "--engine gem5: no such engine; use embedded, spike, qemu or all"),
             (

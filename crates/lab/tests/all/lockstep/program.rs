@@ -39,7 +39,7 @@ const MPP: i64 = 3 << 11;
 const TSR: u64 = 1 << 22;
 
 /// Registers to read and write, and the bits that a value written may have. What is not here has another meaning on Spike.
-const CSRS: [(i64, u64); 42] = [
+const CSRS: [(i64, u64); 52] = [
     (0x001, !0),
     (0x002, !0),
     (0x003, !0),
@@ -82,6 +82,17 @@ const CSRS: [(i64, u64); 42] = [
     (0xb80, !0),
     (0xb82, !0),
     (0x310, 0),
+    // Of Zicfiss and Zicfilp, of Smstateen, of Sscofpmf and of pointer masking; elsewhere they are illegal.
+    (0x011, !0),
+    (0x747, 3 << 32 | 1 << 10),
+    (0x30c, 3 << 62),
+    (0x31c, 3 << 30),
+    (0x30d, !0),
+    (0x10c, !0),
+    (0x10d, !0),
+    (0x323, 15 << 60),
+    (0x723, 0),
+    (0xda0, !0),
 ];
 /// Registers that are only read, among them some that do not exist.
 const READ_ONLY: [i64; 14] =
@@ -202,6 +213,9 @@ impl Program<'_> {
                 self.a.op(op, r, r, 0, 0).csrw(3, 0);
             }
         }
+        if self.isa.has(Extension::Zicfilp) {
+            self.a.csrw(0x747, 0);
+        }
         for csr in [0x30a, 0x320, 0xb00, 0xb02, 0x340, 0x302, 0x303, 0x341] {
             self.a.csrw(csr, 0);
         }
@@ -238,6 +252,13 @@ impl Program<'_> {
         }
         self.skip(0x341, Op::Mret);
         self.a.op(Op::Lui, 28, 0, 0, MPRV).op(Op::Csrrc, 0, 28, 0, MSTATUS);
+        if self.isa.has(Extension::Zicfilp) {
+            // The next block does not begin with a landing pad.
+            let (register, bits) = if self.isa.is_rv64() { (MSTATUS, 41) } else { (0x310, 9) };
+            let shift = if self.isa.is_rv64() { Op::Slli } else { Op::Slli32 };
+            self.addi(28, 0, 1);
+            self.a.op(shift, 28, 28, 0, bits).op(Op::Csrrc, 0, 28, 0, register);
+        }
         self.quiet();
         self.a.csrw(0x341, RESUME).li(28, MPP as i32).op(Op::Csrrs, 0, 28, 0, MSTATUS);
         self.a.op(Op::Mret, 0, 0, 0, 0);
@@ -473,6 +494,8 @@ impl Program<'_> {
                 self.return_here(0x341);
                 self.a.op(Op::Mret, 0, 0, 0, 0);
             }
+            9 if self.isa.has(Extension::Zcmp) => self.registers(),
+            9 if self.isa.has(Extension::Zicfiss) && self.one_in(2) => self.shadow_stack(),
             9 => {
                 let half = self.rng.next() as u16;
                 if self.is_harmless(half) {
@@ -512,6 +535,49 @@ impl Program<'_> {
             }
         }
         self.a.csrr(rd, 0x100);
+    }
+
+    /// Pushes, pops and moves of registers; what bodies leave alone is put back.
+    fn registers(&mut self) {
+        match self.below(3) {
+            0 => {
+                let op = self.rng.pick(&[Op::CmMva01s, Op::CmMvsa01]);
+                let half =
+                    Insn::encode(op, Operands { rd: 8, rs1: 18, rs2: 9, rs3: 19, ..Default::default() });
+                self.a.half(half as u16).half(1);
+            }
+            _ => {
+                if self.address(true) {
+                    return;
+                }
+                // In the middle of a page: where another page traps, Spike has changed some registers.
+                self.a.op(Op::Andi, 2, ADDRESS, 0, -1024).op(Op::Ori, 2, 2, 0, 0x200);
+                // Lists up to s7, whose last register is below those.
+                let rs3 = 4 + self.below(9) as u8;
+                let imm = 16 * self.below(4) as i64;
+                let rv64 = self.isa.is_rv64();
+                let op =
+                    self.rng.pick(if rv64 { &[Op::CmPush, Op::CmPop] } else { &[Op::CmPush32, Op::CmPop32] });
+                let half = Insn::encode(op, Operands { rs3, imm, ..Default::default() });
+                self.a.half(half as u16).half(1);
+            }
+        }
+    }
+
+    /// A push, a check or a swap on a shadow stack somewhere, perhaps with the right value.
+    fn shadow_stack(&mut self) {
+        self.address(true);
+        self.a.csrw(0x011, ADDRESS).csrr(23, 0x011);
+        for _ in 0..2 {
+            match self.below(5) {
+                0 => self.a.op(Op::Sspush, 0, 0, 1, 0),
+                1 => self.a.half(0x6081).half(1).half(0x6281).half(1),
+                2 => self.a.op(Op::Sspopchk, 0, 1, 0, 0),
+                3 => self.a.op(Op::Ssrdp, 21, 0, 0, 0),
+                _ => self.a.op(Op::SsamoswapW, 21, ADDRESS, 5, 0),
+            };
+        }
+        self.a.csrr(23, 0x011);
     }
 
     /// `lr` and `sc` with, without and with another's reservation; something may come in between.
@@ -652,7 +718,9 @@ impl Program<'_> {
             let to = (BASE + DATA) / 4096 + self.rng.below(DATA_PAGES);
             let flags = self.rng.next() & 0xff | if self.rng.below(8) == 0 { 0 } else { 0x43 };
             let flags = flags | if self.rng.below(2) == 0 { 0xd7 } else { 0 };
-            *entry = to << 10 | flags;
+            // Pages of shadow stacks.
+            let shadow = self.isa.has(Extension::Zicfiss) && self.rng.below(3) == 0;
+            *entry = to << 10 | if shadow { flags & 0x10 | 0xc5 } else { flags };
             if rv64 && self.rng.below(16) == 0 {
                 *entry |= 1 << (54 + self.rng.below(10));
             }
