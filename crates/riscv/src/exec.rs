@@ -9,7 +9,6 @@ use crate::config::MachineKind;
 use crate::csr::{self, Effect};
 use crate::custom;
 use crate::exception::{AccessType, Cause, Exception};
-use crate::format::registers;
 use crate::fp::{
     Compare, F16, F32, F64, Fpu, NAN_BOX, NAN_BOX_HALF, Rounding, classify, constant, sign_inject,
 };
@@ -24,11 +23,12 @@ use crate::table::instruction_table;
 use crate::trap;
 use crate::vector::{Addressing, ops};
 
+mod stacks;
+
 type Outcome<T> = Result<T, Exception>;
 
-/// The codes of a software check (privileged specification, 22.1.5 and 22.2.4).
+/// The code of a software check for a landing pad (privileged specification, 22.1.5).
 pub(crate) const LANDING_PAD_FAULT: u64 = 2;
-const SHADOW_STACK_FAULT: u64 = 3;
 
 impl Machine {
     /// Reads memory; an atomic needs what a store needs.
@@ -642,116 +642,6 @@ impl Machine {
             self.hart.set_x(insn.rd + 1, old[1]);
         }
         Ok(())
-    }
-
-    /// The bytes of a register.
-    fn word_size(&self) -> u64 {
-        if self.hart.isa.is_rv64() { 8 } else { 4 }
-    }
-
-    /// The address of an access to a shadow stack, which must be aligned (Zicfiss, 22.2.5).
-    fn shadow_address(&self, va: u64, size: u64) -> Outcome<u64> {
-        if va & (size - 1) == 0 {
-            Ok(va)
-        } else {
-            Err(AccessType::Store.access_fault(self.hart.effective(va)))
-        }
-    }
-
-    fn set_shadow_pointer(&mut self, value: u64, obs: &mut AnyObserver<'_>) {
-        self.hart.extra.ssp = self.hart.canonical(value);
-        self.report_csr(csr::SSP, obs);
-    }
-
-    /// Zicfiss, 22.2.3: a link register onto the shadow stack. Without one it is the operation that it redefines, which
-    /// writes zero to `x0`.
-    fn system_shadow_push(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
-        if self.hart.has_shadow_stack() {
-            let size = self.word_size();
-            let value = self.hart.x[usize::from(insn.rs2)];
-            let at = self.shadow_address(self.hart.extra.ssp.wrapping_sub(size), size)?;
-            self.write_by(at, size, value, (AccessType::ShadowStack, AccessKind::Data), obs)?;
-            self.set_shadow_pointer(at, obs);
-        }
-        Ok(next)
-    }
-
-    /// Zicfiss, 22.2.3: the top of the shadow stack must be equal to a link register.
-    fn system_shadow_pop(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
-        if self.hart.has_shadow_stack() {
-            let size = self.word_size();
-            let at = self.shadow_address(self.hart.extra.ssp, size)?;
-            let value = self.read_data(at, size, AccessType::ShadowStack, AccessKind::Data, obs)?;
-            if self.hart.outside(self.hart.x[usize::from(insn.rs1)]) != value {
-                return Err(Exception { cause: Cause::SoftwareCheck, tval: SHADOW_STACK_FAULT });
-            }
-            self.set_shadow_pointer(at.wrapping_add(size), obs);
-        }
-        Ok(next)
-    }
-
-    fn system_shadow_pointer(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
-        let value = if self.hart.has_shadow_stack() { self.hart.extra.ssp } else { 0 };
-        self.hart.set_x(insn.rd, value);
-        Ok(next)
-    }
-
-    /// Zicfiss, 22.2.6: the way in which software changes a shadow stack.
-    fn system_shadow_swap(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
-        self.check_environment(environment::SSE)?;
-        let size = if insn.op == Op::SsamoswapW { 4 } else { 8 };
-        let va = self.hart.x[usize::from(insn.rs1)];
-        self.atomic_address(va, size, AccessType::ShadowStack)?;
-        let old = self.read_data(va, size, AccessType::ShadowStack, AccessKind::Atomic, obs)?;
-        let new = self.hart.x[usize::from(insn.rs2)];
-        self.write_by(va, size, new, (AccessType::ShadowStack, AccessKind::Atomic), obs)?;
-        self.hart.set_x(insn.rd, sign_extend(old, size));
-        Ok(next)
-    }
-
-    /// Zcmp, 28.13.4: registers onto the stack, from the last one, at the highest address. A trap in the middle leaves `sp` as it is,
-    /// so that the instruction can begin again.
-    fn system_push_registers(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
-        let (sp, size) = (self.hart.x[2], self.word_size());
-        let mut at = sp;
-        for &register in registers::list(insn.rs3).iter().rev() {
-            at = at.wrapping_sub(size);
-            self.write_data(at, size, self.hart.x[usize::from(register)], AccessKind::Data, obs)?;
-        }
-        let room = registers::room(insn.rs3, insn.row().width) + insn.imm;
-        let down = self.hart.canonical(sp.wrapping_sub(room as u64));
-        self.hart.set_x(2, down);
-        Ok(next)
-    }
-
-    /// Zcmp, 28.13.5 to 28.13.7: the inverse, perhaps with a return, and with the result 0. No register changes before all have
-    /// been loaded.
-    fn system_pop_registers(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
-        let size = self.word_size();
-        let room = registers::room(insn.rs3, insn.row().width) + insn.imm;
-        let sp = self.hart.canonical(self.hart.x[2].wrapping_add(room as u64));
-        let list = registers::list(insn.rs3);
-        let (mut at, mut values) = (sp, [0; 13]);
-        for value in values[..list.len()].iter_mut().rev() {
-            at = at.wrapping_sub(size);
-            *value = sign_extend(self.read_data(at, size, AccessType::Load, AccessKind::Data, obs)?, size);
-        }
-        let returns = !matches!(insn.op, Op::CmPop | Op::CmPop32);
-        let next = if returns { self.target(values[0] & !1)? } else { next };
-        list.iter().zip(values).for_each(|(register, value)| self.hart.set_x(*register, value));
-        if matches!(insn.op, Op::CmPopretz | Op::CmPopretz32) {
-            self.hart.set_x(10, 0);
-        }
-        self.hart.set_x(2, sp);
-        Ok(next)
-    }
-
-    /// Zcmp, 28.13.8 and 28.13.9: both moves at once.
-    fn system_move_saved(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
-        let values = [insn.rs1, insn.rs2].map(|r| self.hart.x[usize::from(r)]);
-        let to = if insn.op == Op::CmMva01s { [10, 11] } else { [insn.rd, insn.rs3] };
-        to.into_iter().zip(values).for_each(|(register, value)| self.hart.set_x(register, value));
-        Ok(next)
     }
 
     fn system_load_constant(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
