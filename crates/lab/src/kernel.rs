@@ -497,6 +497,7 @@ fn entry_of(
         isa: isa.to_string(),
         iterations: crossings.len() as u64,
         call: kind.call,
+        feature: None,
         core: job.core.as_ref().map(|core| core.name.clone()),
         caches: job.core.as_ref().map(|_| caches),
     });

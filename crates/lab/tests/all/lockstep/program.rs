@@ -7,6 +7,7 @@
 //!
 //! What the specification leaves to the machine, and this one decides otherwise than Spike (`docs/reference/isa.md`), does not occur.
 
+#[path = "program/tables.rs"]
 mod tables;
 
 use super::common::{Asm, Rng};
