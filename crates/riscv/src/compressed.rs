@@ -3,9 +3,8 @@
 
 use std::sync::LazyLock;
 
-use crate::decode::row_of;
 use crate::format::{Operands, RegClass, Slot};
-use crate::insn::{Insn, Op, Width};
+use crate::insn::{Insn, Op, Width, row_of};
 use crate::isa::{Extension, Isa, Xlen};
 
 /// One 16-bit encoding.

@@ -3,7 +3,7 @@
 //! Section numbers are those of the privileged specification, version 20240411.
 
 use crate::custom::{MTOLLSP, STOLLSP, TOLLBANK};
-use crate::extra::{EVENT_FLAGS, MLPE};
+use crate::extra_state::{EVENT_FLAGS, MLPE};
 use crate::hart::{Hart, environment, interrupt, status};
 use crate::hpm;
 use crate::isa::Extension;

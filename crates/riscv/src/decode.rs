@@ -3,7 +3,7 @@
 use crate::compressed;
 use crate::format::Format;
 use crate::format::registers::FEWEST;
-use crate::insn::{INSTRUCTIONS, Insn, Row};
+use crate::insn::{INSTRUCTIONS, Insn, Row, row_of};
 use crate::isa::{Extension, Isa};
 
 /// The decoder of one ISA: the table's rows, sorted into buckets by the bits that all formats share.
@@ -84,11 +84,6 @@ pub(crate) fn with_operands(row: &Row, word: u32) -> Insn {
     let o = row.format.extract(word);
     let len = if row.is_short() { 2 } else { 4 };
     Insn { op: row.op, rd: o.rd, rs1: o.rs1, rs2: o.rs2, rs3: o.rs3, rm: o.rm, len, imm: o.imm }
-}
-
-/// The row of a 32-bit word.
-pub(crate) fn row_of(word: u32, isa: &Isa) -> Option<&'static Row> {
-    INSTRUCTIONS.iter().filter(|r| r.in_isa(isa) && r.matches(word)).min_by_key(|row| row.generality())
 }
 
 /// An instruction of 16 bits, unless its operands are reserved.

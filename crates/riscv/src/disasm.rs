@@ -132,7 +132,7 @@ fn written(mnemonic: &str, slots: &[Slot], insn: &Insn) -> String {
             Slot::Rounding => write!(out, "{}", ROUNDING[usize::from(insn.rm & 7)]),
             Slot::Registers => write!(out, "{}", list_text(insn.rs3)),
             Slot::Adjustment => {
-                let bytes = registers::room(insn.rs3, row.width) + imm;
+                let bytes = registers::room(insn.rs3, row.width.word()) + imm;
                 write!(out, "{}{bytes}", if matches!(insn.op, Op::CmPush | Op::CmPush32) { "-" } else { "" })
             }
             Slot::SavedD => write!(out, "{}", register(RegClass::X, insn.rd)),

@@ -27,9 +27,6 @@ mod stacks;
 
 type Outcome<T> = Result<T, Exception>;
 
-/// The code of a software check for a landing pad (privileged specification, 22.1.5).
-pub(crate) const LANDING_PAD_FAULT: u64 = 2;
-
 impl Machine {
     /// Reads memory; an atomic needs what a store needs.
     pub(crate) fn read_data(

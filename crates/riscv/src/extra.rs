@@ -1,15 +1,12 @@
-//! State of extensions that most machines do not have, and what it permits: shadow stacks and landing pads (Zicfiss and Zicfilp),
+//! What the state of extensions that most machines do not have permits: shadow stacks and landing pads (Zicfiss and Zicfilp),
 //! state enables (Smstateen), overflow of counters (Sscofpmf) and pointer masking (Smmpm, Smnpm and Ssnpm).
 
-use serde::{Deserialize, Serialize};
-
+use crate::extra_state::MLPE;
 use crate::hart::{Hart, environment, interrupt, status};
 use crate::hpm::EventCounts;
 use crate::isa::{Extension, Isa};
 use crate::privilege::Privilege;
 
-/// `mseccfg`: landing pads in M-mode.
-pub(crate) const MLPE: u64 = 1 << 10;
 /// `mstateen0`: custom state, `senvcfg`, and in each of the four S-mode's register of that number.
 const CUSTOM: u64 = 1;
 const ENVCFG: u64 = 1 << 62;
@@ -18,21 +15,6 @@ const SE: u64 = 1 << 63;
 const OF: u64 = 1 << 63;
 const INHIBITS: [(Privilege, u64); 3] =
     [(Privilege::Machine, 1 << 62), (Privilege::Supervisor, 1 << 61), (Privilege::User, 1 << 60)];
-pub(crate) const EVENT_FLAGS: u64 = 15 << 60;
-
-/// The state; zero on a machine without these extensions.
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Extra {
-    /// The shadow stack pointer.
-    pub(crate) ssp: u64,
-    /// ELP: the next instruction must be a landing pad.
-    pub(crate) expects_pad: bool,
-    pub(crate) mseccfg: u64,
-    pub(crate) mstateen: [u64; 4],
-    pub(crate) sstateen0: u64,
-    /// The flags of `mhpmevent3` to `mhpmevent31`.
-    pub(crate) events: [u64; 29],
-}
 
 impl Isa {
     fn has_one_of(&self, extensions: &[Extension]) -> bool {

@@ -219,6 +219,20 @@ impl Format {
         matches!(self, Format::FR4 | Format::FR | Format::F1 | Format::F2x | Format::X2f)
     }
 
+    /// The operands of Zcmp's instructions: `sp` and a list, or two saved registers and `a0` and `a1`.
+    const fn extract_saved(self, w: u32) -> Operands {
+        let (first, second) = (registers::saved(w >> 7), registers::saved(w >> 2));
+        let none = Operands { rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, imm: 0 };
+        match self {
+            Format::Registers => {
+                let imm = (w >> 2 & 3) as i64 * 16;
+                Operands { rd: 2, rs1: 2, rs3: (w >> 4 & 15) as u8, imm, ..none }
+            }
+            Format::MoveTo => Operands { rd: first, rs3: second, rs1: 10, rs2: 11, ..none },
+            _ => Operands { rs1: first, rs2: second, ..none },
+        }
+    }
+
     /// Takes the operands out of an instruction word.
     pub(crate) const fn extract(self, w: u32) -> Operands {
         use Format::*;
@@ -226,7 +240,7 @@ impl Format {
             return format.extract(w);
         }
         if let Registers | MoveFrom | MoveTo = self {
-            return registers::extract(self, w);
+            return self.extract_saved(w);
         }
         let s = w as i32;
         let imm = match self {
@@ -283,7 +297,9 @@ impl Format {
             Link2 => rs2 & 4 << 20,
             Link1 => rs1 & 4 << 15,
             D1 => rd,
-            Registers | MoveFrom | MoveTo => registers::insert(self, o),
+            Registers => (o.rs3 as u32 & 15) << 4 | (i >> 4 & 3) << 2,
+            MoveTo => registers::bits(o.rd) << 7 | registers::bits(o.rs3) << 2,
+            MoveFrom => registers::bits(o.rs1) << 7 | registers::bits(o.rs2) << 2,
             Sfence => rs1 | rs2,
             Cbo => rs1,
             Lr => rd | rs1 | (i & 3) << 25,

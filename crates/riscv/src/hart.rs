@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrays::registers;
 use crate::clic_state::Clic;
-use crate::extra::Extra;
+use crate::extra_state::Extra;
 use crate::hpm::{Count, Counters};
 use crate::isa::{Extension, Isa};
 use crate::pmp::Pmp;

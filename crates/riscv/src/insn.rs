@@ -15,6 +15,13 @@ pub enum Width {
     Rv64,
 }
 
+impl Width {
+    /// The bytes of a register.
+    pub(crate) fn word(self) -> i64 {
+        if self == Self::Rv32 { 4 } else { 8 }
+    }
+}
+
 /// The kind of work of an instruction; the groups of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -121,6 +128,11 @@ impl Row {
     pub fn matches(&self, word: u32) -> bool {
         word & self.format.mask() == self.bits
     }
+}
+
+/// The row of a 32-bit word.
+pub(crate) fn row_of(word: u32, isa: &Isa) -> Option<&'static Row> {
+    INSTRUCTIONS.iter().filter(|r| r.in_isa(isa) && r.matches(word)).min_by_key(|row| row.generality())
 }
 
 macro_rules! define {

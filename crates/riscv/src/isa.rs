@@ -6,8 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 mod profiles;
+mod versions;
 
 use profiles::{ABSENT_PROFILES, with_profile};
+use versions::{skip_version, strip_version};
 
 /// The width of the integer registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -543,30 +545,6 @@ impl FromStr for Isa {
             }
         }
         Ok(isa)
-    }
-}
-
-/// Skips a version such as `2p1` behind a letter, as compilers write it into ELF attributes.
-fn skip_version(s: &str) -> &str {
-    let digits = s.trim_start_matches(|c: char| c.is_ascii_digit());
-    if digits.len() == s.len() {
-        return s;
-    }
-    match digits.strip_prefix('p') {
-        Some(minor) if minor.starts_with(|c: char| c.is_ascii_digit()) => {
-            minor.trim_start_matches(|c: char| c.is_ascii_digit())
-        }
-        _ => digits,
-    }
-}
-
-/// Takes the version off the end of a name such as `zicsr2p0`.
-fn strip_version(s: &str) -> &str {
-    let end = |t: &str| t.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let major = &s[..end(s)];
-    match major.strip_suffix('p') {
-        Some(m) if major.len() < s.len() && end(m) < m.len() => &m[..end(m)],
-        _ => major,
     }
 }
 

@@ -70,6 +70,7 @@ mod engine;
 mod exception;
 mod exec;
 mod extra;
+mod extra_state;
 mod fold;
 mod format;
 mod fp;

@@ -17,7 +17,6 @@ use crate::dtb::{self, Equipment};
 use crate::elf::{Elf, LoadError};
 use crate::engine::{Engine, Pause};
 use crate::exception::{AccessType, Cause, Exception};
-use crate::exec::LANDING_PAD_FAULT;
 use crate::hart::{Hart, interrupt};
 use crate::host::{HostCalls, NoFiles};
 use crate::hpm;
@@ -85,7 +84,8 @@ pub(crate) const CLOCKS_PER_TICK: u64 = 100;
 /// Instructions after which an overflow of a counter of events raises its interrupt at the latest.
 const MOST_SKID: u64 = 1000;
 
-const PAD_FAULT: Exception = Exception { cause: Cause::SoftwareCheck, tval: LANDING_PAD_FAULT };
+/// Not a landing pad (privileged specification, 22.1.5).
+const PAD_FAULT: Exception = Exception { cause: Cause::SoftwareCheck, tval: 2 };
 
 /// A RISC-V machine, usually with one hart.
 ///

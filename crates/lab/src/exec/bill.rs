@@ -11,7 +11,7 @@ use tollgate_record::{
     warning,
 };
 
-use super::crossing::{Crossing, Stage, Step};
+use super::crossing::{Crossing, Stage, Step, part};
 use super::job::{Ended, ExecError, Ran};
 use super::watch::Watch;
 use crate::rtl::proof;
@@ -29,24 +29,6 @@ const PARTS: [PhaseName; 10] = [
     phase::EXIT_CODE,
     phase::PROGRAM_END,
 ];
-
-/// The part of the bill to which something is charged; `None` for what interrupts the program.
-pub(super) fn part(stage: Stage, crossing: Crossing, step: Step) -> Option<PhaseName> {
-    Some(match (stage, crossing, step) {
-        (_, Crossing::Interrupt(_), Step::Switch) => phase::SWITCHES,
-        (_, Crossing::Interrupt(_), _) => return None,
-        (Stage::Starting, ..) => phase::PROGRAM_START,
-        (Stage::Loading, ..) => phase::LOADER,
-        (Stage::Ending, ..) => phase::PROGRAM_END,
-        (_, _, Step::Own) => phase::OWN_CODE,
-        (_, _, Step::Entry) => phase::ENTRY_CODE,
-        (_, _, Step::Dispatch) => phase::DISPATCH,
-        (_, _, Step::Exit) => phase::EXIT_CODE,
-        (_, _, Step::Switch) => phase::SWITCHES,
-        (_, Crossing::Fault(_) | Crossing::Exception(_), Step::Work | Step::Inherit) => phase::FAULT_WORK,
-        (_, _, Step::Work | Step::Inherit) => phase::KERNEL_WORK,
-    })
-}
 
 /// Instructions, and cycles by cause.
 #[derive(Clone, Copy, Default)]

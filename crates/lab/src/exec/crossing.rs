@@ -1,5 +1,7 @@
 //! What an instruction outside of a program is charged to.
 
+use tollgate_record::{PhaseName, phase};
+
 use super::calls;
 
 /// Which part of a crossing an instruction is.
@@ -107,4 +109,22 @@ impl Crossing {
         };
         word.to_owned()
     }
+}
+
+/// The part of the bill to which something is charged; `None` for what interrupts the program.
+pub(super) fn part(stage: Stage, crossing: Crossing, step: Step) -> Option<PhaseName> {
+    Some(match (stage, crossing, step) {
+        (_, Crossing::Interrupt(_), Step::Switch) => phase::SWITCHES,
+        (_, Crossing::Interrupt(_), _) => return None,
+        (Stage::Starting, ..) => phase::PROGRAM_START,
+        (Stage::Loading, ..) => phase::LOADER,
+        (Stage::Ending, ..) => phase::PROGRAM_END,
+        (_, _, Step::Own) => phase::OWN_CODE,
+        (_, _, Step::Entry) => phase::ENTRY_CODE,
+        (_, _, Step::Dispatch) => phase::DISPATCH,
+        (_, _, Step::Exit) => phase::EXIT_CODE,
+        (_, _, Step::Switch) => phase::SWITCHES,
+        (_, Crossing::Fault(_) | Crossing::Exception(_), Step::Work | Step::Inherit) => phase::FAULT_WORK,
+        (_, _, Step::Work | Step::Inherit) => phase::KERNEL_WORK,
+    })
 }

@@ -163,7 +163,7 @@ impl Recorder {
         self.time();
     }
 
-    /// Says where a page is, unless it was said.
+    /// Records where a page is, unless the trace has it.
     fn page(&mut self, va: u64, pa: u64) {
         let process = self.thread.map_or(0, |thread| thread.1);
         if self.pages.insert((process, va / PAGE), pa / PAGE) != Some(pa / PAGE) {

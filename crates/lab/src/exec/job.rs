@@ -48,6 +48,16 @@ pub struct Views {
     pub drmemtrace: Option<PathBuf>,
 }
 
+impl Views {
+    /// Adds them to what watches the run.
+    pub(super) fn attach(&self, watch: &mut Watch) -> Result<(), ExecError> {
+        let trace = self.drmemtrace.as_deref();
+        watch
+            .add_views(self.timeline, trace)
+            .map_err(|error| ExecError::Trace(self.drmemtrace.clone().unwrap_or_default(), error))
+    }
+}
+
 /// A program alone: its machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Alone {

@@ -178,7 +178,7 @@ impl Ready {
         let (code, init) = code(machine, &self.symbols, &self.rules, handler, rooted)?;
         let rules = Some(self.rules.clone());
         let mut watch = Watch::new(code, rules, Some(init), job.core.as_ref(), &machine.code())?;
-        watch.add_views(&job.views)?;
+        job.views.attach(&mut watch)?;
         machine.answer_semihosting(0);
         let before = machine.instret();
         let mut left = limits.instructions;

@@ -133,7 +133,7 @@ pub(super) fn run(
         }
     }
     let mut watch = Watch::new(code, None, None, job.core.as_ref(), &machine.code())?;
-    watch.add_views(&job.views)?;
+    job.views.attach(&mut watch)?;
     let (mut left, before) = (limits.instructions, machine.instret());
     let ended = aside(&mut watch, |watch| {
         loop {

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::bill::part;
-use super::crossing::{Crossing, Key, Stage, Step};
+use super::crossing::{Crossing, Key, Stage, Step, part};
 
 /// Slices that are kept: some 100 bytes each in the document.
 const MOST: usize = 1 << 20;

@@ -4,24 +4,22 @@
 //! the rules of phases: `__switch_to` loads the registers of the next task first, so the address of that load says
 //! which task it is; `do_task_dead` is the end of a task.
 
+mod runs;
+mod views;
+
 use std::collections::HashMap;
 use std::ops::Range;
 
 use tollgate_cores::{Causes, Core, CoreError, Timed};
-use tollgate_riscv::{
-    Access, BlockInsn, Class, Insn, Observer, Op, Pass, Privilege, Retired, Several, Touch, Trap, TrapReturn,
-    Walk,
-};
+use tollgate_riscv::{Access, Observer, Pass, Privilege, Retired, Several, Touch, Trap, TrapReturn, Walk};
 
 use super::code::{Code, Place};
 use super::crossing::{Crossing, Key, Node, Stage, Step};
 use super::drmemtrace::{Executed, Recorder, Reference};
-use super::job::{ExecError, Views};
-use super::task::{MOST_PARTS, NOTHING, Part, RUNS, Running, Task};
+use super::task::{NOTHING, Part, RUNS, Running, Task};
 use super::timeline::Timeline;
 use crate::calls::{Frame, Leave};
 use crate::kernel::Rules;
-use crate::phase::Phase;
 
 /// Calls beyond this depth are not told apart; handlers are, to twice the depth.
 const DEEPEST: usize = 512;
@@ -131,37 +129,6 @@ impl Watch {
         }
         watch.set_context();
         Ok(watch)
-    }
-
-    /// Adds what is written besides the bill.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
-    pub(super) fn add_views(&mut self, views: &Views) -> Result<(), ExecError> {
-        self.timeline = views.timeline.then(Box::default);
-        if let Some(path) = &views.drmemtrace {
-            let recorder = Recorder::create(path);
-            let recorder = recorder.map_err(|error| ExecError::Trace(path.clone(), error))?;
-            self.recorder = Some(Box::new(recorder));
-        }
-        Ok(())
-    }
-
-    /// The task that runs, and whose keys it shares.
-    fn thread(&self) -> (u32, u32) {
-        (self.now, self.tasks[self.now as usize].group)
-    }
-
-    /// A task has returned from its latest trap, or from all.
-    fn returned(&mut self, all: bool) {
-        let task = self.now;
-        if let Some(timeline) = &mut self.timeline {
-            timeline.now = self.clock.as_ref().map_or(timeline.now, Timed::cycles);
-            timeline.end(task, all);
-        }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.returned(task, all);
-        }
     }
 
     /// The current task is the program's from here on.
@@ -418,37 +385,6 @@ impl Watch {
         }
     }
 
-    /// On a core, what follows belongs to this key on the timeline.
-    fn draw(&mut self, key: u32) {
-        if let (Some(timeline), Some(clock)) = (&mut self.timeline, &self.clock) {
-            timeline.now = clock.cycles();
-            timeline.step(self.now, &self.keys[key as usize]);
-        }
-    }
-
-    /// Records a part of a run.
-    fn record(&mut self, several: &Several, pass: &Pass, insns: Range<u16>, accesses: &[Touch]) {
-        let thread = self.thread();
-        let Some(recorder) = &mut self.recorder else { return };
-        let mut accesses = accesses.iter();
-        for at in insns {
-            let Some(BlockInsn { pc, insn, word, page }) = several.insns.get(usize::from(at)) else { break };
-            let access = insn.op.access().and_then(|(size, store)| {
-                let touch = accesses.next()?;
-                Some(Reference { va: several.outside(touch.va), pa: touch.pa(), size, store })
-            });
-            let executed = Executed {
-                pc: several.outside(*pc),
-                pa: u64::from(*page) << 12 | pc & 0xfff,
-                insn,
-                word: *word,
-                next_pc: several.next_pc(pass, at),
-                taken: pass.taken() && at + 1 == pass.end(),
-            };
-            recorder.instruction(thread, &executed, access.into_iter());
-        }
-    }
-
     /// Charges the cycles since the last time to the path that paid until here.
     fn charge_cycles(&mut self) {
         let Some(clock) = &self.clock else { return };
@@ -486,88 +422,6 @@ impl Watch {
         rest.several.operands = further;
         rest.several.retired += instructions;
         (rest.instructions, rest.accesses, rest.operands) = (0, 0, 0);
-    }
-
-    /// The parts of a run.
-    #[inline]
-    fn find(&mut self, several: &Several, pass: &Pass) -> Range<usize> {
-        let key = pass.number() | (several.privilege as u64) << 40;
-        let (known, parts) = &self.runs[key as usize & (RUNS - 1)];
-        if *known == key && self.epoch == several.epoch {
-            return parts.start as usize..parts.end as usize;
-        }
-        self.cut(several, pass, key)
-    }
-
-    #[cold]
-    fn cut(&mut self, several: &Several, pass: &Pass, key: u64) -> Range<usize> {
-        if self.epoch != several.epoch || self.parts.len() > MOST_PARTS {
-            self.epoch = several.epoch;
-            self.runs.fill((NOTHING, 0..0));
-            self.parts.clear();
-        }
-        let first = self.parts.len();
-        for (op, at) in several.insns(pass).iter().zip(pass.start()..) {
-            let BlockInsn { insn, page, .. } = op;
-            let pc = several.outside(op.pc);
-            let (place, step, mark) = self.of(pc, u64::from(*page), insn, several.privilege);
-            let fits = |last: &Part| {
-                (last.place.function, last.step) == (place.function, step)
-                    && matches!(last.leave, Leave::Next)
-                    && !last.mark
-                    && !place.entry
-            };
-            if !self.parts[first..].last().is_some_and(fits) {
-                self.parts.push(Part {
-                    pc,
-                    end: at,
-                    step,
-                    place,
-                    mark: false,
-                    instructions: 0,
-                    accesses: 0,
-                    operands: 0,
-                    leave: Leave::Next,
-                    charged: (u32::MAX, Step::Inherit, 0),
-                });
-            }
-            let Some(part) = self.parts.last_mut() else { break };
-            let class = insn.row().class;
-            part.end = at + 1;
-            part.instructions += 1;
-            part.accesses +=
-                usize::from(matches!(class, Class::Load | Class::Store | Class::FpLoad | Class::FpStore));
-            part.operands += usize::from(insn.op.by_operands());
-            part.leave = Leave::of(insn, pc);
-            part.mark = mark;
-        }
-        let parts = first..self.parts.len();
-        self.runs[key as usize & (RUNS - 1)] = (key, first as u32..parts.end as u32);
-        parts
-    }
-
-    /// The place and the step of an instruction, and whether it is the mark.
-    fn of(&mut self, pc: u64, page: u64, insn: &Insn, privilege: Privilege) -> (Place, Step, bool) {
-        if privilege == Privilege::User {
-            let place = self.code.user(pc, page);
-            let mark = insn.op == Op::Slti && insn.rd == 0 && insn.rs1 == 0 && insn.imm == MARK;
-            return (place, Step::Own, mark && self.init.is_some() && place.file == self.init);
-        }
-        if let Some(&(place, step)) = self.looked_up.get(&pc) {
-            return (place, step, false);
-        }
-        let place = self.code.kernel(pc);
-        let name = self.code.name(place.function).strip_prefix("kernel:").unwrap_or_default();
-        let step = match self.rules.as_ref().and_then(|rules| rules.phase(name, insn)) {
-            None => Step::Inherit,
-            Some(Phase::HardwareTrap | Phase::StackSwitch | Phase::Save) => Step::Entry,
-            Some(Phase::Dispatch) => Step::Dispatch,
-            Some(Phase::Restore | Phase::Return) => Step::Exit,
-            Some(Phase::Schedule | Phase::Switch | Phase::Space) => Step::Switch,
-            Some(_) => Step::Work,
-        };
-        self.looked_up.insert(pc, (place, step));
-        (place, step, false)
     }
 
     /// Behind a part of `__switch_to`, or the mark.

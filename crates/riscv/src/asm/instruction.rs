@@ -556,7 +556,7 @@ impl Assembler<'_> {
 
     /// By how much `sp` changes beyond the room of the registers.
     fn adjustment(&mut self, row: &Row, op: &str, list: u8) -> Result<i64, Fault> {
-        let room = registers::room(list, row.width);
+        let room = registers::room(list, row.width.word());
         let sign = if matches!(row.op, Op::CmPush | Op::CmPush32) { -1 } else { 1 };
         let value = self.number(op)?;
         let more = value.saturating_mul(sign).saturating_sub(room);

@@ -115,7 +115,7 @@ impl Machine {
             at = at.wrapping_sub(size);
             self.write_data(at, size, self.hart.x[usize::from(register)], AccessKind::Data, obs)?;
         }
-        let room = registers::room(insn.rs3, insn.row().width) + insn.imm;
+        let room = registers::room(insn.rs3, insn.row().width.word()) + insn.imm;
         let down = self.hart.canonical(sp.wrapping_sub(room as u64));
         self.hart.set_x(2, down);
         Ok(next)
@@ -130,7 +130,7 @@ impl Machine {
         obs: &mut AnyObserver<'_>,
     ) -> Outcome<u64> {
         let size = self.word_size();
-        let room = registers::room(insn.rs3, insn.row().width) + insn.imm;
+        let room = registers::room(insn.rs3, insn.row().width.word()) + insn.imm;
         let sp = self.hart.canonical(self.hart.x[2].wrapping_add(room as u64));
         let list = registers::list(insn.rs3);
         let (mut at, mut values) = (sp, [0; 13]);

@@ -1,15 +1,10 @@
 //! Zcmp's operands (unprivileged specification, 28.13): lists of registers, by how much `sp` changes, and saved registers in three
 //! bits.
 
-use super::{Format, Operands};
-use crate::insn::Width;
-
 /// The encoding of the shortest list, `{ra}`; smaller numbers are reserved.
 pub(crate) const FEWEST: u8 = 4;
 /// That of the longest list, `{ra, s0-s11}`. No list ends with `s10`.
 pub(crate) const MOST: u8 = 15;
-const SP: u8 = 2;
-const A0: u8 = 10;
 
 /// The registers of a list: `ra`, `s0` to `s11`.
 const ALL: [u8; 13] = [1, 8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
@@ -20,41 +15,20 @@ pub(crate) fn list(encoded: u8) -> &'static [u8] {
     &ALL[..count.min(ALL.len())]
 }
 
-/// The bytes for the registers of a list, a multiple of 16.
-pub(crate) fn room(encoded: u8, width: Width) -> i64 {
-    let word = if width == Width::Rv32 { 4 } else { 8 };
+/// The bytes for the registers of a list of words of so many bytes, a multiple of 16.
+pub(crate) fn room(encoded: u8, word: i64) -> i64 {
     (list(encoded).len() as i64 * word + 15) & !15
 }
 
 /// `s0` to `s7` by three bits.
-const fn saved(bits: u32) -> u8 {
+pub(super) const fn saved(bits: u32) -> u8 {
     let n = (bits & 7) as u8;
     if n < 2 { 8 + n } else { 16 + n }
 }
 
 /// The three bits of a saved register.
-const fn bits(register: u8) -> u32 {
+pub(super) const fn bits(register: u8) -> u32 {
     register as u32 & 7
-}
-
-pub(super) const fn extract(format: Format, w: u32) -> Operands {
-    let (first, second) = (saved(w >> 7), saved(w >> 2));
-    let none = Operands { rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, imm: 0 };
-    match format {
-        Format::Registers => {
-            Operands { rd: SP, rs1: SP, rs3: (w >> 4 & 15) as u8, imm: (w >> 2 & 3) as i64 * 16, ..none }
-        }
-        Format::MoveTo => Operands { rd: first, rs3: second, rs1: A0, rs2: A0 + 1, ..none },
-        _ => Operands { rs1: first, rs2: second, ..none },
-    }
-}
-
-pub(super) const fn insert(format: Format, o: &Operands) -> u32 {
-    match format {
-        Format::Registers => (o.rs3 as u32 & 15) << 4 | (o.imm as u32 >> 4 & 3) << 2,
-        Format::MoveTo => bits(o.rd) << 7 | bits(o.rs3) << 2,
-        _ => bits(o.rs1) << 7 | bits(o.rs2) << 2,
-    }
 }
 
 #[cfg(test)]
@@ -66,9 +40,9 @@ mod tests {
     fn lists_and_their_room_are_those_of_the_specification() {
         let lengths: Vec<_> = (FEWEST..=MOST).map(|encoded| list(encoded).len()).collect();
         assert_eq!(lengths, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13]);
-        let rooms = |width| (FEWEST..=MOST).map(|encoded| room(encoded, width)).collect::<Vec<_>>();
-        assert_eq!(rooms(Width::Rv32), [16, 16, 16, 16, 32, 32, 32, 32, 48, 48, 48, 64]);
-        assert_eq!(rooms(Width::Rv64), [16, 16, 32, 32, 48, 48, 64, 64, 80, 80, 96, 112]);
+        let rooms = |word| (FEWEST..=MOST).map(|encoded| room(encoded, word)).collect::<Vec<_>>();
+        assert_eq!(rooms(4), [16, 16, 16, 16, 32, 32, 32, 32, 48, 48, 48, 64]);
+        assert_eq!(rooms(8), [16, 16, 32, 32, 48, 48, 64, 64, 80, 80, 96, 112]);
         assert_eq!([0, 1, 2, 7].map(saved), [8, 9, 18, 23]);
     }
 }
