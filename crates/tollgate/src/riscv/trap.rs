@@ -39,9 +39,10 @@ pub(super) struct TrapArgs {
     #[arg(long, default_value = "full", value_name = "K", conflicts_with = "workload")]
     kernel: Vec<String>,
 
-    /// What switching a feature costs, by design: all, or some of fp, vector, shadow-stack, space, asid, bank, stack
+    /// What switching a feature costs, by design: a name or all
     ///
-    /// Each design is compared with the same kernel without the feature, in instructions and bytes.
+    /// Features are fp, vector, shadow-stack, space, asid, bank and stack. Each design is compared with the same kernel
+    /// without the feature, in instructions and bytes.
     #[arg(long, value_name = "F", value_delimiter = ',',
         conflicts_with_all = ["kernel", "calls", "vlen", "core", "workload"])]
     feature: Vec<String>,

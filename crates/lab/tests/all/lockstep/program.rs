@@ -42,7 +42,7 @@ const MPP: i64 = 3 << 11;
 const TSR: u64 = 1 << 22;
 
 /// Registers to read and write, and the bits that a value written may have. What is not here has another meaning on Spike.
-const CSRS: [(i64, u64); 52] = [
+const CSRS: [(i64, u64); 42] = [
     (0x001, !0),
     (0x002, !0),
     (0x003, !0),
@@ -85,7 +85,9 @@ const CSRS: [(i64, u64); 52] = [
     (0xb80, !0),
     (0xb82, !0),
     (0x310, 0),
-    // Of Zicfiss and Zicfilp, of Smstateen, of Sscofpmf and of pointer masking; elsewhere they are illegal.
+];
+/// Those of Zicfiss and Zicfilp, of Smstateen, of Sscofpmf and of pointer masking.
+const MORE_CSRS: [(i64, u64); 10] = [
     (0x011, !0),
     (0x747, 3 << 32 | 1 << 10),
     (0x30c, 3 << 62),
@@ -96,6 +98,15 @@ const CSRS: [(i64, u64); 52] = [
     (0x323, 15 << 60),
     (0x723, 0),
     (0xda0, !0),
+];
+/// What has them.
+const MORE: [Extension; 6] = [
+    Extension::Zicfiss,
+    Extension::Zicfilp,
+    Extension::Smstateen,
+    Extension::Sscofpmf,
+    Extension::Smnpm,
+    Extension::Smmpm,
 ];
 /// Registers that are only read, among them some that do not exist.
 const READ_ONLY: [i64; 14] =
@@ -405,9 +416,11 @@ impl Program<'_> {
             self.a.csrr(rd, csr);
             return;
         }
-        let (mut csr, mut mask) = self.rng.pick(&CSRS);
+        let has_more = MORE.iter().any(|extension| self.isa.has(*extension));
+        let some = if has_more && self.one_in(5) { &MORE_CSRS[..] } else { &CSRS };
+        let (mut csr, mut mask) = self.rng.pick(some);
         while csr as u64 >> 8 & 3 > mode && !self.one_in(8) {
-            (csr, mask) = self.rng.pick(&CSRS);
+            (csr, mask) = self.rng.pick(some);
         }
         let op = self.rng.pick(&[Op::Csrrw, Op::Csrrs, Op::Csrrc, Op::Csrrwi, Op::Csrrsi, Op::Csrrci]);
         let immediate = matches!(op, Op::Csrrwi | Op::Csrrsi | Op::Csrrci);
