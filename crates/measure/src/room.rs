@@ -1,7 +1,7 @@
 //! Memory that a run keeps for itself where a process may not have much.
 
 use crate::refusal::Refusal;
-use std::io;
+use std::{io, ptr};
 
 /// The bytes that a probe must leave free of the memory that this process may have: the yardsticks, batches and answers of
 /// a whole run take less.
@@ -9,8 +9,8 @@ const ROOM: usize = 1 << 20;
 
 /// Refuses if what this process may still have is too little for a run.
 ///
-/// Asked where a probe takes much at once: later, the first allocation that fails would end the process, and with it all
-/// probes.
+/// Asked where a probe takes much at once or starts a thread: later, the first allocation that fails would end the process,
+/// and with it all probes.
 ///
 /// # Errors
 /// A skip that names the limit.
@@ -19,10 +19,16 @@ pub fn leave_room() -> Result<(), Refusal> {
 }
 
 fn leave(bytes: usize) -> Result<(), Refusal> {
-    // An allocator gives so much as a mapping of its own, which goes back at once.
-    Vec::<u8>::new()
-        .try_reserve_exact(bytes)
-        .map_err(|_| Refusal::of("leave room for the run", &io::Error::from_raw_os_error(libc::ENOMEM)))
+    // Not from the allocator: what it keeps free is not free for the stacks of a thread.
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping where the kernel wants it.
+    let at = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
+    if at == libc::MAP_FAILED {
+        return Err(Refusal::of("leave room for the run", &io::Error::last_os_error()));
+    }
+    // SAFETY: nothing has the address of this mapping.
+    unsafe { libc::munmap(at, bytes) };
+    Ok(())
 }
 
 #[cfg(test)]

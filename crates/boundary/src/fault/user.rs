@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::{io, mem, ptr};
-use tollgate_measure::{Claim, Meta, Placement, Refusal, placement};
+use tollgate_measure::{Claim, Meta, Placement, Refusal, leave_room, placement};
 
 /// One answer for each touch, counted by the answering thread.
 const ANSWERS: Claim = Claim::exact("answers-per-touch");
@@ -132,6 +132,8 @@ impl Answered {
         let region = (map.page(0) as u64, ((PAGES + 1) * map.page_bytes()) as u64);
         let mut register = Register { start: region.0, len: region.1, mode: MODE_MISSING, ioctls: 0 };
         ioctl(&descriptor, UFFDIO_REGISTER, &mut register).map_err(failed("register a region"))?;
+        // A thread that finds no room for its stack of signals ends the process.
+        leave_room()?;
         let tally = Arc::new(Tally::default());
         let shared = Arc::clone(&tally);
         let work = move || {

@@ -73,7 +73,7 @@ pub(super) struct ExecArgs {
     #[arg(long, hide_short_help = true, value_name = "DIR", default_value = SYSROOT)]
     sysroot: PathBuf,
     /// A file that the program may read; can be repeated
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     allow: Vec<PathBuf>,
     /// A variable of its environment; can be repeated
     #[arg(long, value_name = "NAME=VALUE")]
@@ -96,7 +96,7 @@ pub(super) struct ExecArgs {
     /// Write instructions and accesses, the kernel's too, in DynamoRIO's format drmemtrace
     ///
     /// An instruction takes some 30 bytes; the trace ends after 100 million.
-    #[arg(long, value_name = "FILE", conflicts_with = "seeds")]
+    #[arg(long, hide_short_help = true, value_name = "FILE", conflicts_with = "seeds")]
     drmemtrace: Option<PathBuf>,
     /// The seed of all that is random in the guest
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
@@ -111,7 +111,7 @@ pub(super) struct ExecArgs {
     #[arg(long, hide_short_help = true, default_value_t = 10_000_000_000, value_name = "N")]
     max_instructions: u64,
     /// Functions that are printed; the record has all
-    #[arg(long, value_name = "N", default_value_t = 20, allow_hyphen_values = true)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 20, allow_hyphen_values = true)]
     top: u64,
     #[command(flatten)]
     destination: Destination,
