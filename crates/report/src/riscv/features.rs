@@ -42,7 +42,7 @@ pub(super) fn view(bills: &[&Measurement], style: &Style) -> Sheet {
             let signed = |n: f64| if n == 0.0 { "0".to_owned() } else { format!("{n:+.0}") };
             Some(format!("{}, {}", signed(instructions - without[0]), signed(bytes - without[1])))
         };
-        table.heading(&clean(name, style), Paint::Plain);
+        table.heading(clean(name, style), Paint::Plain);
         for (label, used) in [("  each time", None), ("  used", Some(true)), ("  not used", Some(false))] {
             let cells = POLICIES.map(|(_, policy)| cell(policy, used));
             if cells.iter().any(Option::is_some) {

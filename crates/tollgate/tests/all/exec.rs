@@ -51,6 +51,9 @@ fn compiled(dir: &Path, name: &str, options: &[&str]) -> String {
     out.to_string_lossy().into_owned()
 }
 
+/// Options, the program with its arguments, the exit status, what standard error says, and standard output.
+type Case<'a> = (&'a [&'a str], &'a [&'a str], i32, &'a [&'a str], &'a str);
+
 #[test]
 fn each_bad_input_ends_with_a_sentence() {
     let Some(kernel) = env::var_os("TOLLGATE_LINUX") else {
@@ -100,7 +103,7 @@ fn each_bad_input_ends_with_a_sentence() {
 
     let few = ["--from", ready.as_str(), "--max-instructions", "50000000"];
     #[rustfmt::skip]
-    let cases: &[(&[&str], &[&str], i32, &[&str], &str)] = &[
+    let cases: &[Case<'_>] = &[
         // The kernel.
         (&["--kernel", &deaf], &[&fixed], 125, &["deaf", "initial RAM disk", "last lines", "Unable to mount root fs"], ""),
         (&["--kernel", &half], &[&fixed], 125, &["half"], ""),
