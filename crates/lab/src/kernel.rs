@@ -394,7 +394,7 @@ fn run<O: Observer>(
     false
 }
 
-/// The last lines of a console, for a message.
+/// The last lines of a console, for a message; those from a panic on, which comes before the calls that led to it.
 pub(crate) fn last_lines(console: &[u8]) -> String {
     let text = String::from_utf8_lossy(console).into_owned();
     let lines: Vec<String> = text
@@ -402,7 +402,9 @@ pub(crate) fn last_lines(console: &[u8]) -> String {
         .map(|line| printable(line.trim_end()).into_owned())
         .filter(|line| !line.is_empty())
         .collect();
-    let lines: Vec<String> = lines.iter().rev().take(8).rev().map(|line| format!("  {line}")).collect();
+    let panics = lines.iter().position(|line| line.contains("Kernel panic"));
+    let from = panics.unwrap_or(lines.len().saturating_sub(8));
+    let lines: Vec<String> = lines[from..].iter().take(8).map(|line| format!("  {line}")).collect();
     lines.join("\n")
 }
 

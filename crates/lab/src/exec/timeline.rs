@@ -61,10 +61,12 @@ impl Timeline {
         if let Some(step) = self.step.replace(Slice { task, what, from: now, to: now }) {
             self.push(Slice { to: now, ..step });
         }
+        // A task that is new may be in a crossing already.
+        let first = self.open.get(&task).and_then(|open| open.first()).map_or(now, |(_, from)| *from);
         match self.stages.insert(task, (key.stage, now)) {
             Some((stage, from)) if stage == key.stage => _ = self.stages.insert(task, (stage, from)),
             Some((stage, from)) => self.push(Slice { task, what: What::Stage(stage), from, to: now }),
-            None => {}
+            None => _ = self.stages.insert(task, (key.stage, first)),
         }
     }
 
