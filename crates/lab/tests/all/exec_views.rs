@@ -358,14 +358,7 @@ fn the_views_of_a_program_inside_of_linux_have_the_kernel() {
     check_timeline(&mut ran);
     assert_eq!(ran.finish_trace().unwrap(), Some(0));
     let found = replay(&file, &core);
-    let [instructions, data] = ran.misses().unwrap();
-    assert_eq!(found.misses[1], data);
-    // A core also fetches instructions that trap, which the trace does not have; and its replacement is random.
-    assert!(
-        found.misses[0].abs_diff(instructions) * 100 < instructions,
-        "{} of {instructions}",
-        found.misses[0]
-    );
+    assert_eq!(Some(found.misses), ran.misses());
     assert!(found.events > 10, "{}", found.events);
     let getpid: Vec<u64> = found.kernel.iter().filter(|it| it.0 == 172).map(|it| it.1).collect();
     let kinds: std::collections::BTreeSet<u64> = found.kernel.iter().map(|it| it.0).collect();
