@@ -347,24 +347,14 @@ fn a_probe_that_is_not_asked_for_is_never_opened() {
     let samples = sampler::run(&mut scene, &metas, states, &PLAN, &mut go_on).unwrap();
     assert_eq!(samples.probes[0].epochs.len(), 6);
     assert_eq!(samples.probes[1].state, ProbeState::NotAsked);
-    let mut run = tollgate_record::Run {
-        schema: tollgate_record::SCHEMA.into(),
-        id: "a".into(),
-        started: String::new(),
-        seed: 0,
-        tool: tollgate_record::Tool { version: String::new(), commit: String::new() },
-        command: Vec::new(),
-        complete: false,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host: tollgate_record::Host::default(),
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
-        checksum: Default::default(),
-        results: Vec::new(),
-    };
+    let mut run = tollgate_record::Run::begin(
+        "a".into(),
+        String::new(),
+        tollgate_record::Tool { version: String::new(), commit: String::new() },
+        Vec::new(),
+        tollgate_record::Host::default(),
+        0,
+    );
     summary::record_run(&mut run, &metas, &samples, tollgate_measure::clock::Source::Os);
     assert_eq!(run.results.iter().map(|result| result.probe.as_str()).collect::<Vec<_>>(), ["a"]);
     assert!(run.complete);

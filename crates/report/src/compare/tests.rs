@@ -5,8 +5,7 @@ use tollgate_record::Per;
 use tollgate_record::family::{Caches, ExecAsked, RingAsked, RingFound, TollFound, TrapAsked, TrapFound};
 use tollgate_record::{Asked, Found};
 use tollgate_record::{
-    EpochFigure, Estimate, Evidence, Host, Measurement, PairedFigure, Phase, Run, SCHEMA, Status, Tool,
-    Yardstick,
+    EpochFigure, Estimate, Evidence, Host, Measurement, PairedFigure, Phase, Run, Status, Tool, Yardstick,
 };
 
 mod programs;
@@ -54,22 +53,16 @@ fn run(id: &str, results: Vec<Measurement>) -> Run {
     host.clock.source = "tsc".into();
     host.kernel.release = "6.18".into();
     Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: id.into(),
-        started: "2026-11-20T15:28:00Z".into(),
-        seed: 1,
-        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
-        command: Vec::new(),
         complete: true,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host,
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
         results,
+        ..Run::begin(
+            id.into(),
+            "2026-11-20T15:28:00Z".into(),
+            Tool { version: "0.1.0".into(), commit: "unknown".into() },
+            Vec::new(),
+            host,
+            1,
+        )
     }
 }
 

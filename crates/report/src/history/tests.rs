@@ -1,9 +1,7 @@
 use super::*;
 use crate::style::Style;
 use tollgate_judge::{BatchBeside, history, regression};
-use tollgate_record::{
-    EpochFigure, Estimate, Host, Measurement, Per, Run, SCHEMA, Status, Tool, TypicalFigure,
-};
+use tollgate_record::{EpochFigure, Estimate, Host, Measurement, Per, Run, Status, Tool, TypicalFigure};
 
 const ASCII: Style = Style { width: 80, color: false, unicode: false, ..Style::PLAIN };
 
@@ -16,22 +14,16 @@ fn run(day: usize, host: &str, kernel: &str, cycles: f64, hz: f64) -> Run {
     let mut host = Host { name: host.into(), ..Host::default() };
     host.kernel.release = kernel.into();
     Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: format!("run-{day:02}"),
-        started: format!("2026-11-{day:02}T00:00:00Z"),
-        seed: 1,
-        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
-        command: Vec::new(),
         complete: true,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host,
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
         results: vec![result],
+        ..Run::begin(
+            format!("run-{day:02}"),
+            format!("2026-11-{day:02}T00:00:00Z"),
+            Tool { version: "0.1.0".into(), commit: "unknown".into() },
+            Vec::new(),
+            host,
+            1,
+        )
     }
 }
 

@@ -7,7 +7,7 @@ mod svg;
 
 use tollgate_record::family::PipelineAsked;
 use tollgate_record::stages::{StageDiagram, StageRow, StageSpan, StageSquash};
-use tollgate_record::{Asked, Host, Measurement, Per, Run, SCHEMA, Status, Tool};
+use tollgate_record::{Asked, Host, Measurement, Per, Run, Status, Tool};
 use tollgate_report::export::{ExportError, Format};
 use tollgate_report::{Style, view};
 
@@ -43,22 +43,16 @@ fn run(rows: Vec<StageRow>) -> Run {
     entry.asked = Asked::Pipeline(PipelineAsked { core: "core".into(), ..PipelineAsked::default() });
     entry.stages = Some(StageDiagram { rows, event: Some(0), first_fetch: 0 });
     Run {
-        schema: SCHEMA.into(),
-        id: "id".into(),
-        started: String::new(),
-        seed: 0,
-        tool: Tool { version: String::new(), commit: String::new() },
-        command: Vec::new(),
         complete: true,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host: Host::default(),
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
         results: vec![entry],
-        checksum: None,
+        ..Run::begin(
+            "id".into(),
+            String::new(),
+            Tool { version: String::new(), commit: String::new() },
+            Vec::new(),
+            Host::default(),
+            0,
+        )
     }
 }
 

@@ -41,22 +41,17 @@ fn row(name: &str, kind: &str, tasks: u64, ns: f64) -> Measurement {
 
 fn run(results: Vec<Measurement>) -> Run {
     Run {
-        schema: tollgate_record::SCHEMA.into(),
-        checksum: None,
-        id: "x".into(),
-        started: "2026-01-01T00:00:00Z".into(),
-        seed: 1,
-        tool: tollgate_record::Tool { version: "0".into(), commit: "0".into() },
-        command: vec!["switch".into()],
         complete: true,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host: tollgate_record::Host::default(),
         warnings: vec![Warning { code: "a".into(), text: "\u{1b}[31mred".into() }],
-        yardsticks: Vec::new(),
         results,
+        ..Run::begin(
+            "x".into(),
+            "2026-01-01T00:00:00Z".into(),
+            tollgate_record::Tool { version: "0".into(), commit: "0".into() },
+            vec!["switch".into()],
+            tollgate_record::Host::default(),
+            1,
+        )
     }
 }
 

@@ -15,7 +15,7 @@ use tollgate_measure::local::Local;
 use tollgate_measure::sampler::{self, Plan};
 use tollgate_measure::yardstick::YARDSTICKS;
 use tollgate_measure::{Crossing, Meta, Placement, Probe, Refusal, Site, summary};
-use tollgate_record::{Host, Per, Run, SCHEMA, Tool};
+use tollgate_record::{Host, Per, Run, Tool};
 
 /// Pairs of runs.
 const PAIRS: u64 = 100;
@@ -189,24 +189,14 @@ fn run(id: u64, epochs: u32, spin: f64) -> Run {
     };
     let go_on = &mut |_: sampler::Event<'_>| ControlFlow::Continue(());
     let samples = sampler::run(&mut scene, &metas, Vec::new(), &plan, go_on).unwrap();
-    let mut run = Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: id.to_string(),
-        started: String::new(),
-        seed: id,
-        tool: Tool { version: String::new(), commit: String::new() },
-        command: Vec::new(),
-        complete: false,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host: Host::default(),
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
-        results: Vec::new(),
-    };
+    let mut run = Run::begin(
+        id.to_string(),
+        String::new(),
+        Tool { version: String::new(), commit: String::new() },
+        Vec::new(),
+        Host::default(),
+        id,
+    );
     summary::record_run(&mut run, &metas, &samples, Source::Counter);
     assert!(run.complete && run.results.iter().all(|result| result.epochs.len() == epochs as usize));
     run

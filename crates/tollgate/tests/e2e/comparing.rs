@@ -2,7 +2,7 @@
 
 use crate::case::{CASE, Case, go_through};
 use crate::scene::Scene;
-use tollgate_record::{Estimate, Host, Measurement, Per, Run, SCHEMA, Status, Tool, document};
+use tollgate_record::{Estimate, Host, Measurement, Per, Run, Status, Tool, document};
 
 #[test]
 fn comparing() {
@@ -134,7 +134,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "compare old newer --store {dir}/store",
         says: &["its schema is \"tollgate/3\"", "use a newer tollgate"],
         scene: |scene| {
-            scene.file("store/newer.json", record("newer", 1.0).replace(SCHEMA, "tollgate/3"));
+            scene.file("store/newer.json", record("newer", 1.0).replace(tollgate_record::SCHEMA, "tollgate/3"));
             two(scene)
         },
         ..REFUSED
@@ -404,21 +404,15 @@ fn text(id: &str, results: Vec<Measurement>) -> String {
 
 fn run(id: &str, results: Vec<Measurement>) -> Run {
     Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: id.into(),
-        started: "2026-01-01T00:00:00Z".into(),
-        seed: 42,
-        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
-        command: vec!["riscv".into()],
         complete: true,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host: Host { name: "elsewhere".into(), ..Host::default() },
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
         results,
+        ..Run::begin(
+            id.into(),
+            "2026-01-01T00:00:00Z".into(),
+            Tool { version: "0.1.0".into(), commit: "unknown".into() },
+            vec!["riscv".into()],
+            Host { name: "elsewhere".into(), ..Host::default() },
+            42,
+        )
     }
 }

@@ -17,7 +17,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tollgate_record::{Host, Measurement, Per, Run, SCHEMA, Status, Store, Tool, document};
+use tollgate_record::{Host, Measurement, Per, Run, Status, Store, Tool, document};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tollgate");
 
@@ -306,22 +306,16 @@ fn record(id: &str) -> Run {
     };
     row.ns = Some(e);
     Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: id.into(),
-        started: "2026-11-20T15:28:00Z".into(),
-        seed: 42,
-        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
-        command: vec!["--quick".into()],
         complete: true,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host: Host { name: "testbed".into(), ..Host::default() },
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
         results: vec![row],
+        ..Run::begin(
+            id.into(),
+            "2026-11-20T15:28:00Z".into(),
+            Tool { version: "0.1.0".into(), commit: "unknown".into() },
+            vec!["--quick".into()],
+            Host { name: "testbed".into(), ..Host::default() },
+            42,
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use crate::case::{ANY, CASE, Case, go_through};
 use crate::scene::{Outcome, Scene, records};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
-use tollgate_record::{Estimate, Host, Measurement, Per, Run, SCHEMA, Status, Tool, document};
+use tollgate_record::{Estimate, Host, Measurement, Per, Run, Status, Tool, document};
 
 #[test]
 fn exchange() {
@@ -62,7 +62,7 @@ pub(crate) const CASES: &[Case] = &[
         args: "export {dir}/newer.json --format csv",
         says: &["its schema is \"tollgate/3\"", "use a newer tollgate"],
         scene: |scene| {
-            scene.file("newer.json", json(&record()).replace(SCHEMA, "tollgate/3"));
+            scene.file("newer.json", json(&record()).replace(tollgate_record::SCHEMA, "tollgate/3"));
             Ok(())
         },
         ..REFUSED
@@ -464,21 +464,15 @@ fn record() -> Run {
     let mut skipped = Measurement::empty("core/futex", "host", Per::Message, Status::Skipped);
     skipped.reason = Some("no second CPU".into());
     Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: "20261120T152800Z-7f3a1c".into(),
-        started: "2026-11-20T15:28:00Z".into(),
-        seed: 42,
-        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
-        command: vec!["--quick".into()],
         complete: true,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host: Host { name: "testbed".into(), ..Host::default() },
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
         results: vec![call, trap, skipped],
+        ..Run::begin(
+            "20261120T152800Z-7f3a1c".into(),
+            "2026-11-20T15:28:00Z".into(),
+            Tool { version: "0.1.0".into(), commit: "unknown".into() },
+            vec!["--quick".into()],
+            Host { name: "testbed".into(), ..Host::default() },
+            42,
+        )
     }
 }

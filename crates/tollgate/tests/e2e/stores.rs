@@ -349,22 +349,15 @@ fn everything(scene: &mut Scene) -> Result<(), String> {
 /// A small record that holds to the schema.
 pub(crate) fn record(id: &str) -> String {
     let run = Run {
-        schema: SCHEMA.into(),
-        checksum: None,
-        id: id.into(),
-        started: "2026-01-01T00:00:00Z".into(),
-        seed: 42,
-        tool: Tool { version: "0.1.0".into(), commit: "unknown".into() },
-        command: vec!["--quick".into()],
         complete: true,
-        interleaved_with: None,
-        label: None,
-        same_addresses: false,
-        until: None,
-        host: Host::default(),
-        warnings: Vec::new(),
-        yardsticks: Vec::new(),
-        results: Vec::new(),
+        ..Run::begin(
+            id.into(),
+            "2026-01-01T00:00:00Z".into(),
+            Tool { version: "0.1.0".into(), commit: "unknown".into() },
+            vec!["--quick".into()],
+            Host::default(),
+            42,
+        )
     };
     document::to_json(&run).unwrap()
 }
