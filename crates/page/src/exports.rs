@@ -22,7 +22,7 @@ thread_local! {
 
 /// Room for a request of so many bytes. It stays valid until the next call.
 #[unsafe(no_mangle)]
-pub extern "C" fn request(length: usize) -> *mut u8 {
+pub(crate) extern "C" fn request(length: usize) -> *mut u8 {
     MODULE.with_borrow_mut(|module| {
         module.request.clear();
         module.request.resize(length, 0);
@@ -32,7 +32,7 @@ pub extern "C" fn request(length: usize) -> *mut u8 {
 
 /// Answers the request that was written; returns the length of the answer.
 #[unsafe(no_mangle)]
-pub extern "C" fn answer() -> usize {
+pub(crate) extern "C" fn answer() -> usize {
     panic::set_hook(Box::new(|info| PANIC.set(info.to_string())));
     MODULE.with_borrow_mut(|module| {
         let request = std::mem::take(&mut module.request);
@@ -43,13 +43,13 @@ pub extern "C" fn answer() -> usize {
 
 /// Where the answer is.
 #[unsafe(no_mangle)]
-pub extern "C" fn answer_text() -> *const u8 {
+pub(crate) extern "C" fn answer_text() -> *const u8 {
     MODULE.with_borrow(|module| module.answer.as_ptr())
 }
 
 /// Where the message of a panic is, after the module has trapped; it ends with a zero byte.
 #[unsafe(no_mangle)]
-pub extern "C" fn panic_text() -> *const u8 {
+pub(crate) extern "C" fn panic_text() -> *const u8 {
     PANIC.with_borrow_mut(|text| {
         text.push('\0');
         text.as_ptr()
