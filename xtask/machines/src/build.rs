@@ -5,7 +5,7 @@ pub(crate) mod target;
 mod toolchain;
 pub mod wasm;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,7 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
     if profile == Profile::Dev {
         return Ok(program);
     }
+    check_private(root, &program)?;
     prepared(target, &program, program.parent().unwrap_or(root))
 }
 
@@ -79,12 +80,38 @@ pub(crate) fn debug_symbols(program: &Path) -> PathBuf {
     program.with_extension("debug")
 }
 
-/// The folders of the sources and of the packages are private, and would make two builds of the same sources differ.
-fn renamed_folders(root: &Path) -> String {
+/// The folders of the sources and of the packages, each with its name in the program. They are private, and would make two builds of the
+/// same sources differ.
+fn private_folders(root: &Path) -> Vec<(PathBuf, &'static str)> {
     let packages = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let packages = packages.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")));
-    let packages = packages.map(|it| format!(" --remap-path-prefix={}=cargo", it.display()));
-    format!("--remap-path-prefix={}=.{}", root.display(), packages.unwrap_or_default())
+    [(root.to_owned(), ".")].into_iter().chain(packages.map(|it| (it, "cargo"))).collect()
+}
+
+/// Options of the compiler that rename the builder's folders.
+fn renamed_folders(root: &Path) -> String {
+    let options = private_folders(root)
+        .into_iter()
+        .map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
+    options.collect::<Vec<_>>().join(" ")
+}
+
+/// Checks that a built file contains no folder of its builder.
+///
+/// # Errors
+/// When it contains one, or cannot be read.
+fn check_private(root: &Path, file: &Path) -> Result<()> {
+    let bytes = fs::read(file).with_context(|| file.display().to_string())?;
+    for (folder, _) in private_folders(root) {
+        let path = regex::bytes::Regex::new(&format!(
+            "(?-u){}/[ -~]{{0,80}}",
+            regex::escape(&folder.display().to_string())
+        ))?;
+        if let Some(found) = path.find(&bytes) {
+            bail!("{} contains a path of its builder: {}", file.display(), found.as_bytes().escape_ascii());
+        }
+    }
+    Ok(())
 }
 
 /// By this a debugger finds the symbols of a program.
@@ -138,8 +165,26 @@ fn test_program(message: &str) -> Option<TestProgram> {
 
 #[cfg(test)]
 mod tests {
-    use super::test_program;
+    use super::{check_private, renamed_folders, test_program};
+    use std::fs;
     use std::path::Path;
+
+    #[test]
+    fn a_path_of_the_builder_is_found_and_renamed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, file) = (folder.path().join("clone"), folder.path().join("program"));
+        let option = format!("--remap-path-prefix={}=.", root.display());
+        assert!(renamed_folders(&root).split(' ').any(|it| it == option));
+        fs::write(&file, b"\xff./crates/a.rs\0cargo/registry/b.rs\0").unwrap();
+        check_private(&root, &file).unwrap();
+        fs::write(
+            &file,
+            [b"\xff", root.join("crates/a.rs").display().to_string().as_bytes(), b"\0rest"].concat(),
+        )
+        .unwrap();
+        let error = check_private(&root, &file).unwrap_err().to_string();
+        assert!(error.ends_with("/clone/crates/a.rs"), "{error}");
+    }
 
     /// Messages as in the Cargo book, "External tools", shortened.
     #[test]

@@ -1,7 +1,7 @@
 //! Building for browsers: WebAssembly without a system, by Debian's compiler, which has the source of the standard library.
 
 use super::target::packaged_libraries;
-use super::toolchain;
+use super::{check_private, renamed_folders, toolchain};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,6 +33,7 @@ pub fn module(root: &Path, package: &str) -> Result<PathBuf> {
         // The standard library is built with the module, and ends it when it panics.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", renamed_folders(root))
         .args(["build", "--quiet", "--target", TRIPLE, "-Zbuild-std=std,panic_abort", "--profile", PROFILE])
         .args(["--package", package, "--lib", "--target-dir"])
         .arg(&target)
@@ -40,5 +41,7 @@ pub fn module(root: &Path, package: &str) -> Result<PathBuf> {
         .context("cargo could not be started")?;
     ensure!(status.success(), "{package} does not build for {TRIPLE}: {status}");
     let name = package.replace('-', "_");
-    Ok(target.join(TRIPLE).join(PROFILE).join(format!("{name}.wasm")))
+    let module = target.join(TRIPLE).join(PROFILE).join(format!("{name}.wasm"));
+    check_private(root, &module)?;
+    Ok(module)
 }
