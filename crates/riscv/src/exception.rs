@@ -133,6 +133,25 @@ pub struct Trap {
     pub instret: u64,
     /// The value of `a7`: the number of a system call, if it is one.
     pub a7: u64,
+    /// The instruction that raised the exception, if it could be fetched.
+    pub raised_by: Option<Raised>,
+}
+
+/// The instruction that raised an exception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raised {
+    /// Its physical address.
+    pub pa: u64,
+    /// Its bits.
+    pub word: u32,
+}
+
+impl Raised {
+    /// Its bytes.
+    #[must_use]
+    pub fn length(self) -> u8 {
+        if self.word & 3 == 3 { 4 } else { 2 }
+    }
 }
 
 /// A return from a trap handler.

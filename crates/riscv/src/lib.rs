@@ -113,7 +113,7 @@ pub use decode::Decoder;
 pub use devices::virtio::block::Storage;
 pub use disasm::{F_NAMES, X_NAMES, compressed_mnemonic, disassemble, disassemble_compressed, text};
 pub use elf::{Elf, LoadError, Segment, Symbol};
-pub use exception::{AccessType, Cause, Trap, TrapReturn};
+pub use exception::{AccessType, Cause, Raised, Trap, TrapReturn};
 pub use fold::Map;
 pub use format::{Format, Operands, RegClass, VectorFormat};
 pub use host::{Errno, HostCalls, MemoryFiles, NoFiles, Refused, Stat};

@@ -2,9 +2,10 @@
 
 use crate::bus::Bus;
 use crate::csr::{MSTATUS, MSTATUSH};
-use crate::exception::{Cause, Trap, TrapReturn};
+use crate::exception::{AccessType, Cause, Raised, Trap, TrapReturn};
 use crate::hart::{Hart, interrupt, status};
 use crate::isa::Extension;
+use crate::mmu;
 use crate::observer::AnyObserver;
 use crate::privilege::Privilege;
 
@@ -91,7 +92,19 @@ pub(crate) fn take(hart: &mut Hart, bus: &mut Bus, cause: Cause, tval: u64, obs:
         by_table,
         instret: hart.retired,
         a7,
+        raised_by: if cause.is_interrupt() { None } else { raised_by(hart, bus, epc, from) },
     });
+}
+
+/// The instruction at an address, for which nothing is changed.
+fn raised_by(hart: &Hart, bus: &Bus, pc: u64, privilege: Privilege) -> Option<Raised> {
+    let half = |va: u64| {
+        let pa = mmu::look_up(hart, bus, va, AccessType::Fetch, privilege).ok()?;
+        Some((pa, bus.ram_read(pa, 2)? as u32))
+    };
+    let (pa, low) = half(pc)?;
+    let high = if low & 3 == 3 { half(hart.canonical(pc.wrapping_add(2)))?.1 } else { 0 };
+    Some(Raised { pa, word: low | high << 16 })
 }
 
 /// Returns from a trap handled in `mode`, as `mret` and `sret` do (3.1.6.1 and 10.1.1). Yields the new pc.

@@ -50,6 +50,11 @@ impl Usage {
         Self::new(format!("{}: {why}", path.display()))
     }
 
+    /// The same where the file is not the guest's program.
+    pub(crate) fn of_tollgate(self) -> Self {
+        Self { of_guest: FAILED, ..self }
+    }
+
     /// A file that is not a program which can be run.
     pub(crate) fn not_a_program(path: &Path, why: impl Display) -> Self {
         Self { of_guest: NOT_A_PROGRAM, ..Self::file(path, why) }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use tollgate_riscv::{Class, Insn, Op, Trap};
+use tollgate_riscv::{Cause, Class, Insn, Op, Raised, Trap, Walk};
 
 use super::code::PAGE;
 
@@ -64,7 +64,6 @@ const LINE: u64 = 64;
 const EPOCH: u64 = 13_411_699_200_000_000;
 /// Instructions that are recorded; some 30 bytes each.
 const MOST: u64 = 100_000_000;
-const ECALL: u32 = 0x73;
 const LINKS: [u8; 2] = [1, 5];
 
 /// An instruction as it ran.
@@ -97,6 +96,9 @@ pub(crate) struct Recorder {
     encodings: HashMap<u64, u32>,
     /// The physical pages that it has, by process and virtual page.
     pages: HashMap<(u32, u64), u64>,
+    /// The physical pages that the machine found, by address space and virtual page.
+    found: HashMap<(u64, u64), u64>,
+    satp: u64,
     /// The thread and the process of the latest records.
     thread: Option<(u32, u32)>,
     threads: Vec<u32>,
@@ -115,6 +117,8 @@ impl Recorder {
             dropped: 0,
             encodings: HashMap::new(),
             pages: HashMap::new(),
+            found: HashMap::new(),
+            satp: 0,
             thread: None,
             threads: Vec::new(),
             open: HashMap::new(),
@@ -172,6 +176,26 @@ impl Recorder {
         }
     }
 
+    /// The machine found a page.
+    pub(super) fn walk(&mut self, walk: &Walk) {
+        self.found.insert((self.satp, walk.va / PAGE), walk.pa / PAGE);
+    }
+
+    pub(super) fn address_space(&mut self, satp: u64) {
+        self.satp = satp;
+    }
+
+    /// Records where an instruction is, which may be in two pages.
+    fn place(&mut self, pc: u64, pa: u64, length: u16) {
+        self.page(pc, pa);
+        let last = pc.wrapping_add(u64::from(length) - 1);
+        if last / PAGE != pc / PAGE
+            && let Some(&page) = self.found.get(&(self.satp, last / PAGE))
+        {
+            self.page(last, page * PAGE);
+        }
+    }
+
     fn encoding(&mut self, pc: u64, word: u32, length: u16) {
         if self.encodings.insert(pc, word) != Some(word) {
             self.record(kind::ENCODING, length, u64::from(word));
@@ -191,7 +215,7 @@ impl Recorder {
         }
         let &Executed { pc, pa, insn, word, next_pc, taken } = executed;
         self.thread(task, group);
-        self.page(pc, pa);
+        self.place(pc, pa, insn.len.into());
         let accesses: Vec<Reference> = accesses.collect();
         for access in &accesses {
             self.page(access.va, access.pa);
@@ -222,16 +246,21 @@ impl Recorder {
 
     /// A thread traps.
     pub(super) fn trap(&mut self, (task, group): (u32, u32), trap: &Trap) {
-        let call = (!trap.cause.is_interrupt() && trap.cause.code() == 8).then_some(trap.a7);
+        let call = (trap.cause == Cause::UserEcall).then_some(trap.a7);
         if self.instructions >= MOST {
             return;
         }
         self.thread(task, group);
+        // It was fetched, and does not retire. As in DynamoRIO's traces, it is the instruction in front of the event, and comes
+        // again if it is executed again.
+        if let Some(raised) = trap.raised_by {
+            let (Raised { pa, word }, length) = (raised, raised.length().into());
+            self.place(trap.epc, pa, length);
+            self.encoding(trap.epc, word, length);
+            self.record(kind::INSTR, length, trap.epc);
+        }
         match call {
             Some(number) => {
-                // It traps instead of retiring, and is an instruction of the trace.
-                self.encoding(trap.epc, ECALL, 4);
-                self.record(kind::INSTR, 4, trap.epc);
                 self.time();
                 self.mark(marker::SYSCALL, number);
                 self.mark(marker::SYSCALL_TRACE_START, number);

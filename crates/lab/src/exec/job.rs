@@ -107,6 +107,11 @@ pub enum ExecError {
     Dynamic(String, String),
     #[error("{0}")]
     Alone(String),
+    #[error(
+        "the machine has {0} harts, and a core, a timeline and a trace follow one; give --harts 1, or leave --core, --timeline and \
+         --drmemtrace out"
+    )]
+    Harts(usize),
     #[error("{0}: cannot write the trace: {1}")]
     Trace(PathBuf, io::Error),
     #[error(
@@ -243,6 +248,7 @@ pub struct Ran {
     /// The last lines of the kernel.
     pub console: String,
     pub(super) kernel: Option<String>,
+    pub(super) harts: usize,
 }
 
 impl Ran {
@@ -255,7 +261,14 @@ impl Ran {
             errors: Vec::new(),
             console: String::new(),
             kernel: None,
+            harts: 1,
         }
+    }
+
+    /// How many harts the machine has.
+    #[must_use]
+    pub fn harts(&self) -> usize {
+        self.harts
     }
 
     /// What a program that did not end well may have needed.

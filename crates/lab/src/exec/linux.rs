@@ -35,6 +35,8 @@ const BEFORE: u64 = 20_000_000_000;
 const AFTER: u64 = 4_000_000_000;
 /// Bytes of the kernel's lines that are kept.
 const CONSOLE: usize = 64 << 10;
+/// Slices of a boot in which nothing retires, after which it does not go on.
+const STUCK: u32 = 8;
 /// Steps between two looks at budget and interruption.
 const SLICE: u64 = 1 << 20;
 /// Simulated nanoseconds in which a program only waits, after which nothing will wake it.
@@ -64,6 +66,8 @@ pub struct Linux<'a> {
     pub isa: Isa,
     /// Its RAM.
     pub ram_bytes: u64,
+    /// How many harts it has, at most 8. They take turns.
+    pub harts: usize,
     /// Seed of all that is random in the machine.
     pub seed: u64,
 }
@@ -74,13 +78,14 @@ impl Ready {
     /// # Errors
     /// A file that is not a kernel, or one that does not start the process.
     pub fn boot(linux: Linux<'_>, interrupted: &dyn Fn() -> bool) -> Result<Self, ExecError> {
-        let Linux { image, map, rules, isa, ram_bytes, seed } = linux;
+        let Linux { image, map, rules, isa, ram_bytes, harts, seed } = linux;
         let symbols = kernel::symbols(image, map)?;
         let rules = kernel::rules_for(rules, &symbols)?;
         let config = Config {
             isa,
             machine: MachineKind::Virt,
             ram_bytes,
+            harts,
             bootargs: APPEND.into(),
             misaligned: true,
             coherent_code: true,
@@ -103,15 +108,21 @@ impl Ready {
             .map_err(KernelError::from)?;
         machine.semihost();
         let mut console = Vec::new();
+        let mut without_progress = 0;
         for _ in 0..BOOT / SLICE {
+            let before = (machine.instret(), machine.elapsed());
             match machine.run(SLICE, &mut ()) {
                 Stop::Semihosting { call: READY } => {
                     return Ok(Self { machine, symbols, rules, kernel: kernel::version(image) });
                 }
+                // A jump to itself, or traps whose handler traps.
+                Stop::Budget if machine.is_caught() || without_progress == STUCK => break,
                 Stop::Budget if interrupted() => return Err(ExecError::Interrupted),
                 Stop::Budget => {}
                 _ => break,
             }
+            let stands = (machine.instret(), machine.elapsed()) == before;
+            without_progress = if stands { without_progress + 1 } else { 0 };
             console.extend(machine.take_console());
             if boot::gave_up(&console) {
                 break;
@@ -160,6 +171,10 @@ impl Ready {
         job: &ExecJob,
         limits: &Limits<'_>,
     ) -> Result<Ran, ExecError> {
+        let harts = self.machine.config().harts;
+        if harts > 1 && (job.core.is_some() || job.views.timeline || job.views.drmemtrace.is_some()) {
+            return Err(ExecError::Harts(harts));
+        }
         let archive = rooted.tree.archive().map_err(KernelError::Output)?;
         let mut sources = [&archive[..], words, &job.input[..]];
         let machine = &mut self.machine;
@@ -245,6 +260,7 @@ impl Ready {
         let own: Vec<&str> = lines.lines().filter(|line| line.trim() != "^C").collect();
         ran.console = own.join("\n");
         ran.kernel = Some(self.kernel.clone());
+        ran.harts = harts;
         Ok(ran)
     }
 }

@@ -4,6 +4,7 @@
 //! the rules of phases: `__switch_to` loads the registers of the next task first, so the address of that load says
 //! which task it is; `do_task_dead` is the end of a task.
 
+mod harts;
 mod runs;
 mod views;
 
@@ -13,6 +14,7 @@ use std::ops::Range;
 use tollgate_cores::{Causes, Core, CoreError, Timed};
 use tollgate_riscv::{Access, Observer, Pass, Privilege, Retired, Several, Touch, Trap, TrapReturn, Walk};
 
+use self::harts::Parked;
 use super::code::{Code, Place};
 use super::crossing::{Crossing, Key, Node, Stage, Step};
 use super::drmemtrace::{Executed, Recorder, Reference};
@@ -73,6 +75,9 @@ pub(crate) struct Watch {
     last: Step,
     pub(super) timeline: Option<Box<Timeline>>,
     pub(super) recorder: Option<Box<Recorder>>,
+    /// The hart whose turn it is, and what the others do.
+    hart: usize,
+    parked: Vec<Parked>,
 }
 
 impl Watch {
@@ -122,6 +127,8 @@ impl Watch {
             rules,
             timeline: None,
             recorder: None,
+            hart: 0,
+            parked: Vec::new(),
         };
         // Without a kernel the program begins at once.
         if watch.rules.is_none() {
@@ -462,15 +469,25 @@ impl Observer for Watch {
         self.clock.as_ref().is_some_and(Observer::operands)
     }
 
+    fn hart(&mut self, hart: usize) {
+        self.turn(hart);
+    }
+
     fn walk(&mut self, walk: &Walk) {
         if let Some(clock) = &mut self.clock {
             clock.walk(walk);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.walk(walk);
         }
     }
 
     fn address_space(&mut self, satp: u64) {
         if let Some(clock) = &mut self.clock {
             clock.address_space(satp);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.address_space(satp);
         }
     }
 

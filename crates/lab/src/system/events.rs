@@ -140,7 +140,8 @@ mod tests {
 
     fn trap(cause: Cause, from: Privilege, instret: u64) -> Trap {
         let (to, epc) = (Privilege::Supervisor, 0x1000);
-        Trap { cause, tval: 0, epc, from, to, handler: 0x2000, by_table: false, instret, a7: 64 }
+        let (handler, raised_by) = (0x2000, None);
+        Trap { cause, tval: 0, epc, from, to, handler, by_table: false, instret, a7: 64, raised_by }
     }
 
     fn ret(to: Privilege, instret: u64) -> TrapReturn {

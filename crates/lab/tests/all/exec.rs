@@ -188,10 +188,13 @@ fn a_program_inside_of_linux_is_billed_with_the_kernel() {
         return tollgate_testkit::skip!("{COMPILER} is missing: apt-get install gcc-riscv64-linux-gnu");
     };
     let image = fs::read(Path::new(&path)).unwrap();
-    let linux = Linux { image: &image, map: None, rules: None, isa: isa(), ram_bytes: 512 << 20, seed: 0 };
-    let snapshot = Ready::boot(linux, &|| false).unwrap().save().unwrap();
-    let run = |job: ExecJob| {
-        let ready = Ready::restore(&snapshot, None, None, 512 << 20).unwrap();
+    let [snapshot, two_harts] = [1, 2].map(|harts| {
+        let linux =
+            Linux { image: &image, map: None, rules: None, isa: isa(), ram_bytes: 512 << 20, harts, seed: 0 };
+        Ready::boot(linux, &|| false).unwrap().save().unwrap()
+    });
+    let run_in = |snapshot: &[u8], job: ExecJob| {
+        let ready = Ready::restore(snapshot, None, None, 512 << 20).unwrap();
         let ran = Prepared::new(job).unwrap().run(ready, &limits()).unwrap();
         assert_eq!((ran.ended, &ran.errors[..]), (Ended::Exited(9), &b"err"[..]));
         assert_eq!(ran.output, b"hello 499500\n");
@@ -199,6 +202,7 @@ fn a_program_inside_of_linux_is_billed_with_the_kernel() {
         check(&entry);
         entry
     };
+    let run = |job: ExecJob| run_in(&snapshot, job);
     let of = |entry: &Measurement, name| entry.phase(name).and_then(|it| it.instructions).unwrap_or(0.0);
     let bills = [&dynamic, &fixed].map(|program| run(job(program, &["hello"])));
     for entry in &bills {
@@ -242,7 +246,23 @@ fn a_program_inside_of_linux_is_billed_with_the_kernel() {
     assert_eq!((&passed_on.1[..], &passed_on.2[..]), (&b"done\n"[..], &b""[..]));
     assert_eq!(early.into_inner(), [b"begun\n".to_vec(), b"err".to_vec()]);
     assert_eq!(passed_on.0, quiet.0);
+    // On two harts the program executes the same, and both execute it.
+    let twice = [0, 1].map(|_| run_in(&two_harts, job(&fixed, &["hello"])));
+    assert_eq!(twice[0], twice[1]);
+    let [one, two] = [&bills[1], &twice[0]].map(|entry| {
+        let work = found(entry).0.functions.iter().find(|it| it.name == "work").unwrap().instructions;
+        (work, ["getppid", "clone", "wait4", "write"].map(|name| count(entry, name)))
+    });
+    assert_eq!(one, two);
+    let interrupted = |entry: &Measurement| {
+        found(entry).1.crossings.iter().any(|it| it.kind == "interrupt" && it.name.contains("software"))
+    };
+    // A hart wakes another one by a software interrupt.
+    assert!(interrupted(&twice[0]) && !interrupted(&bills[1]), "{:?}", found(&twice[0]).1.crossings);
+    let ready = Ready::restore(&two_harts, None, None, 512 << 20).unwrap();
     let timed = ExecJob { core: Some(Core::preset("rocket").unwrap()), ..job(&fixed, &["hello"]) };
+    let refused = Prepared::new(timed.clone()).unwrap().run(ready, &limits()).err().unwrap();
+    assert!(refused.to_string().starts_with("the machine has 2 harts"), "{refused}");
     let timed = run(timed);
     assert_eq!(timed.counter(counter::INSTRUCTIONS), bills[1].counter(counter::INSTRUCTIONS));
 }

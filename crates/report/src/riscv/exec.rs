@@ -62,6 +62,7 @@ fn summary(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
         None => "without a kernel: the host answered its system calls".into(),
     };
     let mut parts = vec![ended(exec), place];
+    parts.extend(asked.map(|asked| format!("on {}", asked.machine)).filter(|it| it.ends_with("harts")));
     let instructions = result.counter(counter::INSTRUCTIONS).unwrap_or_default();
     parts.push(format!("{} instructions", count(instructions as u64)));
     if let (Some(core), Some(cycles)) =
@@ -103,7 +104,9 @@ fn bill(result: &Measurement, style: &Style) -> Sheet {
         .filter(|(cause, _)| timed && result.phases.iter().any(|phase| phase.causes.contains_key(cause.name)))
         .collect();
     columns.push(Column::right("share"));
-    columns.extend(causes.iter().enumerate().map(|(n, (_, head))| Column::right(*head).rank(n + 2)));
+    let phases = result.phases.iter();
+    columns
+        .extend(cause_columns(&causes, |cause| phases.clone().filter_map(|it| it.causes.get(cause)).sum()));
     let mut table = Table::new(columns).indent(2);
     let whole = |of: &dyn Fn(&tollgate_record::Phase) -> f64| result.phases.iter().map(of).sum::<f64>();
     let instructions = |phase: &tollgate_record::Phase| phase.instructions.unwrap_or(0.0);
@@ -135,6 +138,18 @@ fn bill(result: &Measurement, style: &Style) -> Sheet {
         text.extend(prose(clean(&apart, style), "  "));
     }
     text
+}
+
+/// The columns of causes; in a narrow terminal the largest ones stay.
+fn cause_columns<'a>(
+    causes: &'a [(CauseName, &str)],
+    size: impl Fn(&str) -> f64,
+) -> impl Iterator<Item = Column> + 'a {
+    let sizes: Vec<f64> = causes.iter().map(|(cause, _)| size(cause.name)).collect();
+    causes.iter().enumerate().map(move |(at, (_, head))| {
+        let larger = |&(other, size): &(usize, &f64)| (*size, at) > (sizes[at], other);
+        Column::right(*head).rank(2 + sizes.iter().enumerate().filter(larger).count())
+    })
 }
 
 /// What is not in the bill.
@@ -201,7 +216,7 @@ fn crossings(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
     }
     own.sort_by_key(|crossing| (std::cmp::Reverse(all(crossing)), crossing.name.clone()));
     let alone = exec.kernel.is_none();
-    let mut columns = vec![Column::left("").least(12), Column::right("count")];
+    let mut columns = vec![Column::left("").least(18), Column::right("count")];
     if !alone {
         columns.extend([
             Column::right("toll\neach").rank(1),
@@ -237,7 +252,8 @@ fn crossings(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
     }
     let loaded: u64 = exec.crossings.iter().filter(|it| it.stage == "loader").map(|it| it.count).sum();
     if loaded > 0 {
-        text.extend(prose(format!("The loader made {} crossings before.", count(loaded)), "  "));
+        let plural = if loaded == 1 { "" } else { "s" };
+        text.extend(prose(format!("The loader made {} crossing{plural} before.", count(loaded)), "  "));
     }
     text
 }
@@ -254,12 +270,15 @@ fn functions(result: &Measurement, found: &ProgramFound, style: &Style) -> Sheet
         .into_iter()
         .filter(|(cause, _)| found.functions.iter().any(|it| it.causes.contains_key(cause.name)))
         .collect();
-    let mut columns = vec![Column::left("function").most(44).least(8), Column::right("instructions")];
+    let mut columns = vec![Column::left("function").most(44).least(30), Column::right("instructions")];
     if timed {
         columns.push(Column::right("cycles"));
     }
     columns.push(Column::right("share"));
-    columns.extend(causes.iter().enumerate().map(|(n, (_, head))| Column::right(*head).rank(n + 2)));
+    let functions = found.functions.iter();
+    columns.extend(cause_columns(&causes, |cause| {
+        functions.clone().filter_map(|it| it.causes.get(cause)).sum::<u64>() as f64
+    }));
     let mut table = Table::new(columns).indent(2);
     let mut line = |name: String, of: &[FunctionFound]| {
         let mut cells = vec![name, count(of.iter().map(|it| it.instructions).sum::<u64>())];
@@ -289,7 +308,7 @@ fn sites(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
         return Sheet::new();
     }
     let mut table = Table::new([
-        Column::left("").least(10),
+        Column::left("").least(18),
         Column::right("count"),
         Column::right(unit(result)),
         Column::left("in").most(40),

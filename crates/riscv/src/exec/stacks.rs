@@ -21,12 +21,15 @@ impl Machine {
         if self.hart.isa.is_rv64() { 8 } else { 4 }
     }
 
-    /// The address of an access to a shadow stack, which must be aligned (Zicfiss, 22.2.5).
-    fn shadow_address(&self, va: u64, size: u64) -> Outcome<u64> {
-        if va & (size - 1) == 0 {
-            Ok(va)
-        } else {
-            Err(AccessType::Store.access_fault(self.hart.effective(va)))
+    /// Zicfiss: the place of an access on the shadow stack, which must be aligned (22.2.5): its top, or the word below; `None`
+    /// without a shadow stack.
+    fn shadow_place(&self, below: bool) -> Outcome<Option<(u64, u64)>> {
+        let (top, size) = (self.hart.extra.ssp, self.word_size());
+        let at = if below { top.wrapping_sub(size) } else { top };
+        match self.hart.has_shadow_stack() {
+            false => Ok(None),
+            true if at & (size - 1) == 0 => Ok(Some((at, size))),
+            true => Err(AccessType::Store.access_fault(self.hart.effective(at))),
         }
     }
 
@@ -43,10 +46,8 @@ impl Machine {
         next: u64,
         obs: &mut AnyObserver<'_>,
     ) -> Outcome<u64> {
-        if self.hart.has_shadow_stack() {
-            let size = self.word_size();
+        if let Some((at, size)) = self.shadow_place(true)? {
             let value = self.hart.x[usize::from(insn.rs2)];
-            let at = self.shadow_address(self.hart.extra.ssp.wrapping_sub(size), size)?;
             self.write_by(at, size, value, (AccessType::ShadowStack, AccessKind::Data), obs)?;
             self.set_shadow_pointer(at, obs);
         }
@@ -60,9 +61,7 @@ impl Machine {
         next: u64,
         obs: &mut AnyObserver<'_>,
     ) -> Outcome<u64> {
-        if self.hart.has_shadow_stack() {
-            let size = self.word_size();
-            let at = self.shadow_address(self.hart.extra.ssp, size)?;
+        if let Some((at, size)) = self.shadow_place(false)? {
             let value = self.read_data(at, size, AccessType::ShadowStack, AccessKind::Data, obs)?;
             if self.hart.outside(self.hart.x[usize::from(insn.rs1)]) != value {
                 return Err(Exception { cause: Cause::SoftwareCheck, tval: SHADOW_STACK_FAULT });
@@ -101,6 +100,21 @@ impl Machine {
         Ok(next)
     }
 
+    /// Zcmp: by how many bytes an instruction moves the stack pointer.
+    fn stack_room(insn: &Insn) -> u64 {
+        (registers::room(insn.rs3, insn.row().width.word()) + insn.imm) as u64
+    }
+
+    /// Zcmp: the registers of an instruction from the last one, and their addresses below `top`.
+    fn stack_places(&self, insn: &Insn, top: u64) -> impl Iterator<Item = (u8, u64)> + use<> {
+        let size = self.word_size();
+        let places = registers::list(insn.rs3).iter().rev();
+        places.scan(top, move |at, register| {
+            *at = at.wrapping_sub(size);
+            Some((*register, *at))
+        })
+    }
+
     /// Zcmp, 28.13.4: registers onto the stack, from the last one, at the highest address. A trap in the middle leaves `sp` as it is,
     /// so that the instruction can begin again.
     pub(super) fn system_push_registers(
@@ -110,13 +124,10 @@ impl Machine {
         obs: &mut AnyObserver<'_>,
     ) -> Outcome<u64> {
         let (sp, size) = (self.hart.x[2], self.word_size());
-        let mut at = sp;
-        for &register in registers::list(insn.rs3).iter().rev() {
-            at = at.wrapping_sub(size);
+        for (register, at) in self.stack_places(insn, sp) {
             self.write_data(at, size, self.hart.x[usize::from(register)], AccessKind::Data, obs)?;
         }
-        let room = registers::room(insn.rs3, insn.row().width.word()) + insn.imm;
-        let down = self.hart.canonical(sp.wrapping_sub(room as u64));
+        let down = self.hart.canonical(sp.wrapping_sub(Self::stack_room(insn)));
         self.hart.set_x(2, down);
         Ok(next)
     }
@@ -130,17 +141,19 @@ impl Machine {
         obs: &mut AnyObserver<'_>,
     ) -> Outcome<u64> {
         let size = self.word_size();
-        let room = registers::room(insn.rs3, insn.row().width.word()) + insn.imm;
-        let sp = self.hart.canonical(self.hart.x[2].wrapping_add(room as u64));
-        let list = registers::list(insn.rs3);
-        let (mut at, mut values) = (sp, [0; 13]);
-        for value in values[..list.len()].iter_mut().rev() {
-            at = at.wrapping_sub(size);
-            *value = sign_extend(self.read_data(at, size, AccessType::Load, AccessKind::Data, obs)?, size);
+        let sp = self.hart.canonical(self.hart.x[2].wrapping_add(Self::stack_room(insn)));
+        let mut loaded = [(0, 0); 13];
+        let mut places = self.stack_places(insn, sp);
+        for slot in &mut loaded {
+            let Some((register, at)) = places.next() else { break };
+            let value = self.read_data(at, size, AccessType::Load, AccessKind::Data, obs)?;
+            *slot = (register, sign_extend(value, size));
         }
         let returns = !matches!(insn.op, Op::CmPop | Op::CmPop32);
-        let next = if returns { self.target(values[0] & !1)? } else { next };
-        list.iter().zip(values).for_each(|(register, value)| self.hart.set_x(*register, value));
+        // The return address is the first of the registers in all lists.
+        let back = loaded.iter().find(|slot| slot.0 == 1).map_or(0, |slot| slot.1);
+        let next = if returns { self.target(back & !1)? } else { next };
+        loaded.into_iter().for_each(|(register, value)| self.hart.set_x(register, value));
         if matches!(insn.op, Op::CmPopretz | Op::CmPopretz32) {
             self.hart.set_x(10, 0);
         }

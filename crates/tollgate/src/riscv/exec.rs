@@ -104,6 +104,9 @@ pub(super) struct ExecArgs {
     /// RAM in MiB
     #[arg(long, hide_short_help = true, default_value_t = 512, value_name = "MIB")]
     memory: u64,
+    /// Harts of the guest, which take turns; without --core
+    #[arg(long, hide_short_help = true, default_value_t = 1, value_name = "N", conflicts_with_all = ["from", "user_only"])]
+    harts: u64,
     /// The kernel's System.map, if the image contains no symbols
     #[arg(long, hide_short_help = true, value_name = "FILE")]
     symbols: Option<PathBuf>,
@@ -165,10 +168,10 @@ pub(super) fn run(args: &ExecArgs) -> Result<ExitCode> {
         entry.series.extend(args.layouts(&mut guest, &prepared, &entry, seeds, &mut session, &stop)?);
     }
     session.progress.clear();
-    write(1, &ran.errors).ok();
     write(0, &ran.output).map_err(reader_gone)?;
+    write(1, &ran.errors).ok();
     session.run.results.push(entry);
-    session.run.complete = !stop.is_set() && !matches!(ran.ended, Ended::Stopped(_));
+    session.run.complete = !stop.is_set();
     explain_end(&ran);
     let status = ran.ended.exit_status();
     let Some(old) = old else {
@@ -262,7 +265,8 @@ struct Guest {
 
 impl Guest {
     fn new(args: &ExecArgs) -> Result<Self, Usage> {
-        let image = args.kernel.as_deref().map(program).transpose()?;
+        // That a kernel cannot be read is no fault of the program.
+        let image = args.kernel.as_deref().map(program).transpose().map_err(Usage::of_tollgate)?;
         let snapshot = args.from.as_deref().map(trusted).transpose()?;
         let map = args.symbols.as_deref().map(read).transpose()?;
         let hashed = image.as_ref().map(|it| ("kernel", it)).or(snapshot.as_ref().map(|it| ("snapshot", it)));
@@ -300,6 +304,7 @@ impl Guest {
                         rules: None,
                         isa,
                         ram_bytes,
+                        harts: args.harts as usize,
                         seed,
                     },
                     interrupted,
@@ -317,7 +322,8 @@ impl Guest {
             prepared.run(ready, &limits)
         }
         .map_err(|error| args.explain(&error))?;
-        let mut entry = ran.record(args.asked(prepared.program())).map_err(|error| args.explain(&error))?;
+        let asked = args.asked(prepared.program(), ran.harts());
+        let mut entry = ran.record(asked).map_err(|error| args.explain(&error))?;
         if let Found::Program(found) = &mut entry.found
             && let Some(exec) = &mut found.exec
         {
@@ -336,6 +342,7 @@ impl ExecArgs {
         if !self.memory.is_multiple_of(2) {
             return Err(Usage::value("--memory", self.memory, "give an even number of MiB"));
         }
+        within("--harts", self.harts, "a number", 1..=8)?;
         if let Some(seeds) = self.seeds {
             within("--seeds", seeds, "a number", 2..=MOST_SEEDS)?;
         }
@@ -423,12 +430,13 @@ impl ExecArgs {
     }
 
     /// What the record says of the request.
-    fn asked(&self, program: &str) -> ProgramAsked {
+    fn asked(&self, program: &str, harts: usize) -> ProgramAsked {
         let name = Path::new(program).file_name().unwrap_or_default();
+        let machine = if harts > 1 { format!("virt with {harts} harts") } else { "virt".into() };
         ProgramAsked {
             program: name.to_string_lossy().into_owned(),
             isa: ISA.into(),
-            machine: "virt".into(),
+            machine,
             core: None,
             top: Some(self.top),
             command: std::iter::once(program.to_owned()).chain(self.command[1..].iter().cloned()).collect(),

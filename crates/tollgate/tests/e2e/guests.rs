@@ -217,6 +217,13 @@ pub(crate) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "a kernel that is not there, for a program",
+        args: calls!("riscv exec --no-save --kernel {dir}/none -- "),
+        exit: 125,
+        says: &["none: No such file"],
+        ..CASE
+    },
+    Case {
         name: "a saved machine that is damaged",
         args: calls!("riscv exec --no-save --from {dir}/a.elf -- "),
         exit: 125,
