@@ -15,8 +15,8 @@ use tollgate_riscv::{Decoder, Isa, Stop, text};
 pub use finder::is_trapping;
 pub use row::{Known, row};
 
-use finder::Handlers;
 pub(crate) use finder::{Finder, Place};
+use finder::{Found, Handlers};
 
 use crate::program::{self, Booted, Job, ProgramError};
 use crate::symbols::{PROXY_KERNEL_BIAS as HIGH, Symbols};
@@ -107,12 +107,6 @@ pub struct Hazard {
 
 /// Steps between two looks at whether enough was seen.
 const SLICE: u64 = 1 << 12;
-
-/// Passages around a place, and where among them it is.
-pub(crate) struct Found {
-    passages: Vec<Passage>,
-    event: usize,
-}
 
 /// Runs a job until enough was seen.
 fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result<Found, PipelineError> {

@@ -7,7 +7,11 @@ use std::rc::Rc;
 use tollgate_cores::{Flush, Passage, Stage};
 use tollgate_riscv::{Observer, Trap};
 
-use super::Found;
+/// Passages around a place, and where among them it is.
+pub(crate) struct Found {
+    pub(super) passages: Vec<Passage>,
+    pub(super) event: usize,
+}
 
 /// Passages, kept while they may be wanted.
 #[derive(Default)]
