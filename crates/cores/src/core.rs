@@ -1,4 +1,4 @@
-//! What kind of core: its stages, latencies, caches and translation buffers, read from TOML.
+//! A core's stages, latencies, caches and translation buffers, read from TOML.
 
 use serde::Deserialize;
 
@@ -337,7 +337,7 @@ impl CacheShape {
 }
 
 impl super::keys::Memory {
-    /// What a page-table walker keeps, empty.
+    /// The empty cache of a page-table walker.
     pub(super) fn tables(&self) -> Result<Option<Cache>, CoreError> {
         let wrong = |error| CoreError::Cache { key: "memory.walk-cache", error };
         let geometry = |entries| format!("1:{entries}:8").parse().map_err(wrong);

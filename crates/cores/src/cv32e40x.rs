@@ -77,7 +77,7 @@ enum Enables {
     WithClic,
 }
 
-/// What the core knows about an instruction.
+/// An instruction as the core sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     reads: [u8; 3],
@@ -91,13 +91,13 @@ pub(crate) struct Op {
     accesses: bool,
     loads: bool,
     port: i64,
-    /// Whether it waits in ID until the CSR instruction before has left WB.
+    /// Waits in ID until the CSR instruction before has left WB.
     csr: bool,
-    /// Whether it reads a counter: it waits in EX until WB is empty. rtl: counter.read_cycle
+    /// Reads a counter: it waits in EX until WB is empty. rtl: counter.read_cycle
     counter: bool,
-    /// Whether it writes a CSR that may enable an interrupt: a load or store waits in EX meanwhile.
+    /// Writes a CSR that may enable an interrupt: a load or store waits in EX meanwhile.
     enables: Enables,
-    /// Whether it is one on `mnxti`.
+    /// Is one on `mnxti`.
     next: bool,
     flow: Flow,
     empties: bool,
@@ -133,7 +133,7 @@ impl Op {
     }
 }
 
-/// What one instruction waits for.
+/// The waits of one instruction.
 #[derive(Clone, Copy, Debug)]
 struct Waits {
     /// The first cycle in which it can be in ID.

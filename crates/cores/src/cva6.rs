@@ -211,7 +211,7 @@ impl Cva6 {
         })
     }
 
-    /// What empties the pipe has committed.
+    /// An instruction that empties the pipe has committed.
     #[inline(never)]
     fn flush(&mut self, place: Place, empties: Empties, traces: bool) {
         let commit = self.scoreboard.commit;
@@ -238,7 +238,7 @@ fn place(step: &Step<Op>) -> Place {
     Place { pc: step.pc, pa: step.pa, len: step.insn.len, privilege: step.privilege }
 }
 
-/// What an access waits.
+/// Cycles that an access waits.
 #[inline(always)]
 fn access_waits(memory: &mut Memory, access: &Data, privilege: Privilege) -> Waits {
     if memory.hits_latest_line(access, privilege) { Waits::default() } else { memory.data(access, privilege) }

@@ -20,13 +20,13 @@ const REDIRECT: i64 = 1;
 /// Bubbles behind a trap or a return, found in WB.
 const TRAP: i64 = 2;
 
-/// What the core knows about an instruction, found once for each.
+/// An instruction as the core sees it, found once for each.
 #[derive(Clone, Copy)]
 pub(crate) struct Op {
     reads: [u8; 3],
     writes: u8,
     loads: bool,
-    /// Whether it returns from a trap.
+    /// Returns from a trap.
     returns: bool,
 }
 

@@ -43,7 +43,7 @@ const CSR_FLUSH: u32 = 2;
 /// FLUSH, WAIT_SLEEP, SLEEP, FIRST_FETCH. rtl: wait.pending
 const WFI: u32 = 4;
 
-/// What the core knows about an instruction.
+/// An instruction as the core sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     /// Cycles in ID/EX behind the first.

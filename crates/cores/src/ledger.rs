@@ -2,7 +2,7 @@
 
 use strum::VariantArray;
 
-/// What a cycle was spent on. A cycle that two causes share goes to the one that comes first in the pipe.
+/// The cause of a cycle. A cycle that two causes share goes to the one that comes first in the pipe.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::VariantArray, strum::IntoStaticStr,
 )]

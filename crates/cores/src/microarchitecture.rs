@@ -13,13 +13,13 @@ use super::slot::Slot;
 /// The machine executes, and the core receives in program order what retired and what trapped. It sees addresses and, where
 /// [`Op::by_operands`](tollgate_riscv::Op::by_operands) says so, operands, and no other values.
 pub(crate) trait Microarchitecture: Clone {
-    /// What the core needs to know about an instruction, found once for each place in decoded code.
+    /// The core's description of an instruction, found once for each place in decoded code.
     type Op: Copy;
 
     /// A core with an empty pipe and empty caches, of the parameters of `core`.
     fn new(core: &Core) -> Result<Self, CoreError>;
 
-    /// What it needs to know about an instruction.
+    /// Describes an instruction.
     fn describe(&self, insn: &Insn) -> Self::Op;
 
     /// Code was loaded that fetches may reach before, or without, its execution.
@@ -139,16 +139,16 @@ pub(crate) struct Step<'a, O> {
     /// The address of the next instruction.
     pub(crate) next_pc: u64,
     pub(crate) insn: &'a Insn,
-    /// What the core has found out about it.
+    /// The core's description of it.
     pub(crate) op: &'a O,
     pub(crate) privilege: Privilege,
-    /// What [`Retired`](tollgate_riscv::Retired) has under these names.
+    /// As in [`Retired`](tollgate_riscv::Retired).
     pub(crate) operands: [u64; 2],
     pub(crate) taken: bool,
 }
 
 impl<O> Step<'_, O> {
-    /// Whether it begins in one word of four bytes and ends in the next.
+    /// Begins in one word of four bytes and ends in the next.
     pub(crate) fn crosses(&self) -> bool {
         self.insn.len == 4 && self.pc & 2 != 0
     }

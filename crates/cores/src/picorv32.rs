@@ -27,7 +27,7 @@ const TARGET_FETCH: i64 = 2;
 /// takes no states of its own.
 const TRAP: i64 = 0;
 
-/// What the core knows about an instruction.
+/// An instruction as the core sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     /// States behind the first.

@@ -69,18 +69,18 @@ pub(crate) struct Rocket {
     next_line: (u64, u64),
     /// Cycles at the end of a fill in which the instruction cache cannot be read.
     takes: i64,
-    /// What an instruction waits for its fetch that did not pass the quick way for that reason.
+    /// Cycles that an instruction waits for its fetch, for which it did not pass the quick way.
     fetched: Waits,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
     interrupted: Option<i64>,
 }
 
-/// What an instruction found in caches and translation buffers.
+/// Hits and misses of an instruction in caches and translation buffers.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     fetch: Waits,
     data: Waits,
-    /// Whether it accesses a device.
+    /// Accesses a device.
     device: bool,
     /// With which of the latest stores it overlaps: the lowest bit is for the latest.
     overlap: u8,
@@ -93,7 +93,7 @@ fn operands_of(op: &Op, values: [u64; 2]) -> i64 {
 }
 
 impl Rocket {
-    /// What it needs to know about an instruction to which the fetch runs on.
+    /// Describes an instruction to which the fetch runs on.
     fn describe_ahead(&mut self, insn: &Insn) -> Op {
         self.described.of(insn, |insn| Op::new(insn, &self.core))
     }
@@ -127,7 +127,7 @@ impl Rocket {
         }
     }
 
-    /// What the fetch of an instruction waits for.
+    /// The waits of an instruction's fetch.
     fn wait_for_line(&mut self, step: &Step<Op>, found: &Found, costs: &mut Costs) {
         if let Some(fill) = self.pipe.front.fill {
             let ends = [step.pa, step.pa + u64::from(step.insn.len) - 1];
@@ -142,7 +142,7 @@ impl Rocket {
         }
     }
 
-    /// What one of its accesses finds.
+    /// Hits and misses of one of its accesses.
     #[inline(always)]
     fn access(&mut self, access: &Data, step: &Step<Op>, found: &mut Found) {
         if !self.memory.hits_latest_line(access, step.privilege) {

@@ -38,7 +38,7 @@ const ZERO: u8 = 64;
 const REGISTER_FILE: u8 = 65;
 const REGISTERS: usize = 66;
 
-/// What the core knows about an instruction.
+/// An instruction as the core sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     reads: [u8; 3],
@@ -48,11 +48,11 @@ pub(crate) struct Op {
     operation: Operation,
     /// Further cycles on the data port.
     port: i64,
-    /// Whether it waits until the pipe is empty.
+    /// Waits until the pipe is empty.
     drains: bool,
     jump: Jump,
     refetch: Option<Refetch>,
-    /// Whether it changes the address space in a core that then forgets translations.
+    /// Changes the address space in a core that then forgets translations.
     forgets: bool,
 }
 
@@ -114,7 +114,7 @@ struct FiveStages {
     registers: Registers,
 }
 
-/// What determines when an instruction is in which stage.
+/// The times at which an instruction can enter the stages.
 #[derive(Clone, Copy)]
 struct Times {
     fetch: i64,

@@ -83,7 +83,7 @@ pub(crate) struct Vexriscv {
     stores: LatestStores,
     memory: Memory,
     predictor: Predictor,
-    /// What wrong paths may fetch.
+    /// The code that wrong paths may fetch.
     code: FetchableCode,
     /// Until when an instruction was in ID that a misprediction has dropped.
     dropped: Option<i64>,
@@ -120,7 +120,7 @@ impl Vexriscv {
         }
     }
 
-    /// What an instruction does to the fetch behind it.
+    /// The effect of an instruction on the fetch behind it.
     #[inline(never)]
     fn refetch(&mut self, step: &Step<Op>) {
         let op = step.op;

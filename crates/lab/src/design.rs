@@ -30,9 +30,9 @@ impl Design<'_> {
         Self::named().find(|design| design.name == name)
     }
 
-    /// All bundled designs: those of `all`, and those for machines that no core here has.
+    /// All bundled designs: those of `all`, and those for special machines.
     pub fn named() -> impl Iterator<Item = &'static Design<'static>> {
-        DESIGNS.iter().chain(VECTOR_DESIGNS).chain([&SHADOW_STACK])
+        DESIGNS.iter().chain(SPECIAL_DESIGNS)
     }
 
     /// Whether the machine needs vectors.
@@ -40,11 +40,17 @@ impl Design<'_> {
         self.isa.starts_with("rv64gcv")
     }
 
-    /// What the machine needs that no timed core has.
-    pub fn beyond_cores(&self) -> Option<&'static str> {
-        match self.isa {
-            _ if self.has_vectors() => Some("vectors"),
-            _ if self.isa.contains("zicfiss") => Some("shadow stacks"),
+    fn has_clic(&self) -> bool {
+        self.isa.contains("smclic")
+    }
+
+    /// Why a core of this microarchitecture does not time the design.
+    pub fn untimed_on(&self, core: tollgate_cores::Design) -> Option<&'static str> {
+        match core {
+            _ if self.has_vectors() => Some("no core here has vectors"),
+            _ if self.isa.contains("zicfiss") => Some("no core here has shadow stacks"),
+            tollgate_cores::Design::Cv32e40x => None,
+            _ if self.has_clic() => Some("only the core cv32e40x has a CLIC"),
             _ => None,
         }
     }
@@ -61,9 +67,9 @@ impl Design<'_> {
         Some(Self { isa: if self.has_vectors() { isa } else { self.isa }, ..self })
     }
 
-    /// Whether the machine needs an extension that the machines of other engines do not have: one of our own, or vectors.
+    /// Whether the machine needs an extension of our own, or the CLIC, which no other engine has.
     pub fn is_custom(&self) -> bool {
-        self.isa != GC
+        self.isa.contains("_xtoll") || self.has_clic()
     }
 }
 
@@ -97,21 +103,37 @@ const fn vector(
     Design { isa: "rv64gcv", dirty_fp: used, ..fixed(name, image, Crossing::Yield, about) }
 }
 
-/// Designs of a switch with vectors, which no timed core has. They are not among [`DESIGNS`], whose machines have none.
-pub static VECTOR_DESIGNS: &[Design<'static>] = &[
+const fn clic(name: &'static str, image: &'static [u8], about: &'static str) -> Design<'static> {
+    Design { isa: "rv64gc_smclic", ..fixed(name, image, Crossing::SoftInterrupt, about) }
+}
+
+/// Designs for machines that few timed cores or none have: a switch with vectors or a shadow stack, interrupts with a CLIC, and two
+/// interrupts to compare with. They are not among [`DESIGNS`], whose table has one row for each kind of crossing.
+pub static SPECIAL_DESIGNS: &[Design<'static>] = &[
     vector("vector-eager", image!("vector-eager"), true, "vectors saved always; used"),
     vector("vector-dirty", image!("vector-dirty"), true, "vectors saved if dirty; used"),
     vector("vector-lazy", image!("vector-lazy"), true, "vectors loaded by a trap; used"),
     vector("eager-unused", image!("vector-eager"), false, "vectors saved always; not used"),
     vector("dirty-unused", image!("vector-dirty"), false, "vectors saved if dirty; not used"),
     vector("lazy-unused", image!("vector-lazy"), false, "vectors loaded by a trap; not used"),
+    Design {
+        isa: "rv64gc_zimop_zicfiss",
+        ..fixed("shadow-stack", image!("shadow-stack"), Crossing::Yield, "one address space, shadow stacks")
+    },
+    clic("clic", image!("clic"), "CLIC, M-mode, one entry"),
+    clic("clic-table", image!("clic-table"), "CLIC, handlers by the table"),
+    clic("clic-next", image!("clic-next"), "CLIC, one entry and mnxti"),
+    fixed("pair", image!("pair"), Crossing::SoftInterrupt, "direct, another one is pending"),
+    fixed(
+        "pair-vectored",
+        image!("pair-vectored"),
+        Crossing::SoftInterrupt,
+        "vectored, another one is pending",
+    ),
+    clic("pair-clic", image!("pair-clic"), "clic, another one is pending"),
+    clic("pair-table", image!("pair-table"), "clic-table, another one is pending"),
+    clic("pair-next", image!("pair-next"), "clic-next, another one is pending"),
 ];
-
-/// A switch with a shadow stack, which no timed core has.
-static SHADOW_STACK: Design<'static> = Design {
-    isa: "rv64gc_zimop_zicfiss",
-    ..fixed("shadow-stack", image!("shadow-stack"), Crossing::Yield, "one address space, shadow stacks")
-};
 
 /// What a machine can have, and the designs that switch its state: each costs what it adds to the first one, which does not.
 #[derive(Clone, Copy, Debug)]

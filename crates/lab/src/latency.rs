@@ -1,27 +1,25 @@
-//! How long a timer interrupt takes to reach its handler, at every cycle of a loop at which it can come.
+//! How long an interrupt takes to reach its handler, at every cycle of a loop at which it can come.
 //!
-//! The machine takes an interrupt between two instructions; a core sees it when the instruction that it is
-//! behind retires. So one run for each instruction of the loop finds what there is to find, and an interrupt that
-//! comes in a cycle between two retirements waits for the second. A core that replays takes it instead of the instruction
-//! in ID, at whatever cycle: nothing is waited for there. The latency counts from the cycle in which the
-//! interrupt is there to the cycle in which the handler's first instruction retires.
+//! Each cycle of the loop is a run of its own, in which the line rises in that cycle, and the core decides behind which instruction
+//! it takes the interrupt, as in the comparison with the RTL. The latency counts from that cycle to the cycle in which the
+//! handler's first instruction retires.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use tollgate_cores::{Core, Design, Stage};
-use tollgate_record::stages::StageRow;
+use tollgate_cores::{Core, Passage, Timed};
+use tollgate_riscv::Step;
 
-use crate::image;
-use crate::pipeline::{self, Around, Hazard, PipelineError, View, Wanted};
-use crate::program::Job;
+use crate::pipeline::{self, Around, Finder, Hazard, PipelineError, Place, View};
+use crate::program::{self, Job};
 
 /// The bundled loop; see `guests/riscv/programs/latency.S`.
 static IMAGE: &[u8] = include_bytes!("../guests/riscv/images/latency.elf");
-const MAGIC: u64 = 0x31_3054_414c;
-/// Instructions of the loop.
-const LOOP: u64 = 8;
-/// The first interrupt finds the handler in no cache.
-const WARM: u64 = 2;
+/// Passes behind the timer's interrupt, which puts the handler into the caches, before the line rises.
+const PASSES: usize = 16;
+/// More steps than the loop and its handlers take.
+const STEPS: u64 = 20_000;
 
 /// Latencies at every cycle of the loop.
 #[derive(Clone, Debug)]
@@ -36,93 +34,92 @@ pub struct Latency {
     pub view: View,
 }
 
-/// The bundled loop, interrupted a number of instructions later.
-///
-/// # Panics
-/// Never: the image is part of the program and has the parameter.
-pub fn job(offset: u64) -> Job {
+/// The bundled loop.
+pub fn job() -> Job {
     Job {
         ram_bytes: 1 << 20,
-        program: image::with_words(IMAGE, "latency_offset", &[MAGIC, offset]).unwrap_or_default().into(),
+        program: IMAGE.to_vec().into(),
         arguments: vec!["latency".into()],
         max_instructions: 1_000_000,
         ..Job::default()
     }
 }
 
-/// The cycle in which a row's instruction retires.
-fn retires(row: &StageRow) -> u64 {
-    row.end().saturating_sub(1)
+/// A run in which the line rises in one cycle of the loop.
+struct Interrupted {
+    latency: u64,
+    /// To the fetch of the handler's first instruction.
+    fetch: i64,
+    /// Cycles of a pass before it.
+    period: u64,
+    view: View,
 }
 
-/// Whether an interrupt does not wait for the instruction that comes next: it replaces the one in ID, or all in the pipe.
-fn replaces(core: &Core) -> bool {
-    matches!(core.design, Design::Rocket | Design::Cv32e40x)
-}
-
-/// The earliest cycle in which an interrupt can be there that is taken behind a row's instruction.
-fn seen(core: &Core, row: &StageRow) -> u64 {
-    match row.stage(Stage::Execute.name()) {
-        Some(execute) if core.design == Design::Rocket => execute.first,
-        _ => retires(row),
+/// Raises the line a number of cycles behind the loop's first instruction.
+fn interrupted(core: &Core, count: usize, cycle: u64) -> Result<Interrupted, PipelineError> {
+    let job = job();
+    let mut booted = program::boot(&job)?;
+    let [head, handler] = [pipeline::address(&booted, "loop")?, pipeline::address(&booted, "timer")?];
+    let not_seen = |instructions| PipelineError::NotSeen {
+        what: Around::Interrupt.name().to_owned(),
+        seen: 0,
+        nth: 1,
+        instructions,
+        how: "ended".to_owned(),
+    };
+    let finder = Rc::new(RefCell::new(Finder::new(Place::Interrupt, None, 1, count / 3, count - count / 3)));
+    let taker = Rc::clone(&finder);
+    let timed = Timed::new(core, (), move |passage: Passage| taker.borrow_mut().take(passage))?;
+    let mut timed = timed.with_code(&booted.machine.code());
+    let machine = &mut booted.machine;
+    let mut heads = Vec::new();
+    let mut was_warmed = false;
+    for _ in 0..STEPS {
+        let pc = machine.pc();
+        match machine.step(&mut timed) {
+            Step::Trapped => was_warmed = true,
+            Step::Retired if was_warmed && pc == head => heads.push(timed.cycles() - 1),
+            _ => {}
+        }
+        if heads.len() == PASSES {
+            break;
+        }
     }
+    let [.., before, last] = heads[..] else { return Err(not_seen(machine.instret())) };
+    let line = last + cycle;
+    finder.borrow_mut().expected.push_back((handler, true));
+    timed.interrupt_at(machine, line, STEPS).map_err(|_| not_seen(machine.instret()))?;
+    machine.step(&mut timed);
+    let latency = timed.cycles() - 1 - line;
+    for _ in 0..STEPS {
+        if finder.borrow().done || matches!(machine.step(&mut timed), Step::Stopped(_)) {
+            break;
+        }
+    }
+    let found = finder.borrow_mut().around(count / 3, count).ok_or_else(|| not_seen(machine.instret()))?;
+    let view = pipeline::drawn(&booted, &found, job.isa, &Around::Interrupt);
+    let first = view.rows[view.event + 1..].iter().find(|row| row.squash.is_none());
+    let fetch = first.map_or(0, |row| row.start().cast_signed() - line.cast_signed());
+    Ok(Interrupted { latency, fetch, period: last - before, view })
 }
 
 /// Tries every cycle of the bundled loop on a core.
 pub fn measure(core: &Core, count: usize) -> Result<Latency, PipelineError> {
-    // For each instruction of the loop that an interrupt can follow: how far the handler is behind it.
-    let mut behind: BTreeMap<u64, (u64, View)> = BTreeMap::new();
-    // When each instruction of the loop retires, from its first.
-    let mut pace: Vec<(u64, u64)> = Vec::new();
-    let mut first_fetch = i64::MAX;
-    for offset in 0..LOOP {
-        let wanted = Wanted { around: Around::Interrupt, nth: WARM, count: count.max(60) };
-        let view = pipeline::view(&job(offset), core, &wanted)?;
-        let event = &view.rows[view.event];
-        let handler = view.rows[view.event + 1..].iter().find(|row| row.squash.is_none());
-        let Some(handler) = handler else { continue };
-        let distance = retires(handler).saturating_sub(seen(core, event));
-        first_fetch = first_fetch.min(handler.start().cast_signed() - seen(core, event).cast_signed());
-        if pace.is_empty() {
-            pace = round(&view.rows[..=view.event]);
-        }
-        behind.insert(event.pc(), (distance, view));
-    }
-    let period: u64 = pace.iter().map(|step| step.1).sum();
-    let mut cycles: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut worst = 0;
-    let mut view = None;
-    for &(pc, step) in &pace {
-        let Some((distance, seen)) = behind.get(&pc) else { continue };
-        // It comes in the cycle of the retirement, or in one of those since the retirement before.
-        for wait in 0..step {
-            let wait = if replaces(core) { 0 } else { wait };
-            *cycles.entry(distance + wait).or_default() += 1;
-        }
-        if distance + step > worst {
-            worst = distance + step;
-            view = Some(seen.clone());
+    // Enough rows to have the handler's first.
+    let rows = count.max(60);
+    let mut worst = interrupted(core, rows, 0)?;
+    let period = worst.period;
+    let mut cycles = BTreeMap::from([(worst.latency, 1)]);
+    let mut first_fetch = worst.fetch;
+    for cycle in 1..period {
+        let next = interrupted(core, rows, cycle)?;
+        *cycles.entry(next.latency).or_default() += 1;
+        first_fetch = first_fetch.min(next.fetch);
+        if next.latency > worst.latency {
+            worst = next;
         }
     }
-    let view = view.ok_or(PipelineError::NotSeen {
-        what: Around::Interrupt.name().to_owned(),
-        seen: 0,
-        nth: WARM,
-        instructions: 0,
-        how: "ended".to_owned(),
-    })?;
-    Ok(Latency { cycles, first_fetch, period, view: trimmed(view, count) })
-}
-
-/// One round of the loop before its last row: each instruction's address, and the cycles since the one before.
-fn round(rows: &[StageRow]) -> Vec<(u64, u64)> {
-    let retired: Vec<&StageRow> = rows.iter().filter(|row| row.squash.is_none()).collect();
-    let Some(last) = retired.last() else { return Vec::new() };
-    let steps: Vec<(u64, u64)> =
-        retired.windows(2).map(|pair| (pair[1].pc(), retires(pair[1]) - retires(pair[0]))).collect();
-    let before =
-        steps.iter().rev().skip(1).position(|step| step.0 == last.pc()).map_or(steps.len(), |at| at + 1);
-    steps[steps.len() - before.min(steps.len())..].to_vec()
+    Ok(Latency { cycles, first_fetch, period, view: trimmed(worst.view, count) })
 }
 
 /// So many rows, a third of them before the event.
@@ -145,9 +142,8 @@ mod tests {
     #[test]
     fn a_core_without_a_pipeline_fetches_the_handler_behind_what_it_interrupts() {
         let core = Core::preset("picorv32").unwrap();
-        for offset in [0, 2] {
-            let wanted = Wanted { around: Around::Interrupt, nth: WARM, count: 60 };
-            let view = pipeline::view(&job(offset), &core, &wanted).unwrap();
+        for cycle in 0..40 {
+            let Interrupted { view, .. } = interrupted(&core, 60, cycle).unwrap();
             // Each begins in the cycle after the one before has ended: addi and the handler's first take three cycles, mul 40.
             let near = &view.rows[view.event - 1..view.event + 3];
             assert!(near.windows(2).all(|two| two[1].start() == two[0].end()), "{near:?}");

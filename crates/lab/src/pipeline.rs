@@ -10,12 +10,13 @@ use std::rc::Rc;
 use tollgate_cores::{Core, CoreError, Passage, Stage, Timed};
 use tollgate_record::stages::StageRow;
 use tollgate_record::text::{nearest, suggestion};
-use tollgate_riscv::{Decoder, Stop, text};
+use tollgate_riscv::{Decoder, Isa, Stop, text};
 
 pub use finder::is_trapping;
 pub use row::{Known, row};
 
-use finder::{Finder, Handlers, Place};
+pub(crate) use finder::{Finder, Place};
+use finder::{Found, Handlers};
 
 use crate::program::{self, Booted, Job, ProgramError};
 use crate::symbols::{PROXY_KERNEL_BIAS as HIGH, Symbols};
@@ -107,12 +108,6 @@ pub struct Hazard {
 /// Steps between two looks at whether enough was seen.
 const SLICE: u64 = 1 << 12;
 
-/// Passages around a place, and where among them it is.
-struct Found {
-    passages: Vec<Passage>,
-    event: usize,
-}
-
 /// Runs a job until enough was seen.
 fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result<Found, PipelineError> {
     let (place, target) = match &wanted.around {
@@ -148,24 +143,17 @@ fn find(booted: &mut Booted, limit: u64, core: &Core, wanted: &Wanted) -> Result
         }
     };
     let mut finder = finder.borrow_mut();
-    let Some((sequence, _)) = finder.found else {
-        return Err(PipelineError::NotSeen {
-            what: wanted.around.name().to_owned(),
-            seen: finder.seen,
-            nth: wanted.nth,
-            instructions: machine.instret(),
-            how,
-        });
-    };
-    let kept: Vec<Passage> = std::mem::take(&mut finder.kept).into();
-    let at = kept.iter().position(|p| p.sequence == sequence).unwrap_or(0);
-    let first = at.saturating_sub(before);
-    let passages: Vec<Passage> = kept.into_iter().skip(first).take(wanted.count.max(2)).collect();
-    Ok(Found { passages, event: at - first })
+    finder.around(before, wanted.count).ok_or_else(|| PipelineError::NotSeen {
+        what: wanted.around.name().to_owned(),
+        seen: finder.seen,
+        nth: wanted.nth,
+        instructions: machine.instret(),
+        how,
+    })
 }
 
 /// The address of a symbol of the program, or of the kernel below it; or an address itself.
-fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
+pub(crate) fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
     let elves = || std::iter::once(&booted.program).chain(&booted.kernel);
     if let Some(address) = elves().find_map(|elf| elf.symbol(name)) {
         return Ok(address);
@@ -182,7 +170,12 @@ fn address(booted: &Booted, name: &str) -> Result<u64, PipelineError> {
 pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineError> {
     let mut booted = program::boot(job)?;
     let found = find(&mut booted, job.max_instructions, core, wanted)?;
-    let decoder = Decoder::new(job.isa);
+    Ok(drawn(&booted, &found, job.isa, &wanted.around))
+}
+
+/// The passages as rows.
+pub(crate) fn drawn(booted: &Booted, found: &Found, isa: Isa, around: &Around) -> View {
+    let decoder = Decoder::new(isa);
     let mut symbols = Symbols::new(&booted.program, booted.kernel.as_ref());
     let rows = found
         .passages
@@ -190,7 +183,7 @@ pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineErr
         .enumerate()
         .map(|(i, passage)| {
             let insn =
-                passage.word.or_else(|| bits(&booted, passage.pc)).and_then(|word| decoder.decode(word));
+                passage.word.or_else(|| bits(booted, passage.pc)).and_then(|word| decoder.decode(word));
             let name = symbols.at(passage.pc);
             let before = i.checked_sub(1).and_then(|i| found.passages.get(i));
             let known = Known {
@@ -202,9 +195,9 @@ pub fn view(job: &Job, core: &Core, wanted: &Wanted) -> Result<View, PipelineErr
             row(passage, known)
         })
         .collect();
-    let hazard = (!matches!(wanted.around, Around::Symbol(_))).then(|| hazard(&found)).flatten();
+    let hazard = (!matches!(around, Around::Symbol(_))).then(|| hazard(found)).flatten();
     let first_fetch = found.passages.first().map_or(0, |passage| passage.sequence);
-    Ok(View { rows, first_fetch, event: found.event, hazard })
+    View { rows, first_fetch, event: found.event, hazard }
 }
 
 /// The bits of an instruction that the model did not see, from the program's file.

@@ -547,10 +547,22 @@ impl Machine {
         if self.hart.environment_permits(bits) { Ok(()) } else { Err(self.illegal_now()) }
     }
 
+    /// The block of an address, and the error for the address if the block has one: a fault reports the value of `rs1`, not the
+    /// start of the block (CMO specification, 2.5.2).
+    fn block_of(&self, insn: &Insn) -> (u64, impl Fn(Exception) -> Exception + use<>) {
+        let address = self.hart.effective(self.hart.x[usize::from(insn.rs1)]);
+        let offset = address & (CACHE_BLOCK - 1);
+        (address - offset, move |fault| Exception { tval: fault.tval | offset, ..fault })
+    }
+
     /// No cache here has contents of its own; so only the permission is left: to load or to store, and else it is a
     /// store that faults (CMO specification, 2.5.2).
     fn cache_block(&mut self, insn: &Insn, next: u64) -> Outcome<u64> {
-        let va = self.hart.effective(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
+        let (va, at_address) = self.block_of(insn);
+        self.manage_block(va).map(|()| next).map_err(at_address)
+    }
+
+    fn manage_block(&mut self, va: u64) -> Outcome<()> {
         let mode = self.hart.data_privilege();
         // Zicfiss, 22.2.5: a shadow stack's blocks are not managed.
         if mmu::find_page(&self.hart, &self.bus, va, AccessType::Load, mode).is_ok_and(|page| page.shadow) {
@@ -560,7 +572,7 @@ impl Machine {
             Ok(pa) => pa,
             Err(_) => self.translate_data(va, CACHE_BLOCK, AccessType::Store)?,
         };
-        self.bus.ram_slice(pa, CACHE_BLOCK).map(|_| next).ok_or_else(|| AccessType::Store.access_fault(va))
+        self.bus.ram_slice(pa, CACHE_BLOCK).map(|_| ()).ok_or_else(|| AccessType::Store.access_fault(va))
     }
 
     fn system_cbo_inval(&mut self, insn: &Insn, next: u64, _: &mut AnyObserver<'_>) -> Outcome<u64> {
@@ -575,9 +587,12 @@ impl Machine {
 
     fn system_cbo_zero(&mut self, insn: &Insn, next: u64, obs: &mut AnyObserver<'_>) -> Outcome<u64> {
         self.check_environment(environment::CBZE)?;
-        let va = self.hart.effective(self.hart.x[usize::from(insn.rs1)]) & !(CACHE_BLOCK - 1);
-        let pa = self.translate_data(va, CACHE_BLOCK, AccessType::Store)?;
-        self.bus.ram_slice(pa, CACHE_BLOCK).ok_or_else(|| AccessType::Store.access_fault(va))?;
+        let (va, at_address) = self.block_of(insn);
+        let pa = self.translate_data(va, CACHE_BLOCK, AccessType::Store);
+        let ram = pa.and_then(|pa| {
+            self.bus.ram_slice(pa, CACHE_BLOCK).map(|_| ()).ok_or_else(|| AccessType::Store.access_fault(va))
+        });
+        ram.map_err(at_address)?;
         for offset in (0..CACHE_BLOCK).step_by(8) {
             self.write_data(va + offset, 8, 0, AccessKind::Data, obs)?;
         }

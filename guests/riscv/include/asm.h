@@ -62,6 +62,13 @@
 #define SLICE_TICKS 20
 #define SLICE_INSTRUCTIONS (SLICE_TICKS * 100)
 
+// With PAIR the handler of the software interrupt raises the timer's, which is pending when the first one returns.
+#ifdef PAIR
+#define TIMER_HANDLER timer_interrupt
+#else
+#define TIMER_HANDLER unexpected_trap
+#endif
+
 #ifdef __ASSEMBLER__
 
 // Instructions from here to the next mark in the source belong to this phase of the bill, whatever their address.

@@ -8,6 +8,7 @@ typedef unsigned long u64;
 
 // The physical map, the same on all engines. RAM: kernel, user program, two private user pages, 2 MiB each.
 #define CLINT_MSIP 0x2000000UL
+#define CLINT_MTIMECMP 0x2004000UL
 #define CLINT_MTIME 0x200bff8UL
 #define UART 0x10000000UL
 #define FINISHER 0x100000UL

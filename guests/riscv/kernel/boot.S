@@ -49,7 +49,11 @@ _start:
         csrc    mstatus, t0
         li      t0, 0x80                // mstatus.MPIE: no effect below M, where machine interrupts are always enabled
         csrs    mstatus, t0
-        li      t0, 8                   // mie.MSIE
+#ifdef PAIR
+        li      t0, 0x88                // mie.MTIE, MSIE
+#else
+        li      t0, 8
+#endif
         csrw    mie, t0
 #else
         // Exceptions of user programs are delegated to the supervisor, with its software and timer interrupts.

@@ -10,6 +10,9 @@ u64 asid_bits;
 volatile u64 toll_wants_timer __attribute__((section(".data")));
 
 void boot_c(const void *tree) {
+#ifdef PAIR
+    *(volatile u64 *)CLINT_MTIMECMP = ~0UL;
+#endif
     devices_find(tree);
     timebase = devicetree_u32(tree, "timebase-frequency", 10000000);
     first_satp = space_make(0, 1);

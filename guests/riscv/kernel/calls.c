@@ -126,11 +126,21 @@ extern volatile u64 toll_flag;
 void soft_interrupt(void) {
 #ifdef KERNEL_M
     *(volatile u32 *)CLINT_MSIP = 0;
+#ifdef PAIR
+    *(volatile u64 *)CLINT_MTIMECMP = 0;
+#else
     toll_flag = 1;
+#endif
 #else
     __asm__ volatile("csrci sip, 2");
 #endif
 }
+#ifdef PAIR
+void timer_interrupt(void) {
+    *(volatile u64 *)CLINT_MTIMECMP = ~0UL;
+    toll_flag = 1;
+}
+#endif
 
 void *const call_table[CALL_TABLE_SIZE] = {
     [0 ... CALL_TABLE_SIZE - 1] = sys_unimplemented,

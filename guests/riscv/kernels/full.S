@@ -1,5 +1,6 @@
 // image: full
 // image: full-m -DKERNEL_M
+// image: pair -DKERNEL_M -DPAIR
 // The plain kernel: every trap saves all registers, pc and status in a frame on the kernel stack, as the proxy
 // kernel and Linux do. Also built for machine mode, where interrupts are not delegated.
 #include "asm.h"
@@ -51,6 +52,7 @@ interrupt:
         .balign 8
 interrupt_table:
         .dword  unexpected_trap, soft_interrupt, unexpected_trap, soft_interrupt
-        .rept   12
+        .dword  unexpected_trap, unexpected_trap, unexpected_trap, TIMER_HANDLER
+        .rept   8
         .dword  unexpected_trap
         .endr

@@ -1,4 +1,5 @@
 // image: vectored -DKERNEL_M
+// image: pair-vectored -DKERNEL_M -DPAIR
 // The full save of full-m with mtvec in vectored mode (privileged specification, 3.1.7): an interrupt arrives
 // at base + 4 * cause, so its handler is known without reading mcause. Exceptions still share one entry.
 #include "asm.h"
@@ -24,7 +25,15 @@ trap_vector:
         j       unexpected_trap
         j       unexpected_trap
         j       soft_entry
-        .rept   12
+        .rept   3
+        j       unexpected_trap
+        .endr
+#ifdef PAIR
+        j       timer_entry
+#else
+        j       unexpected_trap
+#endif
+        .rept   8
         j       unexpected_trap
         .endr
         .option pop
@@ -43,6 +52,13 @@ soft_entry:
         PHASE   dispatch
         call    soft_interrupt
         j       resume
+#ifdef PAIR
+timer_entry:
+        ENTER
+        PHASE   dispatch
+        call    timer_interrupt
+        j       resume
+#endif
 
 exception:
         ENTER

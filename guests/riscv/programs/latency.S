@@ -1,13 +1,10 @@
 // image: latency bare
-// A loop that the timer interrupts twice, the second time with everything in the caches. How far into the loop the
-// interrupts come is a parameter, written into the image before it is loaded: so many instructions run before the
-// loop begins. The loop contains the causes of pipeline stalls: a load whose value is used immediately, a
-// multiplication, a division, a taken branch.
+// A loop that the timer or another line interrupts twice, the second time with everything in the caches. The loop contains the
+// causes of pipeline stalls: a load whose value is used immediately, a multiplication, a division, a taken branch.
         .option norvc
         .equ    MTIME, 0x200bff8
         .equ    MTIMECMP, 0x2004000
         .equ    TICKS, 40
-        .equ    MOST, 64
 
         .text
         .globl  _start
@@ -15,8 +12,6 @@ _start:
         la      t0, timer
         csrw    mtvec, t0
         la      s0, datum
-        la      t5, latency_offset
-        ld      t2, 8(t5)
         li      s1, 7
         li      s2, 0
         li      s3, 0
@@ -25,16 +20,10 @@ _start:
         addi    t1, t1, TICKS
         li      t0, MTIMECMP
         sd      t1, 0(t0)
-        li      t0, 0x80
+        li      t0, -1
         csrs    mie, t0
         csrsi   mstatus, 8
-        la      t3, loop
-        slli    t2, t2, 2
-        sub     t3, t3, t2
-        jr      t3
-        .rept   MOST
-        nop
-        .endr
+        .balign 64
         .globl  loop
 loop:
         ld      a0, 0(s0)
@@ -71,13 +60,10 @@ timer:
 
         .data
         .balign 64
-        .globl  tohost, fromhost, latency_offset
+        .globl  tohost, fromhost
 tohost: .dword  0
         .balign 64
 fromhost:
         .dword  0
         .balign 64
-        // A magic number (LAT01 from its last byte on), and the offset.
-latency_offset:
-        .dword  0x313054414c, 0
 datum:  .dword  0

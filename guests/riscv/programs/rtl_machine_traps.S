@@ -20,9 +20,7 @@
 _start:
         PHASE   boot
         la      sp, program_stack
-        .irp r, ra, gp, tp, t1, t2, t3, t4, t5, t6, s0, s1, a0, a1, a2, a3, a4, a5, a6, a7, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11
-        li      \r, 0
-        .endr
+        CLEAR
         la      t0, selected
         LX      t1, XBYTES(t0)
         la      t0, _start
@@ -47,36 +45,11 @@ trap.machine.\name:
         csrw    mtvec, t0
         la      t0, kernel_stack
         csrw    mscratch, t0
-        LEAVE   program.\name
-        PHASE   user
-program.\name:
-        li      s0, CROSSINGS
-1:      li      a7, 2
-toll.begin.machine.\name:
-        nop
-        jal     stub.\name
-        .globl  toll.end.machine.\name
-toll.end.machine.\name:
-        nop
-        addi    s0, s0, -1
-        bnez    s0, 1b
-2:      j       2b
-stub.\name:
-        ecall
-        ret
+        LEAVE   program.machine.\name
+        PROGRAM machine.\name
         .balign 256
 entry.\name:
-        PHASE   stack
-        csrrw   sp, mscratch, sp
-        addi    sp, sp, -FRAME
-        PHASE   save
-        SAVE    sp, \regs
-        csrr    t0, mscratch
-        csrr    t1, mepc
-        csrr    t2, mstatus
-        SX      t0, 2 * XBYTES(sp)
-        SX      t1, EPC(sp)
-        SX      t2, STATUS(sp)
+        SAVE_ALL m, \regs
         PHASE   dispatch
         csrr    t0, mcause
         bltz    t0, unexpected
@@ -85,24 +58,7 @@ entry.\name:
         bne     t0, t2, unexpected
         addi    t1, t1, 4
         SX      t1, EPC(sp)
-        la      t0, call_table
-        slli    t1, a7, 2
-        add     t0, t0, t1
-        LX      t0, 0(t0)
-        jalr    t0
-        SX      a0, 10 * XBYTES(sp)
-        PHASE   stack
-        addi    t0, sp, FRAME
-        csrw    mscratch, t0
-        PHASE   restore
-        LX      t0, STATUS(sp)
-        LX      t1, EPC(sp)
-        csrw    mstatus, t0
-        csrw    mepc, t1
-        LOAD    sp, \regs
-        LX      sp, 2 * XBYTES(sp)
-        PHASE   return
-        mret
+        CALL_AND_RETURN m, \regs
 .endm
         ECALLS  full, ALL_BUT_SP
         ECALLS  caller, CALLER_SAVED
@@ -202,13 +158,7 @@ entry.\name:
         ONE     software.\name, software
         ONE     timer.\name, timer
         .else
-        PHASE   stack
-        csrrw   sp, mscratch, sp
-        addi    sp, sp, -FRAME
-        PHASE   save
-        SAVE    sp, CALLER_SAVED
-        csrr    t1, mepc
-        SX      t1, EPC(sp)
+        SAVE_CALLERS
         .ifc    \how, next
         csrr    t1, mcause
         SX      t1, STATUS(sp)
@@ -237,13 +187,7 @@ entry.\name:
         jalr    t0
         PHASE   restore
         .endif
-        LX      t1, EPC(sp)
-        csrw    mepc, t1
-        LOAD    sp, CALLER_SAVED
-        addi    sp, sp, FRAME
-        csrrw   sp, mscratch, sp
-        PHASE   return
-        mret
+        RETURN_TO_CALLER
         .endif
         .balign 256
 handlers.\name:
@@ -271,23 +215,11 @@ handlers.\name:
         // An entry of a single cause, which saves only what its handler uses.
 .macro ONE label handler
 \label:
-        PHASE   stack
-        csrrw   sp, mscratch, sp
-        addi    sp, sp, -FRAME
-        PHASE   save
-        SAVE    sp, CALLER_SAVED
-        csrr    t1, mepc
-        SX      t1, EPC(sp)
+        SAVE_CALLERS
         PHASE   dispatch
         jal     \handler
         PHASE   restore
-        LX      t1, EPC(sp)
-        csrw    mepc, t1
-        LOAD    sp, CALLER_SAVED
-        addi    sp, sp, FRAME
-        csrrw   sp, mscratch, sp
-        PHASE   return
-        mret
+        RETURN_TO_CALLER
 .endm
 
         INTERRUPT interrupt.direct, 0, direct

@@ -11,9 +11,7 @@
 _start:
         PHASE   boot
         la      sp, program_stack
-        .irp r, ra, gp, tp, t1, t2, t3, t4, t5, t6, s0, s1, a0, a1, a2, a3, a4, a5, a6, a7, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11
-        li      \r, 0
-        .endr
+        CLEAR
         // Everything is allowed to user mode where there is physical memory protection; elsewhere this traps and continues.
         la      t0, 1f
         csrw    mtvec, t0
@@ -27,26 +25,6 @@ _start:
         la      t0, _start
         add     t0, t0, t1
         jr      t0
-
-// The program: one crossing after the other, each through a stub as in a C library. The crossings end with the last.
-.macro PROGRAM name
-        PHASE   user
-program.\name:
-        li      s0, CROSSINGS
-1:      li      a7, 2
-toll.begin.\name:
-        nop
-        jal     stub.\name
-        .globl  toll.end.\name
-toll.end.\name:
-        nop
-        addi    s0, s0, -1
-        bnez    s0, 1b
-2:      j       2b
-stub.\name:
-        ecall
-        ret
-.endm
 
 // Supervisor mode, which user traps are delegated to.
 .macro SUPERVISED
@@ -131,17 +109,7 @@ trap.\name:
         PHASE   boot
         .balign 256
 entry.\name:
-        PHASE   stack
-        csrrw   sp, \mode\()scratch, sp
-        addi    sp, sp, -FRAME
-        PHASE   save
-        SAVE    sp, \regs
-        csrr    t0, \mode\()scratch
-        csrr    t1, \mode\()epc
-        csrr    t2, \mode\()status
-        SX      t0, 2 * XBYTES(sp)
-        SX      t1, EPC(sp)
-        SX      t2, STATUS(sp)
+        SAVE_ALL \mode, \regs
         PHASE   dispatch
         csrr    t0, \mode\()cause
         bltz    t0, unexpected
@@ -151,24 +119,7 @@ entry.\name:
         SX      t1, EPC(sp)
         li      t0, 8
         bgeu    a7, t0, unexpected
-        la      t0, call_table
-        slli    t1, a7, 2
-        add     t0, t0, t1
-        LX      t0, 0(t0)
-        jalr    t0
-        SX      a0, 10 * XBYTES(sp)
-        PHASE   stack
-        addi    t0, sp, FRAME
-        csrw    \mode\()scratch, t0
-        PHASE   restore
-        LX      t0, STATUS(sp)
-        LX      t1, EPC(sp)
-        csrw    \mode\()status, t0
-        csrw    \mode\()epc, t1
-        LOAD    sp, \regs
-        LX      sp, 2 * XBYTES(sp)
-        PHASE   return
-        \mode\()ret
+        CALL_AND_RETURN \mode, \regs
 .endm
 
         TRAPS   user.full, m, bare, ALL_BUT_SP
@@ -284,13 +235,7 @@ entry.\name:
         j       4f
         .endif
 4:
-        PHASE   stack
-        csrrw   sp, mscratch, sp
-        addi    sp, sp, -FRAME
-        PHASE   save
-        SAVE    sp, CALLER_SAVED
-        csrr    t1, mepc
-        SX      t1, EPC(sp)
+        SAVE_CALLERS
         .if     1 - \vectored
         PHASE   dispatch
         csrr    t0, mcause
@@ -305,13 +250,7 @@ entry.\name:
         jal     software
         .endif
         PHASE   restore
-        LX      t1, EPC(sp)
-        csrw    mepc, t1
-        LOAD    sp, CALLER_SAVED
-        addi    sp, sp, FRAME
-        csrrw   sp, mscratch, sp
-        PHASE   return
-        mret
+        RETURN_TO_CALLER
 .endm
         INTERRUPT interrupt.direct, 0
         INTERRUPT interrupt.vectored, 1

@@ -1,11 +1,6 @@
-// CV32E40X: two ports with request, grant and a later answer, each in order.
+// CV32E40X.
 #include "Vcore.h"
-#include "sim.h"
-
-struct Answer {
-    uint32_t data;
-    bool error;
-};
+#include "ports.h"
 
 #ifdef CLIC
 // The interrupts 3, 7 and 11 are the lines that other cores have: enabled, vectored, and of a level. There are four bytes for
@@ -42,15 +37,11 @@ struct Clic {
 
 void simulate(Sim &sim) {
     Vcore core;
-    Delayed<Answer> fetches, loads;
+    Ports<Vcore> ports;
 #ifdef CLIC
     Clic clic;
 #endif
-    auto clock = [&](bool high) { core.clk_i = high, core.eval(); };
-    core.rst_ni = 1, clock(0);
-    core.rst_ni = 0;
-    for (int i = 0; i < 4; i++) clock(1), clock(0);
-    core.rst_ni = 1;
+    reset(core);
     for (; sim.running(); sim.tick()) {
 #ifdef CLIC
         clic.lines[3] = sim.software(), clic.lines[7] = sim.timer(), clic.lines[11] = sim.external;
@@ -62,37 +53,19 @@ void simulate(Sim &sim) {
 #else
         core.irq_i = sim.external << 11 | sim.timer() << 7 | sim.software() << 3;
 #endif
-        if ((core.instr_rvalid_i = fetches.ready(sim.cycle))) {
-            Answer a = fetches.pop();
-            core.instr_rdata_i = a.data, core.instr_err_i = a.error;
-        }
-        if ((core.data_rvalid_i = loads.ready(sim.cycle))) {
-            Answer a = loads.pop();
-            core.data_rdata_i = a.data, core.data_err_i = a.error;
-        }
-        clock(0);
+        ports.answer(sim, core);
+        clock(core, 0);
         if (core.trapped_o || core.retired_o) sim.retire(core.pc_o, core.trapped_o);
-        uint64_t due = sim.cycle + sim.latency;
-        if (core.instr_req_o) {
-            Answer a;
-            a.error = !sim.read32(core.instr_addr_o, a.data);
-            fetches.push(due, a);
-        }
-        if (core.data_req_o) {
-            Answer a = {0, false};
+        ports.request(sim, core, [&](Answer &a) {
 #ifdef CLIC
-            if (core.data_addr_o - Clic::BASE < 0x2000) {
-                if (core.data_we_o) clic.write(core.data_addr_o & ~3u, core.data_wdata_o, core.data_be_o);
-                else a.data = clic.read(core.data_addr_o & ~3u);
-                loads.push(due, a);
-                clock(1);
-                continue;
-            }
+            if (core.data_addr_o - Clic::BASE >= 0x2000) return false;
+            if (core.data_we_o) clic.write(core.data_addr_o & ~3u, core.data_wdata_o, core.data_be_o);
+            else a.data = clic.read(core.data_addr_o & ~3u);
+            return true;
+#else
+            return (void)a, false;
 #endif
-            a.error = core.data_we_o ? !sim.write32(core.data_addr_o, core.data_wdata_o, core.data_be_o)
-                                     : !sim.read32(core.data_addr_o, a.data);
-            loads.push(due, a);
-        }
-        clock(1);
+        });
+        clock(core, 1);
     }
 }

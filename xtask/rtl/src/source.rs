@@ -98,7 +98,7 @@ impl Source {
         for entry in fs::read_dir(&harness)? {
             let path = entry?.path();
             let stem = path.file_stem().unwrap_or_default();
-            let shared = stem == "sim" || stem == "axi";
+            let shared = stem == "sim" || stem == "axi" || stem == "ports";
             if shared || stem.to_str().is_some_and(|stem| self.core.starts_with(stem)) {
                 newest = newest.max(changed(&path));
             }

@@ -111,7 +111,7 @@ impl ReturnStack {
     }
 }
 
-/// What was resolved, and is not in the tables yet.
+/// Outcomes that are resolved and not in the tables yet.
 #[derive(Clone, Copy, Debug)]
 struct Resolved {
     at: i64,

@@ -1,4 +1,4 @@
-//! What CVA6 knows about an instruction.
+//! An instruction as CVA6 sees it.
 
 use tollgate_riscv::{Class, Insn, Op as Opcode};
 
@@ -47,7 +47,7 @@ impl Unit {
         }
     }
 
-    /// Whether it shares the port of the units with fixed latency.
+    /// Shares the port of the units with fixed latency.
     pub(super) fn is_fixed(self) -> bool {
         matches!(self, Unit::Integer | Unit::Branch | Unit::Multiplier | Unit::Divider | Unit::Csr)
     }
@@ -60,7 +60,7 @@ impl Unit {
         matches!(self, Unit::Multiplier | Unit::Divider)
     }
 
-    /// Whether it may commit in the cycle of the instruction before it. rtl: alu.independent
+    /// May commit in the cycle of the instruction before it. rtl: alu.independent
     pub(super) fn commits_beside(self) -> bool {
         !matches!(self, Unit::Store | Unit::Atomic | Unit::Csr)
     }
@@ -134,7 +134,7 @@ impl Empties {
     }
 }
 
-/// What the core knows about an instruction.
+/// An instruction as the core sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     /// Registers: 1 to 31 integer, 32 to 63 floating point, 0 for none.
@@ -143,11 +143,11 @@ pub(crate) struct Op {
     pub(super) unit: Unit,
     pub(super) jump: Jump,
     pub(super) empties: Empties,
-    /// Whether it commits when memory has all stores.
+    /// Commits when memory has all stores.
     pub(super) waits_for_stores: bool,
     /// Cycles from issue to the result, of a multiplier, a divider or floating point.
     pub(super) cycles: i32,
-    /// What waiting for its result is charged to.
+    /// The cause of waiting for its result.
     pub(super) result_cause: Cause,
     pub(super) dependence: Option<Dependence>,
 }

@@ -57,7 +57,7 @@ pub(super) struct Execution {
     /// When its result is in the scoreboard.
     pub(super) result: i64,
     pub(super) commit: i64,
-    /// What its own cycles behind the first are charged to.
+    /// The cause of its own cycles behind the first.
     pub(super) cause: Cause,
 }
 
@@ -356,7 +356,7 @@ impl Scoreboard {
     }
 }
 
-/// What issues of a wrong path, and never commits.
+/// Instructions of a wrong path that issue and never commit.
 pub(super) struct Speculation<'a> {
     board: &'a Scoreboard,
     registers: Registers,

@@ -1,4 +1,4 @@
-//! What a core knows about instructions that it does not find by their place in decoded code.
+//! Descriptions of instructions that have no place in decoded code.
 
 use tollgate_riscv::Insn;
 

@@ -51,7 +51,7 @@ pub struct MemoryCounts {
 pub(crate) struct Waits {
     pub(crate) walk: u32,
     pub(crate) miss: u32,
-    /// Whether it is the first store to a line of the first data cache that was clean, where that takes the tags.
+    /// Is the first store to a line of the first data cache that was clean, where that takes the tags.
     pub(crate) soils: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Memory {
     satp: u64,
     /// Whether addresses were ever translated.
     translates: bool,
-    /// What translations are found by in a buffer, besides the page: nothing where address spaces have no identifiers.
+    /// The key of translations in a buffer besides the page; constant where address spaces have no identifiers.
     space: u64,
     spaces: bool,
     latest_fetch: Latest,
@@ -271,17 +271,17 @@ impl Memory {
         self.l1i.as_ref().map_or(4096, |cache| u64::from(cache.geometry().line()))
     }
 
-    /// What an access waits that misses all caches.
+    /// Cycles of an access that misses all caches.
     pub(crate) fn latency(&self) -> u32 {
         self.latencies.latency
     }
 
-    /// What a fetch waits that misses them.
+    /// Cycles of a fetch that misses them.
     pub(crate) fn fetch_miss(&self) -> u32 {
         self.latencies.latency + self.latencies.fetch_miss
     }
 
-    /// What a write waits.
+    /// Cycles of a write.
     pub(crate) fn write_latency(&self) -> u32 {
         self.latencies.write_latency.unwrap_or(self.latencies.latency)
     }
@@ -312,7 +312,7 @@ impl Memory {
         self.dtlb.is_some() && self.satp >> 31 != 0
     }
 
-    /// What an access waits that [`next_to_wait`](Self::next_to_wait) did not find.
+    /// Cycles of an access that [`next_to_wait`](Self::next_to_wait) did not find.
     #[inline(never)]
     pub(crate) fn wait_in_block(&mut self, access: &Data, privilege: Privilege) -> Waits {
         let mut waits = Waits::default();
@@ -376,7 +376,7 @@ impl Memory {
         waits.soils |= matches!(found, Found::Soiled) && self.latencies.tag_update;
     }
 
-    /// What an access to a line of the first data cache waits. A changed line takes `write_back` cycles to leave.
+    /// Cycles of an access to a line of the first data cache. A changed line takes `write_back` cycles to leave.
     #[inline]
     fn look_for(&mut self, pa: u64, store: bool, write_back: u32) -> u32 {
         let Some(cache) = &mut self.l1d else { return 0 };
@@ -415,7 +415,7 @@ impl Memory {
         }
     }
 
-    /// What the first level waits for a line.
+    /// Cycles that the first level waits for a line.
     #[inline]
     fn next_level(&mut self, pa: u64, store: bool) -> u32 {
         match &mut self.l2 {

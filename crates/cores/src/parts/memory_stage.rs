@@ -26,7 +26,7 @@ pub(crate) fn port_cycles(insn: &Insn, wait: u32, width: u32) -> i64 {
 }
 
 impl Delays {
-    /// What an instruction waits for its fetch and its accesses. What is wider than a data port of `width` bytes, or
+    /// The waits of an instruction for its fetch and its accesses. Accesses wider than a data port of `width` bytes, or
     /// misaligned there, is accessed again; a port of 0 bytes takes everything at once.
     #[inline(always)]
     pub(crate) fn of(

@@ -46,10 +46,10 @@ pub(crate) struct Operation {
     /// Whether the next instruction may enter EX before the result is there.
     pub(crate) pipelined: bool,
     pub(crate) dependence: Option<Dependence>,
-    /// What its cycles behind the first are charged to.
+    /// The cause of its cycles behind the first.
     pub(crate) cause: Cause,
     pub(crate) result: Result,
-    /// What waiting for its result is charged to.
+    /// The cause of waiting for its result.
     pub(crate) result_cause: Cause,
 }
 

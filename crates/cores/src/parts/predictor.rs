@@ -88,7 +88,7 @@ impl TargetBuffer {
     /// No instruction has this address.
     const EMPTY: (u64, u64) = (1, 0);
 
-    /// Whether it has this target; afterwards it does.
+    /// True if the target was known; afterwards it is.
     #[inline(always)]
     fn resolve(&mut self, pc: u64, target: u64) -> bool {
         let last = self.entries.len().wrapping_sub(1);

@@ -9,7 +9,7 @@ use crate::passage::Flush;
 
 use super::delays::Delays;
 
-/// What an instruction empties.
+/// Buffers that an instruction empties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Empties {
     Nothing,
@@ -84,7 +84,7 @@ pub(crate) fn is_ecall(trap: &Trap) -> bool {
     matches!(trap.cause, Exception::UserEcall | Exception::SupervisorEcall | Exception::MachineEcall)
 }
 
-/// What an instruction waits that raises an exception. An access that fails takes `port` further cycles.
+/// The waits of an instruction that raises an exception. An access that fails takes `port` further cycles.
 pub(crate) fn delays_of(trap: &Trap, memory: &mut Memory, port: i64) -> Delays {
     let mut delays = Delays::default();
     if !cannot_fetch(trap)

@@ -1,6 +1,6 @@
 //! A floating-point unit with one divider, which needs the write port for itself, as in Rocket.
 
-/// What its instructions wait for, in cycles of EX.
+/// The waits of its instructions, in cycles of EX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FloatUnit {
     /// The first in which the divider is free.
@@ -9,7 +9,7 @@ pub(super) struct FloatUnit {
     written: i64,
 }
 
-/// What the unit does with an instruction.
+/// The unit's part in an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Floating {
     /// It moves a register to or from memory or the integer registers, without a result that takes time.

@@ -164,7 +164,7 @@ pub(super) enum LineState {
     Missed,
 }
 
-/// What an instruction needs of the front end.
+/// An instruction as the front end sees it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrival {
     /// Words that no earlier instruction brought.

@@ -63,7 +63,7 @@ impl History {
             *outcome = taken;
         }
         self.note(taken, seen);
-        // What is fetched again sees everything.
+        // An instruction that is fetched again sees everything.
         self.next = 1;
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Ahead {
     pub(super) met: bool,
 }
 
-/// What both lines wait for each other.
+/// Cycles that both lines wait for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Meeting {
     pub(super) data: i64,

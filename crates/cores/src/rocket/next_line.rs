@@ -1,4 +1,4 @@
-//! What the front end misses ahead of an access, and what that costs both: lines of both caches come over one port.
+//! Lines that the front end misses ahead of an access, and the cost for both: lines of both caches come over one port.
 
 use tollgate_riscv::Insn;
 

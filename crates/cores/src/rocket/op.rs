@@ -1,4 +1,4 @@
-//! What the core knows about an instruction.
+//! An instruction as the core sees it.
 
 use tollgate_riscv::{Class, Insn, Op as Opcode};
 
@@ -27,7 +27,7 @@ pub(super) enum Way {
     Other,
 }
 
-/// What the core knows about an instruction.
+/// An instruction as the core sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     /// The registers that it waits for, a store's value and the one that it writes too (rtl: load.copy; csr.swap,
@@ -42,7 +42,7 @@ pub(crate) struct Op {
     pub(super) cause: Cause,
     /// Bytes of its access.
     pub(super) size: u8,
-    /// Whether it reads and writes memory.
+    /// Reads and writes memory.
     pub(super) reads: bool,
     pub(super) stores: bool,
     /// Whether its store is not compared with loads behind it.
@@ -52,10 +52,10 @@ pub(crate) struct Op {
     /// How its cycles depend on its operands.
     pub(super) dependence: Option<Dependence>,
     pub(super) floating: Option<Floating>,
-    /// Whether it waits for all floating-point results.
+    /// Waits for all floating-point results.
     pub(super) flags: bool,
     pub(super) float_store: bool,
-    /// Whether it waits for the access before, and the next access for the one before it.
+    /// Waits for the access before, and the next access for the one before it.
     pub(super) ordered: [bool; 2],
     pub(super) refetch: Option<Refetch>,
 }

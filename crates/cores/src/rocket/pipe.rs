@@ -70,7 +70,7 @@ pub(super) struct Pipe {
     stacked: i64,
 }
 
-/// What happens to one instruction on the way.
+/// The waits and accesses of one instruction in the pipe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Costs {
     pub(super) arrival: Arrival,
@@ -79,7 +79,7 @@ pub(super) struct Costs {
     pub(super) fetch_miss: i64,
     /// When the front end missed its line, if that was long before.
     pub(super) line_missed: Option<i64>,
-    /// Whether it begins in the word before its last.
+    /// Begins in the word before its last.
     pub(super) crosses: bool,
     /// Cycles that its operands add, or remove.
     pub(super) operands: i64,
@@ -88,13 +88,13 @@ pub(super) struct Costs {
     pub(super) data_miss: i64,
     /// Cycles until it is back because the data cache did not take it.
     pub(super) refused: i64,
-    /// Whether it is the first store to a clean line.
+    /// Is the first store to a clean line.
     pub(super) soils: bool,
     /// With which of the latest stores a load overlaps: the lowest bit is for the latest.
     pub(super) overlap: u8,
-    /// What comes behind a load that overlaps.
+    /// The instructions behind a load that overlaps.
     pub(super) behind: Behind,
-    /// Whether it accesses a device.
+    /// Accesses a device.
     pub(super) device: bool,
 }
 
@@ -132,7 +132,7 @@ struct Adding {
     /// When its operands are there.
     operands: i64,
     replays: i64,
-    /// What is charged so far.
+    /// The charges so far.
     now: i64,
 }
 
@@ -145,7 +145,7 @@ impl Adding {
         (self.decode() + 1).max(self.operands) + self.replays
     }
 
-    /// What was added since the last time.
+    /// The cycles added since the last time.
     fn added(&mut self) -> u64 {
         let execute = self.execute().max(self.base);
         (execute - std::mem::replace(&mut self.now, execute)).cast_unsigned()
@@ -485,7 +485,7 @@ impl Pipe {
         self.fenced = holds || self.fenced && !accesses;
     }
 
-    /// What sends an instruction through the pipe again.
+    /// The reason for which an instruction goes through the pipe again.
     fn replay(&mut self, op: &Op, costs: &Costs, at: &mut Adding, slot: &mut Slot) {
         let accesses = op.reads || op.stores;
         if accesses && self.finds_tags_taken(at.execute()) {

@@ -76,12 +76,12 @@ pub(super) enum Guess {
     Unknown,
 }
 
-/// What the front end sees of branches on a path that it may be on by mistake.
+/// Branches on a path that the front end may be on by mistake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sight {
     /// The outcomes of the latest branches.
     pub(super) latest: u8,
-    /// Whether it knows that it is on a wrong path: nothing leaves a mark there.
+    /// Knows that it is on a wrong path: nothing leaves a mark there.
     pub(super) wrong: bool,
 }
 
@@ -237,7 +237,7 @@ impl Predictor {
         self.wrong = false;
     }
 
-    /// What the front end has seen of branches where it goes on.
+    /// The branches that the front end has seen where it goes on.
     pub(super) fn sight(&self) -> Sight {
         Sight { latest: self.history.latest(), wrong: self.wrong }
     }

@@ -13,10 +13,10 @@ pub(super) struct WaitingStores {
     free: i64,
 }
 
-/// What comes to EX in the two cycles behind a load that is replayed.
+/// The instructions in EX in the two cycles behind a load that is replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Behind {
-    /// Whether it reads memory.
+    /// Reads memory.
     pub(super) reads: [bool; 2],
     /// Whether the last of it is a store.
     pub(super) stores: bool,
@@ -62,7 +62,7 @@ impl WaitingStores {
         overlaps
     }
 
-    /// Whether it would overlap.
+    /// True if such a load would overlap.
     #[inline(always)]
     pub(super) fn overlaps(&mut self, execute: i64, overlap: u8) -> bool {
         self.settle(execute);
@@ -78,7 +78,7 @@ impl WaitingStores {
     /// Such a load is replayed. Yields in how many cycles of its way back the data array is still written.
     pub(super) fn replay(&mut self, execute: i64, behind: Behind) -> i64 {
         let mut busy = behind.reads;
-        // What comes next takes the only place, and would have to read before it writes.
+        // The next one takes the only place, and would have to read before it writes.
         busy[1] &= !(behind.again && self.reads);
         for (cycle, busy) in (execute + 1..).zip(busy) {
             if !busy && self.count > 0 && self.from[0] <= cycle {

@@ -1,4 +1,4 @@
-//! What the front end fetches behind an instruction that sends it elsewhere, until it is redirected: lines that it misses are filled,
+//! Fetches of the front end behind an instruction that sends it elsewhere, until it is redirected: lines that it misses are filled,
 //! and calls and returns stay in the return stack.
 
 use tollgate_riscv::{Cause as Exception, Class, Insn, Privilege, Trap};
@@ -27,7 +27,7 @@ pub(super) struct Path {
     from: Origin,
 }
 
-/// What the fetch runs on from.
+/// The place from which the fetch runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// An instruction that traps or empties the pipe.
@@ -284,7 +284,7 @@ impl Rocket {
         false
     }
 
-    /// What comes to EX behind a load that overlaps with stores, if it is in sequence and waits only for results of loads.
+    /// The instructions in EX behind a load that overlaps with stores, if it is in sequence and waits only for results of loads.
     pub(super) fn behind_load(&mut self, pa: u64, insn: &Insn, op: &Op) -> Behind {
         let mut behind = Behind { again: op.stores, ..Behind::default() };
         let mut pa = pa + u64::from(insn.len);

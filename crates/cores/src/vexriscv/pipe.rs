@@ -13,20 +13,20 @@ use crate::slot::Slot;
 /// Cycles from when the port takes a load that has missed to when the load is in EX again. rtl: cache.load_lines
 const REFILL: i64 = 5;
 
-/// What the core knows about an instruction.
+/// An instruction as the core sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     pub(super) reads: [u8; 3],
     pub(super) writes: u8,
     pub(super) operation: Operation,
-    /// Whether it waits in EX until the pipe is empty.
+    /// Waits in EX until the pipe is empty.
     pub(super) drains: bool,
     pub(super) memory: Memory,
     /// Whether the addresses of loads are compared with that of its store.
     pub(super) compared: bool,
     pub(super) jump: Jump,
     pub(super) refetch: Option<Refetch>,
-    /// Whether it empties the pipe, so that what is behind it is a wrong path.
+    /// Empties the pipe, so that what is behind it is a wrong path.
     pub(super) empties_pipe: bool,
     pub(super) fence_i: bool,
     pub(super) writes_satp: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Op {
     pub(super) system: bool,
 }
 
-/// What a wrong path has done by its last cycle.
+/// The effects of a wrong path up to its last cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Behind {
     /// Whether an instruction of it has come to ID.
@@ -45,7 +45,7 @@ pub(super) struct Behind {
     pub(super) held: Option<i64>,
 }
 
-/// What an instruction does on the data port.
+/// The use of the data port by an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
     pub(super) reads: bool,
@@ -134,7 +134,7 @@ pub(super) struct Pipe {
     holds: Holds,
 }
 
-/// What determines when an instruction is in which stage.
+/// The times at which an instruction can enter the stages.
 #[derive(Clone, Copy)]
 struct Times {
     fetch: i64,

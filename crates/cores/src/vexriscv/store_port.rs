@@ -12,7 +12,7 @@ pub(super) struct StorePort {
     state: State,
 }
 
-/// What later instructions depend on, with cycles as the pipe counts them.
+/// The state on which later instructions depend, with cycles as the pipe counts them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct State {
     /// When each store is in memory, the oldest first.

@@ -47,7 +47,7 @@ impl Vexriscv {
         self.follow(pipe, WrongPath::of(step, sequential(step), until))
     }
 
-    /// What is behind a load that has to go through the pipe again, because it reads what a store is writing, or misses.
+    /// The path behind a load that has to go through the pipe again, because it reads what a store is writing, or misses.
     #[inline(never)]
     pub(super) fn behind_load(&mut self, step: &Step<Op>, delays: &Delays, overlap: u8) -> Behind {
         let mut pipe = self.pipe.clone();
@@ -61,7 +61,7 @@ impl Vexriscv {
         self.follow(pipe, WrongPath::of(step, sequential(step), until))
     }
 
-    /// What is behind an instruction that empties the pipe: nothing passes ID any more when it is in EX.
+    /// The path behind an instruction that empties the pipe: nothing passes ID any more when it is in EX.
     pub(super) fn fetch_behind_flush(&mut self, step: &Step<Op>) {
         let pipe = self.pipe.in_sequence();
         let until = pipe.execute;
@@ -69,7 +69,7 @@ impl Vexriscv {
         self.pipe.hold_fetch(behind.held);
     }
 
-    /// What is behind an instruction that traps.
+    /// The path behind an instruction that traps.
     pub(super) fn fetch_behind_trap(&mut self, trap: &Trap) {
         let Some(pa) = self.memory.physical(trap.epc, trap.from) else { return };
         let until = match trap.cause {
@@ -102,14 +102,14 @@ impl Vexriscv {
                 behind.held = Some(pipe.decode + i64::from(waits.miss) - 1);
                 break;
             }
-            // What was never executed may be anything, an illegal instruction that is dropped at once, too.
+            // Words that were never executed may be anything, an illegal instruction that is dropped at once, too.
             behind.present |= insn.is_some();
             if pipe.execute > path.until + 1 {
                 behind.stalled = true;
                 break;
             }
             if self.predictor.leads(op.jump) || op.system {
-                // What follows is not in ID in time.
+                // The next one is not in ID in time.
                 break;
             }
             let len = u64::from(insn.map_or(4, |insn| insn.len));
@@ -125,7 +125,7 @@ impl Vexriscv {
         let op = self.describe(&insn);
         let mut pipe = self.pipe.clone();
         if self.dropped.is_some_and(|until| seen <= until) {
-            // What is dropped is held in ID, too.
+            // A dropped one is held in ID, too.
             pipe.redirect.delay(1);
         }
         let pass = |overlap: u8| {

@@ -11,6 +11,7 @@ use tollgate_record::trust;
 
 use crate::bill::{Engine, Experiment, TrapBill};
 use crate::call::Crossing;
+use crate::design::GC;
 use crate::error::LabError;
 use crate::guest::{self, Report};
 use crate::image;
@@ -24,6 +25,8 @@ pub struct External {
     /// Its name on PATH.
     executable: &'static str,
     arguments: &'static [&'static str],
+    /// The option for the kernel's ISA; without one the machine is RV64GC.
+    isa: Option<&'static str>,
     /// The remedy if it is missing.
     install: &'static str,
     /// Why an interrupt does not come at the instruction that raises it, where that is so.
@@ -34,8 +37,8 @@ pub struct External {
 pub static SPIKE: External = External {
     engine: "spike",
     executable: "spike",
-    // The counters are an extension of their own there.
-    arguments: &["--isa=rv64gc_zicntr"],
+    arguments: &[],
+    isa: Some("--isa="),
     install: "build riscv-isa-sim from source (no distribution packages it) and put spike on PATH",
     late_interrupts: Some("it looks for interrupts once in 5,000 instructions"),
 };
@@ -49,6 +52,7 @@ pub static QEMU: External = External {
         "-M", "virt", "-bios", "none", "-display", "none", "-monitor", "none", "-serial", "stdio", "-icount",
         "shift=0", "-kernel",
     ],
+    isa: None,
     install: "apt-get install qemu-system-misc",
     late_interrupts: None,
 };
@@ -64,7 +68,7 @@ impl Engine for External {
         }
         let mut file = trust::temporary().and_then(NamedTempFile::new_in).map_err(LabError::Scratch)?;
         file.write_all(&image::prepare(experiment)?).map_err(LabError::Scratch)?;
-        let text = self.run(&file)?;
+        let text = self.run(experiment.design.isa, &file)?;
         let report = Report::find(&text).ok_or_else(|| self.failed(&text))?;
         // Two reads of the counter with nothing between them differ by one: the first read itself.
         let spread = report.spread.less(1).ok_or_else(|| self.failed(&text))?;
@@ -83,10 +87,10 @@ impl External {
     /// Why this engine cannot run an experiment.
     fn why_not(&self, experiment: &Experiment) -> Option<&'static str> {
         match experiment.crossing {
-            _ if experiment.design.beyond_cores().is_some() => {
-                Some("this engine is started without vectors and shadow stacks")
-            }
             _ if experiment.design.is_custom() => Some("the kernel uses an extension that only tollgate has"),
+            _ if self.isa.is_none() && experiment.design.isa != GC => {
+                Some("this engine is started as rv64gc, and the kernel needs more")
+            }
             _ if experiment.design.own => Some("a kernel of a file runs on the embedded machine"),
             Crossing::Timer => {
                 Some("no program can read a counter at the moment when the timer interrupts it")
@@ -96,11 +100,14 @@ impl External {
         }
     }
 
-    fn run(&self, image: &NamedTempFile) -> Result<String, LabError> {
+    fn run(&self, isa: &str, image: &NamedTempFile) -> Result<String, LabError> {
+        // The counters are an extension of their own there.
+        let isa = self.isa.map(|option| format!("{option}{isa}_zicntr"));
         // A file, because a pipe would have to be read while the program runs.
         let mut output = tempfile().map_err(LabError::Scratch)?;
         let stdio = |file: &File| file.try_clone().map(Stdio::from).map_err(LabError::Scratch);
         let mut child = Command::new(self.executable)
+            .args(isa)
             .args(self.arguments)
             .arg(image.path())
             .stdin(Stdio::null())

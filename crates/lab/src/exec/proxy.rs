@@ -246,8 +246,8 @@ impl Process {
             (10, 8 << 60 | root >> 12),
             (11, object.entry.wrapping_add(bias)),
             (12, stub + 64),
-            // Floating point on, and user mode before (3.1.6).
-            (13, 1 << 13),
+            // Floating point and vectors on, and user mode before (3.1.6).
+            (13, 1 << 13 | 1 << 9),
             (14, 7),
         ] {
             machine.set_x(register, value);

@@ -7,10 +7,16 @@ use std::rc::Rc;
 use tollgate_cores::{Flush, Passage, Stage};
 use tollgate_riscv::{Observer, Trap};
 
+/// Passages around a place, and where among them it is.
+pub(crate) struct Found {
+    pub(super) passages: Vec<Passage>,
+    pub(super) event: usize,
+}
+
 /// Passages, kept while they may be wanted.
 #[derive(Default)]
-pub(super) struct Finder {
-    pub(super) kept: VecDeque<Passage>,
+pub(crate) struct Finder {
+    kept: VecDeque<Passage>,
     /// How many passages to keep before the place, and how many to wait for after it.
     before: usize,
     after: usize,
@@ -21,17 +27,17 @@ pub(super) struct Finder {
     nth: u64,
     pub(super) seen: u64,
     /// Addresses of handlers that are about to begin, and whether an interrupt leads there.
-    expected: VecDeque<(u64, bool)>,
+    pub(crate) expected: VecDeque<(u64, bool)>,
     /// The event's sequence number and the number of passages since.
-    pub(super) found: Option<(u64, usize)>,
+    found: Option<(u64, usize)>,
     /// Whether the previous passage was squashed by a branch.
     in_branch: bool,
-    pub(super) done: bool,
+    pub(crate) done: bool,
 }
 
 /// The kinds of places.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Trap,
     Interrupt,
     Branch,
@@ -40,11 +46,21 @@ pub(super) enum Place {
 
 impl Finder {
     /// For the `nth` of its kind; `target` is the address of a [`Place::Symbol`].
-    pub(super) fn new(place: Place, target: Option<u64>, nth: u64, before: usize, after: usize) -> Self {
+    pub(crate) fn new(place: Place, target: Option<u64>, nth: u64, before: usize, after: usize) -> Self {
         Self { place: Some(place), target, nth, before, after, ..Self::default() }
     }
 
-    pub(super) fn take(&mut self, passage: Passage) {
+    /// The passages around the place, `before` of them before it, and at most `count` in all.
+    pub(crate) fn around(&mut self, before: usize, count: usize) -> Option<Found> {
+        let (sequence, _) = self.found?;
+        let kept: Vec<Passage> = std::mem::take(&mut self.kept).into();
+        let at = kept.iter().position(|p| p.sequence == sequence).unwrap_or(0);
+        let first = at.saturating_sub(before);
+        let passages = kept.into_iter().skip(first).take(count.max(2)).collect();
+        Some(Found { passages, event: at - first })
+    }
+
+    pub(crate) fn take(&mut self, passage: Passage) {
         if self.done {
             return;
         }

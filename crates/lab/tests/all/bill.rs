@@ -224,6 +224,35 @@ fn objdump_counts_the_same() {
     }
 }
 
+/// By hand, from `full.S`, `vectored.S` and `clic.S` in `guests/riscv/kernels`: csrr, bltz, slli, auipc, addi, add, ld, jalr, j, and
+/// with the CLIC an andi; j, jal, j, and with its table no first j; csrr, bltz, mv, csrrsi, beqz, ld, jalr, csrrsi, bnez, csrci, csrw, j.
+#[test]
+fn interrupts_are_dispatched_as_the_sources_list() {
+    use Phase::{Dispatch, Handler, HardwareTrap, Restore, Return, Save, StackSwitch, UserStub};
+    let direct = each(&bill_of("direct", None));
+    for (name, dispatch) in
+        [("direct", 9), ("vectored", 3), ("clic", 10), ("clic-table", 2), ("clic-next", 12)]
+    {
+        let each = each(&bill_of(name, None));
+        assert_eq!(each[Dispatch].instructions, dispatch, "{name}");
+        for phase in [Handler, HardwareTrap, Restore, Return, Save, StackSwitch, UserStub] {
+            assert_eq!(each[phase], direct[phase], "{name}, {phase:?}");
+        }
+    }
+    // A second one that is pending costs all of it again, but with mnxti no trap: ld, jalr, csrrsi, bnez.
+    for (name, traps, dispatch) in [
+        ("pair", 2, 18),
+        ("pair-vectored", 2, 6),
+        ("pair-clic", 2, 20),
+        ("pair-table", 2, 4),
+        ("pair-next", 1, 16),
+    ] {
+        let each = each(&bill_of(name, None));
+        assert_eq!((each[HardwareTrap].traps, each[Dispatch].instructions), (traps, dispatch), "{name}");
+        assert_eq!(each[Save].instructions, traps * direct[Save].instructions, "{name}");
+    }
+}
+
 /// What a design adds to the switch without vectors: instructions, and bytes that it stores.
 fn added(name: &str, vlen: u64) -> [i64; 2] {
     let cost = |design: Design<'static>| {

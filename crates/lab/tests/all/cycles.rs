@@ -173,6 +173,15 @@ fn interrupts_come_at_every_cycle() {
     assert_eq!(ideal.cycles, BTreeMap::from([(1 + penalty, 8)]));
 }
 
+/// As the RTL's interrupts (guests/riscv/golden/cv32e40x-interrupts.golden): an access in WB holds an interrupt back, for up to two
+/// cycles behind it, and nothing else does.
+#[test]
+fn an_access_holds_an_interrupt_of_cv32e40x_back() {
+    let found = latency::measure(&core("cv32e40x"), 16).expect("latencies");
+    let range = found.cycles.first_key_value().zip(found.cycles.last_key_value());
+    assert_eq!(range.map(|(least, most)| (*least.0, *most.0)), Some((5, 8)));
+}
+
 /// "Interrupt latency is 4 cycles, from the signal to the hart to the first fetch of the handler, at best and with
 /// the handler cached": SiFive's manuals of the E31 core complex (v2p0) and of the FE310-G000 (v3p2, section 8.5),
 /// and Microchip's of a SoC with the same cores. All have Rocket's five stages. The manuals state no uncertainty.
@@ -186,7 +195,7 @@ fn the_published_interrupt_latency_of_a_rocket_is_found() {
 
 #[test]
 fn a_diagram_needs_something_to_be_about() {
-    let job = latency::job(0);
+    let job = latency::job();
     let core = core("ripes-5stage");
     let around = |around, nth| view(&job, &core, &Wanted { around, nth, count: 12 });
     // No exception in this program, two interrupts.

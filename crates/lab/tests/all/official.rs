@@ -9,21 +9,29 @@ use std::{env, fs};
 use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
 use tollgate_riscv::{Elf, Extension, Isa, Xlen};
 
-/// What Spike and this machine are given for riscv-arch-test, behind `rv32` or `rv64`.
-const ISA: &str = "gc_zba_zbb_zbs_zicbom_zicboz";
+/// What Spike and this machine are given for riscv-arch-test and the suites of small extensions, behind `rv32` or `rv64`.
+const ISA: &str = "gc_zicbom_zicboz_zicond_zimop_zabha_zacas_zfa_zfh_zcb_zcmop_zba_zbb_zbc_zbkb_zbkx_zbs";
 
 const SUITES: [&str; 8] = ["ui", "um", "ua", "uf", "ud", "uc", "mi", "si"];
+/// Of small extensions.
+const SMALL: [&str; 11] =
+    ["uzba", "uzbb", "uzbc", "uzbkb", "uzbkx", "uzbs", "uzfh", "uziccid", "uzicond", "mzicbo", "ssvnapot"];
 
 /// As `rv64ui-p-add`: of these suites, with physical or virtual addresses.
 fn is_a_test(name: &str) -> bool {
     let rest = name.strip_prefix("rv32").or_else(|| name.strip_prefix("rv64"));
     rest.and_then(|rest| rest.split_once('-')).is_some_and(|(suite, rest)| {
-        SUITES.contains(&suite) && (rest.starts_with("p-") || rest.starts_with("v-")) && !rest.contains('.')
+        (SUITES.contains(&suite) || SMALL.contains(&suite))
+            && (rest.starts_with("p-") || rest.starts_with("v-"))
+            && !rest.contains('.')
     })
 }
 
 fn ending(path: &Path, name: &str) -> String {
-    let isa: Isa = if name.starts_with("rv32") { "rv32gc" } else { "rv64gc" }.parse().unwrap();
+    let (width, rest) = name.split_at(4);
+    let isa = if SMALL.iter().any(|suite| rest.starts_with(suite)) { ISA } else { "gc" };
+    let isa: Isa =
+        format!("{width}{isa}{}", if rest.starts_with("ssv") { "_svnapot" } else { "" }).parse().unwrap();
     // One program expects misaligned accesses to work; for Spike it needs the same option.
     let isa = if name.contains("-ma_data") { isa.with(Extension::Zicclsm) } else { isa };
     match outcome(path, isa, None) {

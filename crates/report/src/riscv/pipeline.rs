@@ -43,7 +43,7 @@ fn distribution(result: &Measurement, style: &Style) -> Sheet {
     let fetch = result.counter(counter::FIRST_FETCH_MIN);
     let fetch = fetch.map(|cycles| format!(" (to its fetch, as core manuals count: min {})", mean(cycles)));
     let title = format!(
-        "Timer interrupt latency over all {} cycles of the loop, to the retirement of the handler's first \
+        "Interrupt latency over all {} cycles of the loop, to the retirement of the handler's first \
          instruction: min {}, median {}, mean {:.2}, max {} cycles{}. Cycles of latency, how often each:",
         whole(all),
         mean(cycles.min),

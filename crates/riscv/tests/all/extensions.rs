@@ -339,9 +339,26 @@ fn cbo_zero_zeroes_the_block_of_its_address() {
     let bytes = m.read_memory(FRAME + 8, 0x100).unwrap();
     let zeros: Vec<u64> = (0..0x100).filter(|&i| bytes[i as usize] == 0).map(|i| i + 8).collect();
     assert_eq!(zeros, (0x40..0x80).collect::<Vec<_>>());
-    // A page without W: a store's fault.
+    // A page without W: a store's fault, at the address in the register (CMO specification, 2.5.2).
     let (_, traps) = both("rv64gc_zicboz", MachineKind::Spike, &code, V | R | A | D);
-    assert_eq!(traps[0].cause, Cause::StorePageFault);
+    assert_eq!((traps[0].cause, traps[0].tval), (Cause::StorePageFault, PAGE + 0x65));
+}
+
+/// CMO specification, 2.5.2: "the relevant *tval CSR is written with the faulting effective address (i.e. the value of rs1)".
+#[test]
+fn a_block_that_is_not_mapped_faults_at_the_address_in_the_register() {
+    for op in [Op::CboInval, Op::CboClean, Op::CboFlush] {
+        let manage = |a: &mut Asm| {
+            a.li(11, PAGE as i32 + 0x65).op(op, 0, 11, 0, 0);
+        };
+        let permit = |a: &mut Asm| {
+            translate(a);
+            set(a, MENVCFG, CBCFE | CBIE_FLUSH)
+        };
+        let code = start(permit, SUPERVISOR, manage);
+        let (_, traps) = both("rv64gc_zicbom", MachineKind::Spike, &code, 0);
+        assert_eq!((traps[0].cause, traps[0].tval), (Cause::StorePageFault, PAGE + 0x65), "{op:?}");
+    }
 }
 
 #[test]

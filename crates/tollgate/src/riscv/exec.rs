@@ -66,6 +66,9 @@ pub(super) struct ExecArgs {
     /// Run a static program without a kernel; the host answers its system calls
     #[arg(long, conflicts_with_all = ["kernel", "root", "save"])]
     user_only: bool,
+    /// The instruction set, for programs that need more: rv64gcv, rva23u64, ...
+    #[arg(long, value_name = "ISA", default_value = ISA, conflicts_with = "from")]
+    isa: String,
     /// A directory or a tar with the files of the guest, as an unpacked Debian
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
@@ -288,7 +291,7 @@ impl Guest {
         output: Option<PassOn<'_>>,
     ) -> Result<(Ran, Measurement)> {
         let limits = Limits { instructions: args.max_instructions, interrupted, output };
-        let isa = super::options::isa(ISA)?;
+        let isa = super::options::isa(&args.isa)?;
         let ram_bytes = args.memory << 20;
         let ran = if args.user_only {
             prepared.run_alone(Alone { isa, ram_bytes, seed }, &limits)
@@ -435,7 +438,7 @@ impl ExecArgs {
         let machine = if harts > 1 { format!("virt with {harts} harts") } else { "virt".into() };
         ProgramAsked {
             program: name.to_string_lossy().into_owned(),
-            isa: ISA.into(),
+            isa: self.isa.clone(),
             machine,
             core: None,
             top: Some(self.top),

@@ -221,7 +221,7 @@ fn job(args: &PipelineArgs, around: &Around) -> Result<Job, Usage> {
             path.to_string_lossy().into_owned(),
         ),
         None if args.kernel.is_none() && matches!(around, Around::Interrupt | Around::Branch) => {
-            return Ok(latency::job(0));
+            return Ok(latency::job());
         }
         None => {
             let name = args.kernel.as_deref().unwrap_or(DESIGNS[0].name);

@@ -155,13 +155,13 @@ impl<'d> TrapPlan<'d> {
             None => engines.into_iter().map(Counter::Engine).collect(),
             Some(name) => {
                 let presets = if name == "all" { Core::PRESETS } else { &[name.as_str()] };
-                let core = |name: &&str| options::core(name).map(Box::new).map(Counter::Core);
-                let cores = presets.iter().map(core).collect::<Result<_, _>>()?;
+                let cores = presets.iter().map(|name| options::core(name)).collect::<Result<Vec<_>, _>>()?;
                 if args.engine != "embedded" {
                     let why = "--core counts cycles on the embedded machine: leave --engine out";
                     return Err(Usage::new(why));
                 }
-                cores
+                check_timed(&cores, designs)?;
+                cores.into_iter().map(Box::new).map(Counter::Core).collect()
             }
         };
         Ok(Self { experiments, counters })
@@ -202,6 +202,16 @@ impl<'d> TrapPlan<'d> {
         let skipped = results.iter().all(|result| result.status == Status::Skipped);
         skipped.then(|| format!("engine {} measured nothing", engine.name()))
     }
+}
+
+/// Refuses a design that one of the cores does not time.
+fn check_timed(cores: &[Core], designs: &[Design<'_>]) -> Result<(), Usage> {
+    let untimed = |design: &Design<'_>| {
+        let why = cores.iter().find_map(|core| design.untimed_on(core.design))?;
+        let why = format!("{why}: leave --core out, for instructions and memory traffic");
+        Some(Usage::value("--kernel", design.name, why))
+    };
+    designs.iter().find_map(untimed).map_or(Ok(()), Err)
 }
 
 fn engines(name: &str) -> Result<Vec<&'static dyn Engine>, Usage> {
@@ -295,13 +305,6 @@ fn kernels(args: &TrapArgs, calls: Option<&[Crossing]>) -> Result<Vec<Kernel>, U
 fn designs<'k>(args: &TrapArgs, kernels: &'k [Kernel]) -> Result<Vec<Design<'k>>, Usage> {
     let design = |kernel: &'k Kernel| {
         let design = kernel.design();
-        if args.core.is_some()
-            && let Some(what) = design.beyond_cores()
-        {
-            let why =
-                format!("no core here has {what}: leave --core out, for instructions and memory traffic");
-            return Err(Usage::value("--kernel", design.name, why));
-        }
         let why = || Usage::value("--vlen", args.vlen.to_string(), "use 128, 256, 512 or 1024");
         design.with_vlen(args.vlen).ok_or_else(why)
     };
@@ -402,7 +405,11 @@ mod tests {
 
     #[test]
     fn errors_name_the_option_and_a_value_that_works() {
-        let cases: [(&[&str], &str); 7] = [
+        let cases: [(&[&str], &str); 8] = [
+            (
+                &["--kernel", "vectored", "--kernel", "clic-table", "--core", "all"],
+                "--kernel clic-table: only the core cv32e40x has a CLIC: leave --core out, for instructions and memory traffic",
+            ),
             (
                 &["--kernel", "shadow-stack", "--core", "cva6"],
                 "--kernel shadow-stack: no core here has shadow stacks: leave --core out, for instructions and memory traffic",

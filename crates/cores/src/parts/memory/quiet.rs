@@ -1,4 +1,4 @@
-//! What translated code has to see of the memory side, and what it reports of it.
+//! The memory side as translated code counts and reports it.
 
 use super::Memory;
 use super::tlb::{Latest, Tlb};
@@ -13,7 +13,7 @@ impl Memory {
         if self.data_walks() { self.latest_data } else { Latest::ALL }
     }
 
-    /// What a count of all this has to see of fetches and data; `None` if quiet accesses are not all that there is to skip.
+    /// The fetches and data that a count has to observe; `None` if quiet accesses are not all that there is to skip.
     pub(crate) fn sight(&self) -> Option<Sight> {
         let view = |cache: &Option<Cache>, tlb: &Option<Tlb>| View {
             lines: cache.as_ref().map(Cache::line_view),

@@ -491,6 +491,26 @@ impl Program<'_> {
             3 => self.interrupt(),
             4 => self.reservation(),
             5 => self.code(),
+            6 if self.isa.has(Extension::Zawrs) && self.one_in(2) => {
+                // Blocks of a cache, and waits for the end of a reservation: there may be one, and a store may end it.
+                if self.address(false) {
+                    return;
+                }
+                let op = self.rng.pick(&[
+                    Op::CboInval,
+                    Op::CboClean,
+                    Op::CboFlush,
+                    Op::CboZero,
+                    Op::WrsNto,
+                    Op::WrsSto,
+                ]);
+                let rs1 = if matches!(op, Op::WrsNto | Op::WrsSto) { 0 } else { ADDRESS };
+                if op == Op::CboZero {
+                    // Where a page traps, Spike reports the start of the block.
+                    self.a.op(Op::Andi, ADDRESS, ADDRESS, 0, -64);
+                }
+                self.a.op(op, 0, rs1, 0, 0);
+            }
             6 => {
                 let (rs1, rs2) = if self.one_in(2) { (0, 0) } else { (ADDRESS, self.any()) };
                 let op = self.rng.pick(&[Op::SfenceVma, Op::FenceI, Op::Fence]);
