@@ -2,8 +2,7 @@
 
 use crate::common::Asm;
 use tollgate_riscv::{
-    Cause, Config, Insn, Machine, MachineKind, Observer, Op, Operands, Privilege, Raised, Stop, Trap,
-    TrapReturn,
+    Cause, Config, Insn, Machine, MachineKind, Observer, Op, Operands, Privilege, Stop, Trap, TrapReturn,
 };
 
 const BASE: u64 = 0x8000_0000;
@@ -68,8 +67,8 @@ fn an_ecall_does_not_retire_and_saves_its_own_address() {
         by_table: false,
         instret: 1,
         a7: 0,
-        // The encoding of ECALL, "The RISC-V Instruction Set Manual", volume I, chapter 2.8.
-        raised_by: Some(Raised { pa: BASE + 4, word: 0x73 }),
+        // The encoding of `ecall` (unprivileged specification, 2.8).
+        raised_by: Some(tollgate_riscv::Raised { pa: BASE + 4, word: 0x73 }),
     };
     assert_eq!(traps.0, [expected]);
     assert_eq!((m.instret(), m.pc(), m.csr(MEPC as u16)), (1, BASE + 0x100, Some(BASE + 4)));
