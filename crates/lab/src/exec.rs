@@ -12,6 +12,7 @@ mod drmemtrace;
 mod inlined;
 mod job;
 mod linux;
+mod parked;
 mod proxy;
 mod task;
 mod timeline;

@@ -121,8 +121,8 @@ impl Ready {
                 Stop::Budget => {}
                 _ => break,
             }
-            let stands = (machine.instret(), machine.elapsed()) == before;
-            without_progress = if stands { without_progress + 1 } else { 0 };
+            let is_stuck = (machine.instret(), machine.elapsed()) == before;
+            without_progress = if is_stuck { without_progress + 1 } else { 0 };
             console.extend(machine.take_console());
             if boot::gave_up(&console) {
                 break;

@@ -14,10 +14,10 @@ use std::ops::Range;
 use tollgate_cores::{Causes, Core, CoreError, Timed};
 use tollgate_riscv::{Access, Observer, Pass, Privilege, Retired, Several, Touch, Trap, TrapReturn, Walk};
 
-use self::harts::Parked;
 use super::code::{Code, Place};
 use super::crossing::{Crossing, Key, Node, Stage, Step};
 use super::drmemtrace::{Executed, Recorder, Reference};
+use super::parked::Parked;
 use super::task::{NOTHING, Part, RUNS, Running, Task};
 use super::timeline::Timeline;
 use crate::calls::{Frame, Leave};

@@ -268,7 +268,7 @@ struct Guest {
 
 impl Guest {
     fn new(args: &ExecArgs) -> Result<Self, Usage> {
-        // That a kernel cannot be read is no fault of the program.
+        // The program is not to blame for a kernel that cannot be read.
         let image = args.kernel.as_deref().map(program).transpose().map_err(Usage::of_tollgate)?;
         let snapshot = args.from.as_deref().map(trusted).transpose()?;
         let map = args.symbols.as_deref().map(read).transpose()?;

@@ -134,7 +134,10 @@ pub(crate) const CASES: &[Case] = &[
         args: "compare old newer --store {dir}/store",
         says: &["its schema is \"tollgate/3\"", "use a newer tollgate"],
         scene: |scene| {
-            scene.file("store/newer.json", record("newer", 1.0).replace(tollgate_record::SCHEMA, "tollgate/3"));
+            scene.file(
+                "store/newer.json",
+                record("newer", 1.0).replace(tollgate_record::SCHEMA, "tollgate/3"),
+            );
             two(scene)
         },
         ..REFUSED

@@ -1,42 +1,11 @@
 //! Several harts, which take turns: each has a task of its own, whose calls continue when it is its turn again.
 
 use std::mem::swap;
-use std::ops::Range;
-
-use tollgate_riscv::Privilege;
 
 use super::Watch;
-use crate::exec::crossing::{Crossing, Stage, Step};
-use crate::exec::drmemtrace::Reference;
-use crate::exec::task::{NOTHING, Part, RUNS, Task};
-
-/// What a watch knows of a hart while another one runs.
-pub(super) struct Parked {
-    now: u32,
-    next: Option<u64>,
-    alone: Vec<Reference>,
-    returns_to: Privilege,
-    last: Step,
-    /// Each hart decodes code for itself, and numbers its runs.
-    epoch: u64,
-    runs: Vec<(u64, Range<u32>)>,
-    parts: Vec<Part>,
-}
-
-impl Parked {
-    fn new(task: u32) -> Self {
-        Self {
-            now: task,
-            next: None,
-            alone: Vec::new(),
-            returns_to: Privilege::User,
-            last: Step::Own,
-            epoch: NOTHING,
-            runs: vec![(NOTHING, 0..0); RUNS],
-            parts: Vec::new(),
-        }
-    }
-}
+use crate::exec::crossing::{Crossing, Stage};
+use crate::exec::parked::Parked;
+use crate::exec::task::Task;
 
 impl Watch {
     /// What follows happens on this hart.

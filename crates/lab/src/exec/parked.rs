@@ -1,0 +1,37 @@
+//! What is kept of a hart of the exact bill while another one has its turn.
+
+use std::ops::Range;
+
+use tollgate_riscv::Privilege;
+
+use super::crossing::Step;
+use super::drmemtrace::Reference;
+use super::task::{NOTHING, Part, RUNS};
+
+/// The state of a hart while another one runs.
+pub(super) struct Parked {
+    pub(super) now: u32,
+    pub(super) next: Option<u64>,
+    pub(super) alone: Vec<Reference>,
+    pub(super) returns_to: Privilege,
+    pub(super) last: Step,
+    /// Each hart decodes code for itself, and numbers its runs.
+    pub(super) epoch: u64,
+    pub(super) runs: Vec<(u64, Range<u32>)>,
+    pub(super) parts: Vec<Part>,
+}
+
+impl Parked {
+    pub(super) fn new(task: u32) -> Self {
+        Self {
+            now: task,
+            next: None,
+            alone: Vec::new(),
+            returns_to: Privilege::User,
+            last: Step::Own,
+            epoch: NOTHING,
+            runs: vec![(NOTHING, 0..0); RUNS],
+            parts: Vec::new(),
+        }
+    }
+}
