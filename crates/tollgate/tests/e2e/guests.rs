@@ -29,6 +29,9 @@ const FINISHES: &[u32] = &[0x0010_02b7, 0x0005_3337, 0x3333_0313, 0x0062_a023, 0
 /// `ebreak` without a trap handler.
 const BREAKS: &[u32] = &[0x0010_0073];
 
+/// `vsetivli a0, 4, e8, m1, ta, ma; li a7, 93; ecall`: ends with the four elements that fit.
+const VECTORS: &[u32] = &[0xcc02_7557, 0x05d0_0893, 0x73];
+
 /// Puts a bare program at 0x80000000 into the scene.
 fn program(scene: &Scene, code: &[u32]) -> Result<(), String> {
     program_at(scene, 0x8000_0000, code)
@@ -160,6 +163,30 @@ pub(crate) const CASES: &[Case] = &[
         exit: 132,
         says: &["the program: killed by signal 4 (SIGILL)"],
         scene: |scene| user(scene, &[0]),
+        ..CASE
+    },
+    Case {
+        name: "a program with vectors on a machine without them",
+        args: "riscv exec --no-save --user-only -- {dir}/a.elf",
+        exit: 132,
+        says: &["the program: killed by signal 4 (SIGILL)"],
+        scene: |scene| user(scene, VECTORS),
+        ..CASE
+    },
+    Case {
+        name: "a program with vectors",
+        args: "riscv exec --no-save --user-only --isa rv64gcv -- {dir}/a.elf",
+        exit: 4,
+        says: &["exit status 4, without a kernel"],
+        scene: |scene| user(scene, VECTORS),
+        ..CASE
+    },
+    Case {
+        name: "a program for a machine that there is not",
+        args: "riscv exec --no-save --user-only --isa rv64gcw -- {dir}/a.elf",
+        exit: 125,
+        says: &["--isa: unknown letter 'w'"],
+        scene: |scene| user(scene, VECTORS),
         ..CASE
     },
     Case {
