@@ -217,11 +217,13 @@ fn a_recipe_adds_headers_and_sources() {
 /// Clang makes vectors of these loops; their results are those of the same loops in Rust.
 #[test]
 fn a_program_that_clang_vectorizes_prints_the_right_thing() {
-    let installed = ["clang", "clang-22", "clang-19"].iter().any(|name| {
+    let runs = |name: &str| {
         std::process::Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
-    });
+    };
+    let pairs = [("clang", "ld.lld"), ("clang-22", "ld.lld-22"), ("clang-19", "ld.lld-19")];
+    let installed = pairs.iter().any(|(compiler, linker)| runs(compiler) && runs(linker));
     if !installed {
-        return tollgate_testkit::skip!("no clang: apt-get install clang-19 lld-19");
+        return tollgate_testkit::skip!("no clang with its linker: apt-get install clang-19 lld-19");
     }
     let source = r#"
         #include <stdio.h>
