@@ -2,7 +2,7 @@
 // For each page and each of its checks ('all' for every one) a line, with what is wrong below it; exit status 1 when
 // something is.
 import { pathToFileURL } from 'node:url';
-import { DESKTOP, PHONE, axe, launch } from './launch.mjs';
+import { DESKTOP, PATIENCE_MS, PHONE, axe, launch } from './launch.mjs';
 
 const jobs = process.argv.slice(2);
 /** Where the page is that is being checked. */
@@ -19,6 +19,7 @@ class Faults {
 /** Opens the page with the network off; everything that it asks for or complains of is a fault. */
 async function open(browser, faults, settings = {}) {
   const context = await browser.newContext({ viewport: DESKTOP, colorScheme: 'light', ...settings });
+  context.setDefaultTimeout(PATIENCE_MS);
   await context.setOffline(true);
   const page = await context.newPage();
   context.on('request', (request) => {

@@ -19,5 +19,8 @@ export const launch = () =>
     ],
   });
 
+/** What hangs is ended after this time. A busy machine takes more than the usual 30 seconds for a large page. */
+export const PATIENCE_MS = 600_000;
+
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
