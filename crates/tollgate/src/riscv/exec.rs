@@ -66,8 +66,9 @@ pub(super) struct ExecArgs {
     /// Run a static program without a kernel; the host answers its system calls
     #[arg(long, conflicts_with_all = ["kernel", "root", "save"])]
     user_only: bool,
-    /// The instruction set, for programs that need more: rv64gcv, rva23u64, ...
-    #[arg(long, value_name = "ISA", default_value = ISA, conflicts_with = "from")]
+    /// The instruction set, for programs that need more: rv64gcv, rva23u64, ... [default: rv64gc with Zba, Zbb, Zbs, Zicbom,
+    /// Zicboz, Sstc, Svinval and Svpbmt]
+    #[arg(long, value_name = "ISA", default_value = ISA, hide_default_value = true, conflicts_with = "from")]
     isa: String,
     /// A directory or a tar with the files of the guest, as an unpacked Debian
     #[arg(long, value_name = "DIR")]
