@@ -68,7 +68,7 @@ pub(super) struct ExecArgs {
     user_only: bool,
     /// The instruction set, for programs that need more: rv64gcv, rva23u64, ... [default: rv64gc with Zba, Zbb, Zbs, Zicbom,
     /// Zicboz, Sstc, Svinval and Svpbmt]
-    #[arg(long, value_name = "ISA", default_value = ISA, hide_default_value = true, conflicts_with = "from")]
+    #[arg(long, hide_short_help = true, value_name = "ISA", default_value = ISA, hide_default_value = true, conflicts_with = "from")]
     isa: String,
     /// A directory or a tar with the files of the guest, as an unpacked Debian
     #[arg(long, value_name = "DIR")]
