@@ -67,7 +67,7 @@ impl Design<'_> {
         Some(Self { isa: if self.has_vectors() { isa } else { self.isa }, ..self })
     }
 
-    /// Whether the machine needs an extension of our own, or the CLIC, which no other engine has.
+    /// Whether only our own machine can run it: no other engine has our extensions or the CLIC.
     pub fn is_custom(&self) -> bool {
         self.isa.contains("_xtoll") || self.has_clic()
     }

@@ -99,7 +99,8 @@ fn interrupted(core: &Core, count: usize, cycle: u64) -> Result<Interrupted, Pip
     let found = finder.borrow_mut().around(count / 3, count).ok_or_else(|| not_seen(machine.instret()))?;
     let view = pipeline::drawn(&booted, &found, job.isa, &Around::Interrupt);
     let first = view.rows[view.event + 1..].iter().find(|row| row.squash.is_none());
-    let fetch = first.map_or(0, |row| row.start().cast_signed() - line.cast_signed());
+    let first = first.ok_or_else(|| not_seen(booted.machine.instret()))?;
+    let fetch = first.start().cast_signed() - line.cast_signed();
     Ok(Interrupted { latency, fetch, period: last - before, view })
 }
 

@@ -133,6 +133,14 @@ toll.end.\@:
         sd      t0, 16(sp)
         sd      t1, FRAME_EPC(sp)
 .endm
+// An entry in machine mode with the full save, up to the dispatch.
+.macro ENTER_FULL
+        PHASE   stack
+        csrrw   sp, mscratch, sp
+        PHASE   save
+        SAVE_FULL FRAME_SIZE
+        sd      t2, FRAME_STATUS(sp)
+.endm
 // The full restore; sp is loaded last.
 .macro RESTORE_FULL
         ld      t0, FRAME_STATUS(sp)

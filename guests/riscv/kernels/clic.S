@@ -33,23 +33,15 @@ kernel_enter:
         csrw    mscratch, t0
         FIRST_TASK
 
-.macro ENTER
-        PHASE   stack
-        csrrw   sp, mscratch, sp
-        PHASE   save
-        SAVE_FULL FRAME_SIZE
-        sd      t2, FRAME_STATUS(sp)
-.endm
-
 #ifdef TABLE
 soft_entry:
-        ENTER
+        ENTER_FULL
         PHASE   dispatch
         call    soft_interrupt
         j       resume
 #ifdef PAIR
 timer_entry:
-        ENTER
+        ENTER_FULL
         PHASE   dispatch
         call    timer_interrupt
         j       resume
@@ -60,7 +52,7 @@ timer_entry:
         .balign 128
         .globl  trap_vector
 trap_vector:
-        ENTER
+        ENTER_FULL
         PHASE   dispatch
         csrr    t0, mcause
         bltz    t0, interrupt

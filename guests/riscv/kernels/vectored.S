@@ -38,30 +38,21 @@ trap_vector:
         .endr
         .option pop
 
-// Shared by both entries: the save of full.S.
-.macro ENTER
-        PHASE   stack
-        csrrw   sp, mscratch, sp
-        PHASE   save
-        SAVE_FULL FRAME_SIZE
-        sd      t2, FRAME_STATUS(sp)
-.endm
-
 soft_entry:
-        ENTER
+        ENTER_FULL
         PHASE   dispatch
         call    soft_interrupt
         j       resume
 #ifdef PAIR
 timer_entry:
-        ENTER
+        ENTER_FULL
         PHASE   dispatch
         call    timer_interrupt
         j       resume
 #endif
 
 exception:
-        ENTER
+        ENTER_FULL
         PHASE   dispatch
         csrr    t0, mcause
         li      t2, CAUSE_USER_ECALL

@@ -1,4 +1,4 @@
-//! What is kept of a hart of the exact bill while another one has its turn.
+//! The state of a hart in the exact bill, saved while another hart runs.
 
 use std::ops::Range;
 

@@ -9,7 +9,7 @@ use std::{env, fs};
 use tollgate_lab::program::{self, Ending, Job, Outcome, ProgramError, Watch};
 use tollgate_riscv::{Elf, Extension, Isa, Xlen};
 
-/// What Spike and this machine are given for riscv-arch-test and the suites of small extensions, behind `rv32` or `rv64`.
+/// The ISA of Spike and of this machine in riscv-arch-test and the suites of small extensions, without `rv32` or `rv64` in front.
 const ISA: &str = "gc_zicbom_zicboz_zicond_zimop_zabha_zacas_zfa_zfh_zcb_zcmop_zba_zbb_zbc_zbkb_zbkx_zbs";
 
 const SUITES: [&str; 8] = ["ui", "um", "ua", "uf", "ud", "uc", "mi", "si"];

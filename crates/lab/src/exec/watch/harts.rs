@@ -8,13 +8,13 @@ use crate::exec::parked::Parked;
 use crate::exec::task::Task;
 
 impl Watch {
-    /// What follows happens on this hart.
+    /// Switches to another hart: the next events are on it.
     pub(super) fn turn(&mut self, hart: usize) {
         if hart == self.hart {
             return;
         }
         while self.parked.len() <= hart.max(self.hart) {
-            // What is in the place of the hart that runs is not used.
+            // One place for each hart; that of the running hart stays unused.
             let task = self.tasks.len() as u32;
             self.tasks.push(Task::new(task, Stage::Running, Crossing::None));
             self.parked.push(Parked::new(task));
