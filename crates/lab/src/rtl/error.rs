@@ -1,5 +1,7 @@
 //! Why nothing was compared.
 
+use std::io;
+
 use tollgate_cores::CoreError;
 use tollgate_riscv::{ConfigError, LoadError, MemoryError};
 
@@ -16,6 +18,9 @@ pub enum RtlError {
     /// An image without a symbol that it must have.
     #[error("the image has no symbol {0}")]
     Symbol(String),
+    /// A damaged image of this comparison.
+    #[error("the image cannot be inflated: {0}")]
+    Deflated(io::Error),
     /// A damaged image of the lab.
     #[error("{0}")]
     Lab(#[from] LabError),

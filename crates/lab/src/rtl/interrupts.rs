@@ -2,13 +2,14 @@
 
 use tollgate_riscv::Elf;
 
+use super::deflated;
 use super::error::RtlError;
 use super::program::{Part, Program, RAM, Raise, Shape, address, choose};
 use super::subject::Subject;
 
-static RV32: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-rv32.elf");
-static CLIC: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-clic.elf");
-static RV64: &[u8] = include_bytes!("../../guests/riscv/images/rtl-interrupts-rv64.elf");
+static RV32: &[u8] = deflated::image!("rtl-interrupts-rv32");
+static CLIC: &[u8] = deflated::image!("rtl-interrupts-clic");
+static RV64: &[u8] = deflated::image!("rtl-interrupts-rv64");
 
 /// The cause of the machine external interrupt.
 const EXTERNAL: u64 = 11;
@@ -24,7 +25,7 @@ pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
         (false, true) => RV64,
         (false, false) => RV32,
     };
-    let elf = Elf::parse(image)?;
+    let elf = deflated::parse(image)?;
     if subject.has_clic() {
         // With the handler's address in a table, and without.
         let table = with_handler(subject, &elf, address(&elf, "handler")?, true, "-table")?;

@@ -2,6 +2,7 @@
 
 use tollgate_riscv::Elf;
 
+use super::deflated;
 use super::error::RtlError;
 use super::program::{Part, Program, Shape, address, choose, flat, next};
 use super::subject::Subject;
@@ -11,10 +12,10 @@ use crate::call::Crossing;
 use crate::design::DESIGNS;
 use crate::image;
 
-static RV32: &[u8] = include_bytes!("../../guests/riscv/images/rtl-traps-rv32.elf");
+static RV32: &[u8] = deflated::image!("rtl-traps-rv32");
 /// For cores that have machine mode only.
-static MACHINE: &[u8] = include_bytes!("../../guests/riscv/images/rtl-machine-traps-rv32.elf");
-static CLIC: &[u8] = include_bytes!("../../guests/riscv/images/rtl-clic-traps-rv32.elf");
+static MACHINE: &[u8] = deflated::image!("rtl-machine-traps-rv32");
+static CLIC: &[u8] = deflated::image!("rtl-clic-traps-rv32");
 
 /// Latencies of memory.
 const LATENCIES: [u64; 3] = [20, 60, 150];
@@ -30,7 +31,7 @@ pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
 
 /// The small kernels that a core can run. Memory without a cache has one latency.
 fn small(subject: &Subject) -> Result<Vec<Program>, RtlError> {
-    let elf = Elf::parse(match (subject.without.contains(&"user"), subject.has_clic()) {
+    let elf = deflated::parse(match (subject.without.contains(&"user"), subject.has_clic()) {
         (false, _) => RV32,
         (true, false) => MACHINE,
         (true, true) => CLIC,

@@ -1,0 +1,26 @@
+//! Deflates the programs that are compared with RTL: they are mostly zeros, and would be a fortieth of what users download.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+const IMAGES: &str = "guests/riscv/images";
+
+fn main() -> io::Result<()> {
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    println!("cargo::rerun-if-changed={IMAGES}");
+    for entry in fs::read_dir(Path::new(IMAGES))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("rtl-") && name.ends_with(".elf") {
+            let file = fs::File::create(out.join(format!("{name}.zlib")))?;
+            let mut encoder = ZlibEncoder::new(file, Compression::best());
+            encoder.write_all(&fs::read(&path)?)?;
+            encoder.finish()?;
+        }
+    }
+    Ok(())
+}
