@@ -44,6 +44,8 @@ const STACK: usize = 4 << 20;
 const PARENT: &str = "TOLLGATE_PARENT";
 
 fn main() -> ExitCode {
+    #[cfg(panic = "abort")]
+    without_backtraces();
     if let Some(parent) = std::env::var(PARENT).ok().and_then(|text| text.parse().ok()) {
         // SAFETY: there is one thread yet. What this process starts has another parent.
         unsafe { std::env::remove_var(PARENT) };
@@ -85,6 +87,24 @@ fn main() -> ExitCode {
             ));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Keeps backtraces out of errors, which have one if the environment asks for it. A program that aborts on panic is without tables for
+/// unwinding (`packaging/no-unwind.ld`), and the unwinder aborts where it finds none.
+#[cfg(panic = "abort")]
+fn without_backtraces() {
+    const SWITCH: &str = "RUST_LIB_BACKTRACE";
+    let asked = std::env::var_os(SWITCH);
+    // SAFETY: there is one thread yet.
+    unsafe { std::env::set_var(SWITCH, "0") };
+    // The first one reads the environment for all that follow.
+    let _ = std::backtrace::Backtrace::capture();
+    // What this process starts gets the environment as it was.
+    // SAFETY: as above.
+    match asked {
+        Some(value) => unsafe { std::env::set_var(SWITCH, value) },
+        None => unsafe { std::env::remove_var(SWITCH) },
     }
 }
 

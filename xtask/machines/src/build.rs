@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use target::{Profile, STATIC, Target};
 #[cfg(doc)]
 use tollgate_testkit::Missing;
@@ -58,6 +58,9 @@ pub(crate) fn tollgate(root: &Path, target: &Target, profile: Profile) -> Result
         return Ok(program);
     }
     check_private(root, &program)?;
+    if target.is_native() {
+        check_errors(&program)?;
+    }
     prepared(target, &program, program.parent().unwrap_or(root))
 }
 
@@ -110,6 +113,24 @@ fn check_private(root: &Path, file: &Path) -> Result<()> {
         if let Some(found) = path.find(&bytes) {
             bail!("{} contains a path of its builder: {}", file.display(), found.as_bytes().escape_ascii());
         }
+    }
+    Ok(())
+}
+
+/// Checks that a program ends with a sentence also if backtraces are asked for, which it cannot take.
+///
+/// # Errors
+/// When it does not.
+fn check_errors(program: &Path) -> Result<()> {
+    for switch in ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE"] {
+        let mut show = Command::new(program);
+        let output = show.args(["show", "/nonexistent"]).env(switch, "1").output().context("the program")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(
+            output.status.code() == Some(1) && said.starts_with("tollgate: ") && said.lines().count() == 1,
+            "with {switch}=1 an error ends the program with {} and says: {said}",
+            output.status
+        );
     }
     Ok(())
 }
