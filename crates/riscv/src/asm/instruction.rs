@@ -132,11 +132,12 @@ impl Assembler<'_> {
         match (name, ops) {
             ("li", [rd, value]) => {
                 let rd = self.x(rd)?;
-                let value = self.number(value)?;
-                let value = self.in_width(value);
+                let written = self.number(value)?;
+                let value = self.in_width(written);
                 match (-2048..2048).contains(&value) {
-                    true if rd == 0 => {
-                        self.word(Insn::encode(Op::Addi, Operands { imm: value, ..Operands::default() }))?
+                    // GNU `as` has no 16-bit form for a number like 0xffffffff either.
+                    true if rd == 0 || written != value => {
+                        self.word(Insn::encode(Op::Addi, Operands { rd, imm: value, ..Operands::default() }))?
                     }
                     true => self.op(Op::Addi, rd, 0, 0, value)?,
                     false => self.load_constant(rd, value)?,

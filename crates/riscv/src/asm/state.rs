@@ -64,6 +64,9 @@ pub(super) struct Assembler<'a> {
     pub(super) conditions: Vec<Condition>,
     /// `\@`
     pub(super) expansions: u64,
+    /// `.altmacro`, and how many names `LOCAL` has made.
+    pub(super) alternate: bool,
+    pub(super) locals: u64,
     /// Statements so far.
     pub(super) statements: usize,
     pub(super) image_bytes: u64,
@@ -97,6 +100,8 @@ impl<'a> Assembler<'a> {
             frames: Vec::new(),
             conditions: Vec::new(),
             expansions: 0,
+            alternate: false,
+            locals: 0,
             statements: 0,
             image_bytes: 0,
             at: Pos::default(),
@@ -114,6 +119,7 @@ impl<'a> Assembler<'a> {
         self.section_stack.clear();
         self.mode_stack.clear();
         self.macros.clear();
+        self.alternate = false;
         self.modes = Modes { rvc: self.options.isa.has(crate::isa::Extension::C), relax: true };
         for name in [".text", ".data", ".bss"] {
             self.section = self.section_named(name, None);
@@ -252,7 +258,7 @@ impl<'a> Assembler<'a> {
     /// `.set`, `.equ` and `=`; `again` permits another value.
     pub(super) fn assign(&mut self, name: &str, value: &str, again: bool) -> Result<(), Fault> {
         if name == "." {
-            return fault(name, "`.` cannot be assigned: use `.space` or `.balign`");
+            return self.advance_to(value, 0);
         }
         if name_length(name) != name.len() || name.is_empty() {
             return fault(name, format!("{} cannot be a name", quoted(name)));
