@@ -5,7 +5,7 @@ use super::expr::{Place, escape};
 use super::input::{MAX_DEPTH, MAX_MEMORY};
 use super::nesting::{Condition, Frame};
 use super::section::{Fill, FixupKind, Point, PointKind, Section};
-use super::state::{Assembler, Value};
+use super::state::{Assembler, Value, lower_case};
 use super::statement::{is_name, name_length, operands};
 use crate::isa::Extension;
 
@@ -168,7 +168,7 @@ impl<'a> Assembler<'a> {
                 Ok(())
             }
             ".endm" | ".endmacro" | ".endr" => fault(name, format!("`{name}` without its beginning")),
-            ".purgem" => match self.macros.remove(rest.trim()) {
+            ".purgem" => match self.macros.remove(&*lower_case(rest.trim())) {
                 Some(_) => Ok(()),
                 None => fault(rest, format!("there is no macro {}", quoted(rest))),
             },
@@ -584,9 +584,13 @@ impl<'a> Assembler<'a> {
 
     fn holds(&mut self, name: &str, rest: &str) -> Result<bool, Fault> {
         let rest = rest.trim();
-        let pair = |equal: bool| match operands(rest)[..] {
-            [a, b] => Ok((a.trim_matches('"') == b.trim_matches('"')) == equal),
-            _ => fault(name, format!("`{name}` takes two texts")),
+        let pair = |equal: bool, texts: Option<(&str, &str)>| match texts {
+            Some((a, b)) => Ok((a.trim() == b.trim()) == equal),
+            None => fault(name, format!("`{name}` takes two texts")),
+        };
+        let strings = || match operands(rest)[..] {
+            [a, b] => Some((a, b)),
+            _ => None,
         };
         let defined = |symbol: &str| {
             let found = self.names.get(symbol).map(|s| &self.symbols[*s as usize].value);
@@ -597,8 +601,11 @@ impl<'a> Assembler<'a> {
             ".ifndef" | ".ifnotdef" => !defined(rest),
             ".ifb" => rest.is_empty(),
             ".ifnb" => !rest.is_empty(),
-            ".ifc" | ".ifeqs" => pair(true)?,
-            ".ifnc" | ".ifnes" => pair(false)?,
+            // The first comma parts these two, whatever is around it.
+            ".ifc" => pair(true, rest.split_once(','))?,
+            ".ifnc" => pair(false, rest.split_once(','))?,
+            ".ifeqs" => pair(true, strings())?,
+            ".ifnes" => pair(false, strings())?,
             ".if" | ".ifne" => self.number(rest)? != 0,
             ".ifeq" => self.number(rest)? == 0,
             ".ifgt" => self.number(rest)? > 0,

@@ -589,18 +589,18 @@ impl Assembler<'_> {
     }
 
     /// The name and the operand of `%name(operand)`.
-    fn modified<'t>(&mut self, op: &'t str) -> Result<Option<(&'t str, Expr)>, Fault> {
+    fn modified(&mut self, op: &str) -> Result<Option<(&'static str, Expr)>, Fault> {
         let Some(rest) = op.strip_prefix('%') else { return Ok(None) };
         let Some((name, inside)) = rest.split_once('(').and_then(|(n, i)| Some((n, i.strip_suffix(')')?)))
         else {
             return fault(op, format!("{} is not of the form `%hi(name)`", quoted(op)));
         };
         const MODIFIERS: [&str; 4] = ["hi", "lo", "pcrel_hi", "pcrel_lo"];
-        if !MODIFIERS.contains(&name) {
+        let Some(found) = MODIFIERS.into_iter().find(|modifier| modifier.eq_ignore_ascii_case(name)) else {
             let message = format!("unknown modifier {}{}", quoted(name), meant(name, MODIFIERS.into_iter()));
             return fault(name, message);
-        }
-        Ok(Some((name, self.expression(inside)?)))
+        };
+        Ok(Some((found, self.expression(inside)?)))
     }
 
     fn within(&mut self, op: &str, least: i64, most: i64, what: &str) -> Result<i64, Fault> {

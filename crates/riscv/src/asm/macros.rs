@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::error::{Fault, fault, quoted};
 use super::input::{MAX_DEPTH, MAX_EXPANSION, MAX_STATEMENT, MAX_STATEMENTS};
 use super::nesting::{Frame, Macro, Param};
-use super::state::Assembler;
+use super::state::{Assembler, lower_case};
 use super::statement::{Line, is_name, name_length, quote_end, split};
 
 /// The first word of a statement and the rest.
@@ -28,7 +28,7 @@ impl<'a> Assembler<'a> {
         {
             self.statements += 1;
             let (word, _) = first_word(&lines[index].text);
-            match word {
+            match &*lower_case(word) {
                 ".macro" | ".rept" | ".irp" | ".irpc" => depth += 1,
                 ".endm" | ".endmacro" | ".endr" if depth == 0 => return Ok(body),
                 ".endm" | ".endmacro" | ".endr" => depth -= 1,
@@ -48,7 +48,8 @@ impl<'a> Assembler<'a> {
         if name_length(name) != name.len() || name.is_empty() {
             return fault(name, format!("{} cannot be the name of a macro", quoted(name)));
         }
-        if let Some(old) = self.macros.get(name) {
+        let key = lower_case(name);
+        if let Some(old) = self.macros.get(&*key) {
             let (file, line) = (self.preprocessor.files[old.at.file as usize], old.at.line);
             return fault(name, format!("the macro {} is already defined at {file}:{line}", quoted(name)));
         }
@@ -79,7 +80,7 @@ impl<'a> Assembler<'a> {
             rest = rest.trim_start_matches([',', ' ', '\t']);
             params.push(param);
         }
-        self.macros.insert(name.to_owned(), Rc::new(Macro { params, body: Rc::new(body), at }));
+        self.macros.insert(key.into_owned(), Rc::new(Macro { params, body: Rc::new(body), at }));
         Ok(())
     }
 

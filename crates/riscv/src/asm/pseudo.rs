@@ -115,6 +115,7 @@ pub(super) static PSEUDO: &[Pseudo] = &[
     ("binv", "rri", "binvi $0,$1,$2"),
     ("bset", "rri", "bseti $0,$1,$2"),
     ("c.nop", "", ".insn 0x0001"),
+    ("c.nop", "i", "c.addi zero,$0"),
     // Of vectors, whose registers count as anything else; those with one more operand are masked.
     ("vneg.v", "ii", "vrsub.vx $0,$1,zero"),
     ("vneg.v", "iii", "vrsub.vx $0,$1,zero,$2"),

@@ -1,5 +1,6 @@
 //! The state of the assembler while it goes through the statements: symbols, sections, places.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -203,7 +204,7 @@ impl<'a> Assembler<'a> {
                 continue;
             }
             if !self.is_active() {
-                return self.skipped(word, rest);
+                return self.skipped(&lower_case(word), rest);
             }
             if let Some(value) = rest.strip_prefix('=') {
                 return self.assign(word, value.strip_prefix('=').unwrap_or(value), true);
@@ -211,6 +212,7 @@ impl<'a> Assembler<'a> {
             if word.is_empty() {
                 return fault(text, format!("unexpected {}", quoted(text)));
             }
+            let word = &*lower_case(word);
             // Macros hide instructions.
             if let Some(definition) = self.macros.get(word) {
                 let definition = definition.clone();
@@ -431,6 +433,14 @@ impl<'a> Assembler<'a> {
     }
 }
 
+/// Instructions, directives and macros may be written in capitals; registers and symbols may not.
+pub(super) fn lower_case(word: &str) -> Cow<'_, str> {
+    match word.bytes().any(|b| b.is_ascii_uppercase()) {
+        true => Cow::Owned(word.to_ascii_lowercase()),
+        false => Cow::Borrowed(word),
+    }
+}
+
 /// Where the word is in the line, else where the line's text begins.
 fn find_word(line: &str, word: &str) -> usize {
     let start = line.len() - line.trim_start().len();
@@ -443,6 +453,7 @@ fn find_word(line: &str, word: &str) -> usize {
         let end = at + word.len();
         (at == 0 || !(inside(at - 1) && inside(at))) && !(inside(end) && inside(end - 1))
     };
+    let line = if line.contains(word) { Cow::Borrowed(line) } else { lower_case(line) };
     let mut found = line.match_indices(word).map(|(at, _)| at);
     found.clone().find(|at| ends(*at)).or_else(|| found.next()).unwrap_or(start)
 }

@@ -214,6 +214,14 @@ const ODD: &[(&str, &str)] = &[
         "rv64gc",
         ".macro m\n li a0, \\@\n.endm\n m\n m\n nop\n.byte 5\n.p2align 2\n nop\n.byte 1\n.p2align 3\n nop\n.byte 1, 2, 3\n.p2align 4\n nop\n",
     ),
+    (
+        "rv64gc",
+        ".ifnc(x1, x0)\n nop\n.endif\n.ifc a b,a b\n c.nop 3\n.endif\n.ifc (a), (a)\n frsr a0\n fssr a1, a0\n.endif\n",
+    ),
+    (
+        "rv64gc",
+        ".MACRO Two A\n ADDI a0, a0, \\A\n Mv a1, a0\n.EndM\n two 1\n TWO 2\n.IF 0\n.Else\n MRET\n.ENDIF\n.Rept 2\n C.NOP\n.ENDR\n lui a0, %HI(5)\n",
+    ),
     ("rv64imafd", " nop\n.byte 5\n.p2align 3\n nop\n"),
     (
         "rv32gc",
