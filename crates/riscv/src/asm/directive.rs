@@ -47,6 +47,7 @@ const NAMES: &[&str] = &[
     ".equ",
     ".set",
     ".equiv",
+    ".eqv",
     ".comm",
     ".lcomm",
     ".macro",
@@ -85,6 +86,13 @@ const IGNORED: &[&str] = &[
     ".protected",
     ".internal",
     ".addrsig",
+    ".extern",
+    ".version",
+    ".symver",
+    ".list",
+    ".nolist",
+    ".eject",
+    ".sbttl",
     ".cfi_startproc",
     ".cfi_endproc",
     ".cfi_def_cfa",
@@ -152,8 +160,10 @@ impl<'a> Assembler<'a> {
             ".align" | ".p2align" => self.align(name, rest, true),
             ".balign" => self.align(name, rest, false),
             ".globl" | ".global" | ".weak" | ".local" => self.binding(name, rest),
-            ".equ" | ".set" | ".equiv" => {
-                let Some((symbol, value)) = rest.split_once(',') else {
+            ".equ" | ".set" | ".equiv" | ".eqv" => {
+                // RARS writes `.eqv NAME VALUE`.
+                let parts = rest.split_once(',').or_else(|| rest.split_once([' ', '\t']));
+                let Some((symbol, value)) = parts.filter(|_| name == ".eqv" || rest.contains(',')) else {
                     return fault(name, format!("`{name}` takes a name and a value"));
                 };
                 self.assign(symbol.trim(), value, name != ".equiv")

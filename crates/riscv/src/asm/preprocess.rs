@@ -474,8 +474,12 @@ fn predefined(isa: &Isa) -> Vec<(&'static str, &'static str)> {
     if isa.has(Extension::F) {
         out.push(("__riscv_flen", if isa.has(Extension::D) { "64" } else { "32" }));
     }
+    out.push(("__SIZEOF_INT__", "4"));
     if isa.is_rv64() {
         out.extend([("_LP64", "1"), ("__LP64__", "1")]);
+        out.extend([("__SIZEOF_LONG__", "8"), ("__SIZEOF_POINTER__", "8")]);
+    } else {
+        out.extend([("__SIZEOF_LONG__", "4"), ("__SIZEOF_POINTER__", "4")]);
     }
     out
 }

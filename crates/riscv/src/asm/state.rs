@@ -212,16 +212,23 @@ impl<'a> Assembler<'a> {
             if word.is_empty() {
                 return fault(text, format!("unexpected {}", quoted(text)));
             }
-            let word = &*lower_case(word);
+            let name = &*lower_case(word);
             // Macros hide instructions.
-            if let Some(definition) = self.macros.get(word) {
+            if let Some(definition) = self.macros.get(name) {
                 let definition = definition.clone();
                 return self.invoke(word, &definition, rest);
             }
-            return match word.starts_with('.') {
-                true => self.directive(word, rest),
-                false => self.instruction(word, rest),
+            let done = match name.starts_with('.') {
+                true => self.directive(name, rest),
+                false => self.instruction(name, rest),
             };
+            return done.map_err(|mut wrong| {
+                if wrong.token == name {
+                    wrong.message = wrong.message.replace(&quoted(name), &quoted(word));
+                    wrong.token = word.to_owned();
+                }
+                wrong
+            });
         }
     }
 
@@ -453,7 +460,6 @@ fn find_word(line: &str, word: &str) -> usize {
         let end = at + word.len();
         (at == 0 || !(inside(at - 1) && inside(at))) && !(inside(end) && inside(end - 1))
     };
-    let line = if line.contains(word) { Cow::Borrowed(line) } else { lower_case(line) };
     let mut found = line.match_indices(word).map(|(at, _)| at);
     found.clone().find(|at| ends(*at)).or_else(|| found.next()).unwrap_or(start)
 }

@@ -222,6 +222,11 @@ const ODD: &[(&str, &str)] = &[
         "rv64gc",
         ".MACRO Two A\n ADDI a0, a0, \\A\n Mv a1, a0\n.EndM\n two 1\n TWO 2\n.IF 0\n.Else\n MRET\n.ENDIF\n.Rept 2\n C.NOP\n.ENDR\n lui a0, %HI(5)\n",
     ),
+    (
+        "rv64gcv",
+        ".extern f\n.eqv N, 5\n vmslt.vi v1, v2, N\n vmsltu.vi v1, v2, 0, v0.t\n vmsgeu.vi v1, v2, 0\n vmsge.vi v1, v2, 4\n vmandnot.mm v1, v2, v3\n vpopc.m a0, v1\n vle1.v v1, (a0)\n c.unimp\n",
+    ),
+    ("rv64gc_zfh", " fneg.h fa0, fa1\n fgt.h a0, fa0, fa1\n"),
     ("rv64imafd", " nop\n.byte 5\n.p2align 3\n nop\n"),
     (
         "rv32gc",
