@@ -361,7 +361,7 @@ impl<'a> Preprocessor<'a> {
         Some((name.to_owned(), entry.clone()))
     }
 
-    /// What stands in the place of a macro with these arguments, expanded.
+    /// The expansion of a macro with these arguments.
     fn replacement(
         &mut self,
         word: &str,

@@ -252,7 +252,7 @@ fn numbers_and_places_as_gnu_has_them() {
         [255, 255, 255, 127, 255, 255, 255, 255, 0, 0, 192, 63]
     );
     assert_eq!(code(".data\n.extern f\n.eqv N 3 + 1\n.eqv M, N\n.byte N, M\n"), [4, 4]);
-    assert_eq!(messages(" ADI a0, a0, 1\n"), ["1:2: unknown instruction `ADI`"]);
+    assert_eq!(messages(" ADI a0, a0, 1\n"), ["1:2: unknown instruction `ADI`: did you mean `addi`?"]);
     assert_eq!(code(".data\n.macro m\n.byte \\@\n.endm\n m\n m\n"), [0, 1]);
     // A part of an instruction where code is not at an even address.
     assert_eq!(code(" nop\n.byte 5\n.p2align 2\n nop\n nop\n")[..8], [1, 0, 5, 1, 1, 0, 1, 0]);
