@@ -210,7 +210,7 @@ pub(super) fn nops(size: u64, largest: Option<u64>, out: &mut Vec<u8>) {
         out[at..at + 4].copy_from_slice(&NOP);
         at += 4;
     }
-    if size % 4 != 0 {
+    if !size.is_multiple_of(4) {
         out[at..at + 2].copy_from_slice(&SHORT_NOP);
     }
     out.truncate(start + size as usize);
