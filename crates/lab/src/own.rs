@@ -300,7 +300,7 @@ fn stub(mode: Mode, base: &Elf, own: &Elf, entry: u64, place: u64) -> Result<Ima
     assemble(&Sources::new("set-up", &text), &options).map_err(|errors| SourceError::Assembly(errors).into())
 }
 
-/// The linker puts the headers of a file into the page before its code: they are no part of the kernel.
+/// The linker puts the headers of a file into the page before its code: the kernel does not contain them.
 fn cut_headers(elf: &mut Elf) {
     for segment in &mut elf.segments {
         let before = FREE.start.saturating_sub(segment.address);
