@@ -169,7 +169,8 @@ impl Own {
         &self.source
     }
 
-    fn new(name: String, program: Elf, source: Executable) -> Result<Self, OwnError> {
+    fn new(name: String, mut program: Elf, source: Executable) -> Result<Self, OwnError> {
+        cut_headers(&mut program);
         let elf = &program;
         if elf.xlen != Xlen::Rv64 {
             return Err(OwnError::Narrow);
@@ -297,4 +298,41 @@ fn stub(mode: Mode, base: &Elf, own: &Elf, entry: u64, place: u64) -> Result<Ima
     }
     let options = Options { text: place, ..Options::default() };
     assemble(&Sources::new("set-up", &text), &options).map_err(|errors| SourceError::Assembly(errors).into())
+}
+
+/// The linker puts the headers of a file into the page before its code: the kernel does not contain them.
+fn cut_headers(elf: &mut Elf) {
+    for segment in &mut elf.segments {
+        let before = FREE.start.saturating_sub(segment.address);
+        if segment.data.starts_with(b"\x7fELF") && before <= segment.data.len() as u64 {
+            segment.data.drain(..before as usize);
+            segment.address += before;
+            segment.memory_size -= before;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Elf, FREE, Segment, Xlen, cut_headers};
+
+    #[test]
+    fn the_headers_of_a_linked_kernel_are_cut() {
+        let mut data = b"\x7fELF".to_vec();
+        data.resize(0x1000, 0);
+        data.extend([0x73, 0, 0x20, 0x30]);
+        let linked = |address| {
+            let segment = Segment { address, memory_size: 0x1008, executable: true, data: data.clone() };
+            Elf { entry: FREE.start, xlen: Xlen::Rv64, segments: vec![segment], symbols: Vec::new() }
+        };
+        let mut elf = linked(FREE.start - 0x1000);
+        cut_headers(&mut elf);
+        let segment = &elf.segments[0];
+        assert_eq!((segment.address, segment.memory_size), (FREE.start, 8));
+        assert_eq!(segment.data, [0x73, 0, 0x20, 0x30]);
+        // What is elsewhere stays.
+        let mut far = linked(FREE.start - 0x2000);
+        cut_headers(&mut far);
+        assert_eq!(far, linked(FREE.start - 0x2000));
+    }
 }

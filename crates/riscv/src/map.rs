@@ -52,10 +52,26 @@ pub fn is_device(pa: u64) -> bool {
         .any(|&(base, size)| pa.wrapping_sub(base) < size)
 }
 
+/// How far before the usual RAM the headers of a file can be.
+const BEFORE_RAM: u64 = 1 << 16;
+
 /// Where RAM can be for a program from one address to another, the first below the usual RAM: from its page to the next
 /// device, at most so many bytes; its first address and size. `None` if there is a device in between, or no program below.
+///
+/// ```
+/// use tollgate_riscv::ram_below;
+/// assert_eq!(ram_below(0x10000, 0x10400, 1 << 20), Some((0x10000, 0xf0000)));
+/// // Linked with -Ttext=0x80000000, with the file's headers in front.
+/// assert_eq!(ram_below(0x7fff_f000, 0x8000_0400, 1 << 20), Some((0x7fff_f000, 1 << 20)));
+/// assert_eq!(ram_below(0x8000_0000, 0x8000_0400, 1 << 20), None);
+/// assert_eq!(ram_below(0x1000_0000, 0x8000_0400, 1 << 20), None);
+/// ```
 pub fn ram_below(first: u64, end: u64, most: u64) -> Option<(u64, u64)> {
     let base = first & !0xfff;
+    // The headers of a file whose code is linked at the usual RAM are a page before it.
+    if (RAM_BASE - BEFORE_RAM..RAM_BASE).contains(&base) && end > RAM_BASE {
+        return Some((base, most));
+    }
     let ends = [FINISHER_BASE, CLINT_BASE, RAM_BASE];
     let last = ends.into_iter().find(|&last| end <= last)?;
     let free = base >= CLINT_BASE + CLINT_SIZE || last <= CLINT_BASE;

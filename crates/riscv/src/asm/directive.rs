@@ -1,11 +1,11 @@
 //! Directives: data, sections, symbols, conditions and options.
 
 use super::error::{Fault, fault, meant, quoted};
-use super::expr::escape;
+use super::expr::{Place, escape};
 use super::input::{MAX_DEPTH, MAX_MEMORY};
 use super::nesting::{Condition, Frame};
 use super::section::{Fill, FixupKind, Point, PointKind, Section};
-use super::state::{Assembler, Value};
+use super::state::{Assembler, Value, lower_case};
 use super::statement::{is_name, name_length, operands};
 use crate::isa::Extension;
 
@@ -47,6 +47,7 @@ const NAMES: &[&str] = &[
     ".equ",
     ".set",
     ".equiv",
+    ".eqv",
     ".comm",
     ".lcomm",
     ".macro",
@@ -56,6 +57,8 @@ const NAMES: &[&str] = &[
     ".irp",
     ".irpc",
     ".exitm",
+    ".altmacro",
+    ".noaltmacro",
     ".purgem",
     ".if",
     ".ifdef",
@@ -83,6 +86,13 @@ const IGNORED: &[&str] = &[
     ".protected",
     ".internal",
     ".addrsig",
+    ".extern",
+    ".version",
+    ".symver",
+    ".list",
+    ".nolist",
+    ".eject",
+    ".sbttl",
     ".cfi_startproc",
     ".cfi_endproc",
     ".cfi_def_cfa",
@@ -94,12 +104,20 @@ const IGNORED: &[&str] = &[
     ".cfi_remember_state",
     ".cfi_restore_state",
     ".title",
-    ".altmacro",
-    ".noaltmacro",
     ".print",
     ".warning",
     ".variant_cc",
 ];
+
+/// The number; GNU `as` has a NaN of its own, and may have `0f` or `0d` in front.
+fn float<T: std::str::FromStr + std::ops::Neg<Output = T>>(text: &str, nan: T) -> Option<T> {
+    let text = text.strip_prefix("0f").or_else(|| text.strip_prefix("0d")).unwrap_or(text);
+    match text.to_ascii_lowercase().as_str() {
+        "nan" | "+nan" => Some(nan),
+        "-nan" => Some(-nan),
+        _ => text.parse().ok(),
+    }
+}
 
 impl<'a> Assembler<'a> {
     pub(super) fn directive(&mut self, name: &str, rest: &str) -> Result<(), Fault> {
@@ -129,10 +147,11 @@ impl<'a> Assembler<'a> {
             ".half" | ".short" | ".2byte" => self.data(rest, 2),
             ".word" | ".long" | ".int" | ".4byte" => self.data(rest, 4),
             ".dword" | ".quad" | ".8byte" => self.data(rest, 8),
-            ".float" | ".single" => {
-                self.floats(rest, |text| Some(text.parse::<f32>().ok()?.to_le_bytes().to_vec()))
-            }
-            ".double" => self.floats(rest, |text| Some(text.parse::<f64>().ok()?.to_le_bytes().to_vec())),
+            ".float" | ".single" => self
+                .floats(rest, |text| Some(float(text, f32::from_bits(0x7fff_ffff))?.to_le_bytes().to_vec())),
+            ".double" => self.floats(rest, |text| {
+                Some(float(text, f64::from_bits(u64::MAX >> 1))?.to_le_bytes().to_vec())
+            }),
             ".ascii" => self.strings(rest, false),
             ".asciz" | ".string" => self.strings(rest, true),
             ".space" | ".skip" | ".zero" => self.space(name, rest),
@@ -141,8 +160,10 @@ impl<'a> Assembler<'a> {
             ".align" | ".p2align" => self.align(name, rest, true),
             ".balign" => self.align(name, rest, false),
             ".globl" | ".global" | ".weak" | ".local" => self.binding(name, rest),
-            ".equ" | ".set" | ".equiv" => {
-                let Some((symbol, value)) = rest.split_once(',') else {
+            ".equ" | ".set" | ".equiv" | ".eqv" => {
+                // RARS writes `.eqv NAME VALUE`.
+                let parts = rest.split_once(',').or_else(|| rest.split_once([' ', '\t']));
+                let Some((symbol, value)) = parts.filter(|_| name == ".eqv" || rest.contains(',')) else {
                     return fault(name, format!("`{name}` takes a name and a value"));
                 };
                 self.assign(symbol.trim(), value, name != ".equiv")
@@ -152,8 +173,12 @@ impl<'a> Assembler<'a> {
             ".rept" => self.repeat(rest),
             ".irp" | ".irpc" => self.repeat_with(name, rest),
             ".exitm" => self.leave_macro(),
+            ".altmacro" | ".noaltmacro" => {
+                self.alternate = name == ".altmacro";
+                Ok(())
+            }
             ".endm" | ".endmacro" | ".endr" => fault(name, format!("`{name}` without its beginning")),
-            ".purgem" => match self.macros.remove(rest.trim()) {
+            ".purgem" => match self.macros.remove(&*lower_case(rest.trim())) {
                 Some(_) => Ok(()),
                 None => fault(rest, format!("there is no macro {}", quoted(rest))),
             },
@@ -310,12 +335,7 @@ impl<'a> Assembler<'a> {
         if section.zero {
             return fault("", format!("{} holds only zeros", quoted(&section.name)));
         }
-        super::section::padding(
-            Fill::Bytes(value, width),
-            count * u64::from(width),
-            false,
-            &mut section.data,
-        );
+        super::section::padding(value, width, count * u64::from(width), &mut section.data);
         Ok(())
     }
 
@@ -359,11 +379,34 @@ impl<'a> Assembler<'a> {
     }
 
     fn org(&mut self, rest: &str) -> Result<(), Fault> {
-        let to = self.count(rest)?;
-        let section = &self.sections[self.section as usize];
-        match section.points.is_empty().then(|| to.checked_sub(section.length)).flatten() {
-            Some(count) => self.pad(count, 0, 1),
-            None => fault(rest, "`.org` cannot go back, nor be behind branches and alignments"),
+        self.mark();
+        match operands(rest)[..] {
+            [to] => self.advance_to(to, 0),
+            [to, value] => {
+                let value = self.number(value)?;
+                self.advance_to(to, value as u64 & 0xff)
+            }
+            _ => fault(".org", "`.org` takes an offset, and perhaps a value"),
+        }
+    }
+
+    /// `.org` and `. =`: fills the section up to an offset, or up to a place behind a label.
+    pub(super) fn advance_to(&mut self, to: &str, value: u64) -> Result<(), Fault> {
+        let expr = self.expression(to)?;
+        let here = self.here();
+        let count = match self.relative(&expr, &mut 2000) {
+            Some((None, offset)) if here.point == 0 => offset.checked_sub(here.offset as i64),
+            Some((Some(base), offset)) if base == (Place { offset: 0, ..here }) => {
+                offset.checked_sub(here.offset as i64)
+            }
+            _ => return fault(to, "the distance to this place depends on branches or alignments"),
+        };
+        match count {
+            Some(count) if count >= 0 => {
+                let count = self.count(&count.to_string())?;
+                self.pad(count, value, 1)
+            }
+            _ => fault(to, "this place is behind what is assembled: the section cannot go back"),
         }
     }
 
@@ -551,9 +594,13 @@ impl<'a> Assembler<'a> {
 
     fn holds(&mut self, name: &str, rest: &str) -> Result<bool, Fault> {
         let rest = rest.trim();
-        let pair = |equal: bool| match operands(rest)[..] {
-            [a, b] => Ok((a.trim_matches('"') == b.trim_matches('"')) == equal),
-            _ => fault(name, format!("`{name}` takes two texts")),
+        let pair = |equal: bool, texts: Option<(&str, &str)>| match texts {
+            Some((a, b)) => Ok((a.trim() == b.trim()) == equal),
+            None => fault(name, format!("`{name}` takes two texts")),
+        };
+        let strings = || match operands(rest)[..] {
+            [a, b] => Some((a, b)),
+            _ => None,
         };
         let defined = |symbol: &str| {
             let found = self.names.get(symbol).map(|s| &self.symbols[*s as usize].value);
@@ -564,8 +611,11 @@ impl<'a> Assembler<'a> {
             ".ifndef" | ".ifnotdef" => !defined(rest),
             ".ifb" => rest.is_empty(),
             ".ifnb" => !rest.is_empty(),
-            ".ifc" | ".ifeqs" => pair(true)?,
-            ".ifnc" | ".ifnes" => pair(false)?,
+            // The first comma parts these two, whatever is around it.
+            ".ifc" => pair(true, rest.split_once(','))?,
+            ".ifnc" => pair(false, rest.split_once(','))?,
+            ".ifeqs" => pair(true, strings())?,
+            ".ifnes" => pair(false, strings())?,
             ".if" | ".ifne" => self.number(rest)? != 0,
             ".ifeq" => self.number(rest)? == 0,
             ".ifgt" => self.number(rest)? > 0,

@@ -51,7 +51,7 @@ pub(super) enum Operator {
     LogicalOr,
 }
 
-/// Binary operators; a longer one before its beginning.
+/// Binary operators with their rank; a longer one before its beginning.
 const BINARY: [(&str, Operator, u8); 21] = [
     ("<<", Operator::Shl, 8),
     (">>", Operator::Shr, 8),
@@ -76,6 +76,22 @@ const BINARY: [(&str, Operator, u8); 21] = [
     ("=", Operator::Eq, 4),
 ];
 
+/// The rank of an operator in C, for `#if`.
+fn rank_in_c(operator: Operator) -> u8 {
+    match operator {
+        Operator::Mul | Operator::Div | Operator::Rem => 10,
+        Operator::Add | Operator::Sub => 9,
+        Operator::Shl | Operator::Shr => 8,
+        Operator::Lt | Operator::Gt | Operator::Le | Operator::Ge => 7,
+        Operator::Eq | Operator::Ne => 6,
+        Operator::And => 5,
+        Operator::Xor => 4,
+        Operator::Or => 3,
+        Operator::LogicalAnd => 2,
+        _ => 1,
+    }
+}
+
 /// Who knows the names in an expression.
 pub(super) trait Names {
     /// The value of a name; `None` if there are no names here.
@@ -95,16 +111,20 @@ impl Names for NoNames {
     }
 }
 
-/// The value of an expression of numbers.
+/// The value of an expression of numbers with the precedence of C, in which a comparison that holds is 1.
 pub(super) fn constant(text: &str) -> Option<i64> {
-    match parse(text, &mut NoNames) {
+    match parse_as(text, &mut NoNames, true) {
         Ok(Expr::Number(value)) => Some(value),
         _ => None,
     }
 }
 
 pub(super) fn parse(text: &str, names: &mut impl Names) -> Result<Expr, Fault> {
-    let mut parser = Parser { text, rest: text.trim_start(), names, terms: 0, nesting: 0 };
+    parse_as(text, names, false)
+}
+
+fn parse_as(text: &str, names: &mut impl Names, in_c: bool) -> Result<Expr, Fault> {
+    let mut parser = Parser { text, rest: text.trim_start(), names, in_c, terms: 0, nesting: 0 };
     let expr = parser.binary(0)?;
     if !parser.rest.is_empty() {
         return fault(parser.rest, format!("unexpected {} in an expression", quoted(parser.rest)));
@@ -116,6 +136,7 @@ struct Parser<'t, 'n, N> {
     text: &'t str,
     rest: &'t str,
     names: &'n mut N,
+    in_c: bool,
     terms: usize,
     nesting: usize,
 }
@@ -131,13 +152,17 @@ impl<'t, N: Names> Parser<'t, '_, N> {
         let mut left = self.unary()?;
         loop {
             let found = BINARY.iter().find(|(text, _, _)| self.rest.starts_with(text));
-            let Some((text, operator, rank)) = found.filter(|(_, _, rank)| *rank > least) else {
+            let ranked = found.map(|(text, operator, rank)| {
+                (text, operator, if self.in_c { rank_in_c(*operator) } else { *rank })
+            });
+            let Some((text, operator, rank)) = ranked.filter(|(_, _, rank)| *rank > least) else {
                 return Ok(left);
             };
             self.advance(text.len());
-            let right = self.binary(*rank)?;
+            let right = self.binary(rank)?;
             left = match (left, right) {
                 (Expr::Number(a), Expr::Number(b)) => match operator.apply(a, b) {
+                    Some(-1) if self.in_c && matches!(rank, 6 | 7) => Expr::Number(1),
                     Some(value) => Expr::Number(value),
                     None => return fault(self.text, "division by zero"),
                 },

@@ -2,11 +2,11 @@
 
 mod operand;
 
-use operand::{constant, register_list, vector_register};
+use operand::{constant, kinds_in_words, register_list, slot_name, vector_register};
 
 use super::error::{Fault, fault, meant, quoted};
 use super::expr::Expr;
-use super::pseudo::EXTENSIONS;
+use super::pseudo::{COMPARISONS, EXTENSIONS};
 use super::section::{FixupKind, Point, PointKind};
 use super::state::Assembler;
 use super::statement::{name_length, operands};
@@ -60,7 +60,7 @@ impl Assembler<'_> {
         if let Some(row) = in_isa {
             return self.row(row, name, ops, 0, jumps);
         }
-        if self.special(name, ops)? {
+        if self.special(name, ops)? || self.comparison(name, ops)? {
             return Ok(());
         }
         if let Some(shape) = self.mnemonics.short.get(name).copied() {
@@ -95,6 +95,21 @@ impl Assembler<'_> {
         let known = known.chain(self.macros.keys().map(String::as_str));
         let message = format!("unknown instruction {}{}", quoted(name), meant(name, known));
         fault(name, message)
+    }
+
+    /// A comparison of a vector with a number. Returns whether it was one.
+    fn comparison(&mut self, name: &str, ops: &[&str]) -> Result<bool, Fault> {
+        let found = COMPARISONS.iter().find(|(comparison, ..)| *comparison == name);
+        let (Some(&(_, below, zero)), &[vd, vs2, number, ref masked @ ..]) = (found, ops) else {
+            return Ok(false);
+        };
+        let value = self.number(number)?;
+        let (name, last) = match zero {
+            Some(zero) if value == 0 => (zero, vs2.to_owned()),
+            _ => (below, value.wrapping_sub(1).to_string()),
+        };
+        let ops = [&[vd, vs2, last.as_str()][..], masked].concat();
+        self.encode(name, &ops, false).map(|()| true)
     }
 
     /// What a pseudo-instruction stands for.
@@ -132,11 +147,12 @@ impl Assembler<'_> {
         match (name, ops) {
             ("li", [rd, value]) => {
                 let rd = self.x(rd)?;
-                let value = self.number(value)?;
-                let value = self.in_width(value);
+                let written = self.number(value)?;
+                let value = self.in_width(written);
                 match (-2048..2048).contains(&value) {
-                    true if rd == 0 => {
-                        self.word(Insn::encode(Op::Addi, Operands { imm: value, ..Operands::default() }))?
+                    // GNU `as` has no 16-bit form for a number like 0xffffffff either.
+                    true if rd == 0 || written != value => {
+                        self.word(Insn::encode(Op::Addi, Operands { rd, imm: value, ..Operands::default() }))?
                     }
                     true => self.op(Op::Addi, rd, 0, 0, value)?,
                     false => self.load_constant(rd, value)?,
@@ -588,18 +604,18 @@ impl Assembler<'_> {
     }
 
     /// The name and the operand of `%name(operand)`.
-    fn modified<'t>(&mut self, op: &'t str) -> Result<Option<(&'t str, Expr)>, Fault> {
+    fn modified(&mut self, op: &str) -> Result<Option<(&'static str, Expr)>, Fault> {
         let Some(rest) = op.strip_prefix('%') else { return Ok(None) };
         let Some((name, inside)) = rest.split_once('(').and_then(|(n, i)| Some((n, i.strip_suffix(')')?)))
         else {
             return fault(op, format!("{} is not of the form `%hi(name)`", quoted(op)));
         };
         const MODIFIERS: [&str; 4] = ["hi", "lo", "pcrel_hi", "pcrel_lo"];
-        if !MODIFIERS.contains(&name) {
+        let Some(found) = MODIFIERS.into_iter().find(|modifier| modifier.eq_ignore_ascii_case(name)) else {
             let message = format!("unknown modifier {}{}", quoted(name), meant(name, MODIFIERS.into_iter()));
             return fault(name, message);
-        }
-        Ok(Some((name, self.expression(inside)?)))
+        };
+        Ok(Some((found, self.expression(inside)?)))
     }
 
     fn within(&mut self, op: &str, least: i64, most: i64, what: &str) -> Result<i64, Fault> {
@@ -651,45 +667,3 @@ impl Assembler<'_> {
 }
 
 const SPECIAL: [&str; 10] = ["li", "mv", "move", "la", "lla", "call", "tail", "jump", "unimp", "la.pcrel"];
-
-fn slot_name(slot: Slot) -> &'static str {
-    match slot {
-        Slot::Rd => "rd",
-        Slot::Rs1 => "rs1",
-        Slot::Rs2 => "rs2",
-        Slot::Rs3 => "rs3",
-        Slot::Imm | Slot::Upper | Slot::Zimm => "immediate",
-        Slot::Shamt => "shift",
-        Slot::Target => "target",
-        Slot::Memory => "offset(rs1)",
-        Slot::Address => "(rs1)",
-        Slot::Pred => "predecessors",
-        Slot::Succ => "successors",
-        Slot::Csr => "csr",
-        Slot::Constant => "constant",
-        Slot::Vd => "vd",
-        Slot::Vs1 => "vs1",
-        Slot::Vs2 => "vs2",
-        Slot::Masked => "[v0.t]",
-        Slot::V0 => "v0",
-        Slot::Simm | Slot::Uimm | Slot::Uimm6 => "immediate",
-        Slot::Vtype => "e8 to e64, m1 to m8 or mf8 to mf2, ta or tu, ma or mu",
-        Slot::Rounding => "[rounding mode]",
-        Slot::Registers => "{ra, s0-sN}",
-        Slot::Adjustment => "adjustment",
-        Slot::SavedD | Slot::Saved1 | Slot::Saved2 | Slot::Saved3 => "s0 to s7",
-    }
-}
-
-fn kinds_in_words(kinds: &str) -> String {
-    let words: Vec<_> = kinds
-        .chars()
-        .map(|kind| match kind {
-            'r' => "a register",
-            'f' => "a floating-point register",
-            'm' => "an address",
-            _ => "a value",
-        })
-        .collect();
-    if words.is_empty() { "no operand".to_owned() } else { words.join(", ") }
-}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::error::{AsmError, Fault, Pos, UNDEFINED, meant, quoted};
 use super::expr::{Expr, Place};
 use super::image::{Image, LineEntry, OutputSection};
-use super::section::{Fixup, FixupKind, PointKind, Section, padding};
+use super::section::{Fill, Fixup, FixupKind, PointKind, Section, nops, padding};
 use super::state::{Assembler, Value};
 use crate::compressed;
 use crate::elf::{Elf, Segment, Symbol};
@@ -374,9 +374,9 @@ impl Assembler<'_> {
             out.extend_from_slice(&section.data[done..point.offset as usize]);
             done = point.offset as usize;
             match &point.kind {
-                PointKind::Align { fill, cut, .. } => {
-                    let linked = cut.is_some_and(|largest| largest != point.size);
-                    padding(*fill, point.size, linked, &mut out);
+                PointKind::Align { fill: Fill::Nops, cut, .. } => nops(point.size, *cut, &mut out),
+                PointKind::Align { fill: Fill::Bytes(value, width), .. } => {
+                    padding(*value, *width, point.size, &mut out);
                 }
                 PointKind::Branch { word, target, .. } => {
                     let here = section.base.wrapping_add(out.len() as u64) as i64;

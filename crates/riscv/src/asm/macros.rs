@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::error::{Fault, fault, quoted};
 use super::input::{MAX_DEPTH, MAX_EXPANSION, MAX_STATEMENT, MAX_STATEMENTS};
 use super::nesting::{Frame, Macro, Param};
-use super::state::Assembler;
+use super::state::{Assembler, lower_case};
 use super::statement::{Line, is_name, name_length, quote_end, split};
 
 /// The first word of a statement and the rest.
@@ -28,7 +28,7 @@ impl<'a> Assembler<'a> {
         {
             self.statements += 1;
             let (word, _) = first_word(&lines[index].text);
-            match word {
+            match &*lower_case(word) {
                 ".macro" | ".rept" | ".irp" | ".irpc" => depth += 1,
                 ".endm" | ".endmacro" | ".endr" if depth == 0 => return Ok(body),
                 ".endm" | ".endmacro" | ".endr" => depth -= 1,
@@ -48,7 +48,8 @@ impl<'a> Assembler<'a> {
         if name_length(name) != name.len() || name.is_empty() {
             return fault(name, format!("{} cannot be the name of a macro", quoted(name)));
         }
-        if let Some(old) = self.macros.get(name) {
+        let key = lower_case(name);
+        if let Some(old) = self.macros.get(&*key) {
             let (file, line) = (self.preprocessor.files[old.at.file as usize], old.at.line);
             return fault(name, format!("the macro {} is already defined at {file}:{line}", quoted(name)));
         }
@@ -72,14 +73,14 @@ impl<'a> Assembler<'a> {
                 rest = after;
             }
             if let Some(after) = rest.strip_prefix('=') {
-                let (default, after) = argument(after.trim_start());
+                let (default, after) = argument(after.trim_start(), self.alternate);
                 param.default = unquoted(default).to_owned();
                 rest = after;
             }
             rest = rest.trim_start_matches([',', ' ', '\t']);
             params.push(param);
         }
-        self.macros.insert(name.to_owned(), Rc::new(Macro { params, body: Rc::new(body), at }));
+        self.macros.insert(key.into_owned(), Rc::new(Macro { params, body: Rc::new(body), at }));
         Ok(())
     }
 
@@ -94,8 +95,8 @@ impl<'a> Assembler<'a> {
             if let Some(after) = named
                 && let Some(index) = params.iter().position(|p| p.name == word)
             {
-                let (value, after) = argument(after.trim_start());
-                values[index] = Some(unquoted(value).to_owned());
+                let (value, after) = argument(after.trim_start(), self.alternate);
+                values[index] = Some(self.argument_value(value)?);
                 rest = after.trim_start_matches([' ', '\t']);
                 rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
                 continue;
@@ -108,8 +109,8 @@ impl<'a> Assembler<'a> {
                 values[next] = Some(rest.to_owned());
                 break;
             }
-            let (value, after) = argument(rest);
-            values[next] = Some(unquoted(value).to_owned()).filter(|v| !v.is_empty());
+            let (value, after) = argument(rest, self.alternate);
+            values[next] = Some(self.argument_value(value)?).filter(|v| !v.is_empty());
             next += 1;
             rest = after.trim_start_matches([' ', '\t']);
             rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
@@ -121,9 +122,53 @@ impl<'a> Assembler<'a> {
             }
             bound.insert(param.name.as_str(), value.unwrap_or_else(|| param.default.clone()));
         }
+        let body = match self.alternate {
+            true => &self.without_locals(&definition.body, &mut bound),
+            false => &*definition.body,
+        };
+        // `\@` of the first one is 0.
+        let lines = self.copies(body, &[bound])?;
         self.expansions += 1;
-        let lines = self.copies(&definition.body, &[bound])?;
         self.enter(name, lines)
+    }
+
+    /// The text of an argument; after `.altmacro` also `%EXPRESSION` and `<TEXT>`, in which `!` quotes a character.
+    fn argument_value(&mut self, text: &str) -> Result<String, Fault> {
+        if !self.alternate {
+            return Ok(unquoted(text).to_owned());
+        }
+        if let Some(expression) = text.strip_prefix('%') {
+            return Ok(self.number(expression)?.to_string());
+        }
+        let Some(inside) = text.strip_prefix('<').and_then(|t| t.strip_suffix('>')) else {
+            return Ok(unquoted(text).to_owned());
+        };
+        let (mut out, mut chars) = (String::new(), inside.chars());
+        while let Some(c) = chars.next() {
+            out.extend(if c == '!' { chars.next() } else { Some(c) });
+        }
+        Ok(out)
+    }
+
+    /// The body of a macro without its lines `LOCAL NAME...`, whose names get others of their own.
+    fn without_locals<'d>(
+        &mut self,
+        body: &'d [Line<'a>],
+        bound: &mut HashMap<&'d str, String>,
+    ) -> Vec<Line<'a>> {
+        let mut out = Vec::with_capacity(body.len());
+        for line in body {
+            let (word, names) = first_word(&line.text);
+            if !word.eq_ignore_ascii_case("local") {
+                out.push(line.clone());
+                continue;
+            }
+            for name in names.split([',', ' ', '\t']).filter(|name| !name.is_empty()) {
+                self.locals += 1;
+                bound.insert(name, format!(".LL{:04x}", self.locals));
+            }
+        }
+        out
     }
 
     /// `.rept COUNT`
@@ -156,8 +201,8 @@ impl<'a> Assembler<'a> {
             values.extend(unquoted(rest).chars().map(String::from));
         } else {
             while !rest.is_empty() {
-                let (value, after) = argument(rest);
-                values.push(unquoted(value).to_owned());
+                let (value, after) = argument(rest, self.alternate);
+                values.push(self.argument_value(value)?);
                 let after = after.trim_start_matches([' ', '\t']);
                 rest = after.strip_prefix(',').unwrap_or(after).trim_start();
             }
@@ -231,13 +276,19 @@ impl<'a> Assembler<'a> {
 
     /// The text with its parameters replaced; `None` if there are none.
     fn substitute(&self, text: &str, bound: &HashMap<&str, String>) -> Result<Option<String>, Fault> {
-        if !text.contains('\\') {
+        // After `.altmacro` a parameter needs no backslash, and `&` joins it with what is beside it.
+        let plain = |text: &str| self.alternate && bound.keys().any(|name| text.contains(name));
+        if !text.contains('\\') && !plain(text) {
             return Ok(None);
         }
         let mut out = String::with_capacity(text.len() + 16);
         let mut rest = text;
-        while let Some(at) = rest.find('\\') {
-            out.push_str(&rest[..at]);
+        loop {
+            let Some(at) = rest.find('\\') else {
+                self.substitute_plain(rest, bound, &mut out);
+                break;
+            };
+            self.substitute_plain(&rest[..at], bound, &mut out);
             rest = &rest[at + 1..];
             if let Some(after) = rest.strip_prefix("()") {
                 rest = after;
@@ -265,19 +316,42 @@ impl<'a> Assembler<'a> {
                 return fault("", format!("the statement is longer than {MAX_STATEMENT} bytes"));
             }
         }
-        out.push_str(rest);
         Ok(Some(out))
+    }
+
+    /// Copies a text without backslashes; after `.altmacro` with its parameters replaced.
+    fn substitute_plain(&self, text: &str, bound: &HashMap<&str, String>, out: &mut String) {
+        let mut rest = text;
+        while self.alternate && !rest.is_empty() {
+            let start = rest.bytes().position(is_name).unwrap_or(rest.len());
+            let length = rest[start..].bytes().position(|b| !is_name(b)).unwrap_or(rest.len() - start);
+            let (before, word) = (&rest[..start], &rest[start..start + length]);
+            rest = &rest[start + length..];
+            match bound.get(word) {
+                Some(value) => {
+                    out.push_str(before.strip_suffix('&').unwrap_or(before));
+                    out.push_str(value);
+                    rest = rest.strip_prefix('&').unwrap_or(rest);
+                }
+                None => out.extend([before, word]),
+            }
+        }
+        out.push_str(rest);
     }
 }
 
 /// The first argument and what is behind it. A space ends an argument between two operands, as in `8 a0`, but not in `8 * 4`.
-fn argument(text: &str) -> (&str, &str) {
+fn argument(text: &str, alternate: bool) -> (&str, &str) {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0usize);
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
                 at = quote_end(bytes, at);
+                continue;
+            }
+            b'<' if alternate && at == 0 => {
+                at = angle_end(bytes);
                 continue;
             }
             b'(' => depth += 1,
@@ -296,6 +370,22 @@ fn argument(text: &str) -> (&str, &str) {
         at += 1;
     }
     (text[..at].trim_end(), &text[at..])
+}
+
+/// Where the text in `<>` ends that `text` begins with.
+fn angle_end(text: &[u8]) -> usize {
+    let (mut at, mut depth) = (0, 0usize);
+    while at < text.len() {
+        match text[at] {
+            b'!' => at += 1,
+            b'<' => depth += 1,
+            b'>' if depth == 1 => return at + 1,
+            b'>' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    text.len()
 }
 
 fn unquoted(text: &str) -> &str {

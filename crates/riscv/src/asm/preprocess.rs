@@ -12,6 +12,8 @@ use crate::isa::{Extension, Isa};
 #[derive(Clone)]
 struct Macro {
     params: Option<Vec<String>>,
+    /// The last parameter takes all arguments that are left.
+    variadic: bool,
     body: String,
 }
 
@@ -37,27 +39,17 @@ pub(super) struct Preprocessor<'a> {
     pub(super) copied: usize,
     /// Lines that were read.
     read: usize,
+    /// A macro's arguments go on in the next line.
+    unfinished: bool,
     initial: HashMap<String, Macro>,
 }
 
 impl<'a> Preprocessor<'a> {
     pub(super) fn new(sources: &'a Sources, isa: &Isa, defines: &[(String, String)]) -> Self {
-        let xlen = if isa.is_rv64() { "64" } else { "32" };
-        let mut initial = vec![("__ASSEMBLER__", "1"), ("__riscv", "1"), ("__riscv_xlen", xlen)];
-        let flags = [
-            (Extension::C, "__riscv_compressed"),
-            (Extension::M, "__riscv_mul"),
-            (Extension::M, "__riscv_div"),
-            (Extension::A, "__riscv_atomic"),
-            (Extension::F, "__riscv_fdiv"),
-            (Extension::F, "__riscv_fsqrt"),
-        ];
-        initial.extend(flags.iter().filter(|(e, _)| isa.has(*e)).map(|(_, name)| (*name, "1")));
-        if isa.has(Extension::F) {
-            initial.push(("__riscv_flen", if isa.has(Extension::D) { "64" } else { "32" }));
-        }
         let given = defines.iter().map(|(name, body)| (name.as_str(), body.as_str()));
-        let plain = |(name, body): (&str, &str)| (name.into(), Macro { params: None, body: body.into() });
+        let plain = |(name, body): (&str, &str)| {
+            (name.into(), Macro { params: None, variadic: false, body: body.into() })
+        };
         Self {
             sources,
             macros: HashMap::new(),
@@ -66,7 +58,8 @@ impl<'a> Preprocessor<'a> {
             faults: Vec::new(),
             copied: 0,
             read: 0,
-            initial: initial.into_iter().chain(given).map(plain).collect(),
+            unfinished: false,
+            initial: predefined(isa).into_iter().chain(given).map(plain).collect(),
         }
     }
 
@@ -116,7 +109,23 @@ impl<'a> Preprocessor<'a> {
                 joined.push_str(next.strip_suffix('\r').unwrap_or(next));
                 line = Cow::Owned(joined);
             }
-            if let Err(wrong) = self.line(&mut in_comment, line, at, preprocessed, out, depth) {
+            let mut done = self.line(&mut in_comment, line, at, preprocessed, out, depth);
+            let mut joined_lines = 0;
+            while let Ok(Some(open)) = done {
+                // Each line expands the text again from its start, so both are bounded.
+                joined_lines += 1;
+                let next = lines.next().filter(|_| joined_lines < MAX_DEPTH && open.len() <= MAX_STATEMENT);
+                let Some((next, _)) = next else {
+                    done = fault("", "the arguments of a macro have no `)`");
+                    break;
+                };
+                self.read += 1;
+                let next =
+                    without_comments(next.strip_suffix('\r').unwrap_or(next), &mut in_comment, at, false);
+                let joined = format!("{} {next}", open.trim_end_matches('\\'));
+                done = self.line(&mut None, Cow::Owned(joined), at, preprocessed, out, depth);
+            }
+            if let Err(wrong) = done {
                 self.faults.push((at, wrong));
             }
         }
@@ -133,6 +142,7 @@ impl<'a> Preprocessor<'a> {
         self.conditions.last().is_none_or(|c| c.active)
     }
 
+    /// Adds the statements of a line; returns its text if arguments of a macro go on in the next line.
     fn line(
         &mut self,
         in_comment: &mut Option<Pos>,
@@ -141,7 +151,7 @@ impl<'a> Preprocessor<'a> {
         preprocessed: bool,
         out: &mut Vec<Line<'a>>,
         depth: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<String>, Fault> {
         if line.contains('\0') {
             return fault("\0", "the line contains a NUL byte");
         }
@@ -153,13 +163,15 @@ impl<'a> Preprocessor<'a> {
         };
         let trimmed = line.trim_start();
         if preprocessed && let Some(directive) = trimmed.strip_prefix('#') {
-            return self.directive(directive.trim(), at, out, depth);
+            return self.directive(directive.trim(), at, out, depth).map(|()| None);
         }
         if trimmed.is_empty() || !self.active() {
-            return Ok(());
+            return Ok(None);
         }
         let line = if preprocessed {
+            self.unfinished = false;
             match self.expand(&line, &mut Vec::new())? {
+                _ if self.unfinished => return Ok(Some(line.into_owned())),
                 Some(expanded) => Cow::Owned(expanded),
                 None => line,
             }
@@ -170,7 +182,7 @@ impl<'a> Preprocessor<'a> {
             return fault("", format!("the line is longer than {MAX_STATEMENT} bytes"));
         }
         split(line, at, out);
-        Ok(())
+        Ok(None)
     }
 
     fn directive(&mut self, text: &str, at: Pos, out: &mut Vec<Line<'a>>, depth: usize) -> Result<(), Fault> {
@@ -241,17 +253,25 @@ impl<'a> Preprocessor<'a> {
             return fault(text, "`#define` without a name");
         }
         let rest = scan.rest();
+        let mut variadic = false;
         let (params, body) = match rest.strip_prefix('(') {
             Some(rest) => {
                 let Some((params, body)) = rest.split_once(')') else {
                     return fault(rest, "the parameters have no `)`");
                 };
-                let params = params.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty());
-                (Some(params.collect()), body)
+                let params = params.split(',').map(str::trim).filter(|p| !p.is_empty());
+                let mut params: Vec<String> = params.map(str::to_owned).collect();
+                if let Some(last) = params.last_mut()
+                    && let Some(name) = last.strip_suffix("...")
+                {
+                    variadic = true;
+                    *last = if name.is_empty() { "__VA_ARGS__".to_owned() } else { name.trim().to_owned() };
+                }
+                (Some(params), body)
             }
             None => (None, rest),
         };
-        self.macros.insert(name, Macro { params, body: body.trim().to_owned() });
+        self.macros.insert(name, Macro { params, variadic, body: body.trim().to_owned() });
         Ok(())
     }
 
@@ -292,33 +312,39 @@ impl<'a> Preprocessor<'a> {
         while let Some(word) = scan.token(&mut out) {
             let entry = self.macros.get(word).filter(|_| !hidden.iter().any(|h| h == word));
             let args = match entry {
-                Some(Macro { params: Some(_), .. }) => scan.arguments(),
+                Some(Macro { params: Some(_), .. }) => {
+                    let args = scan.arguments();
+                    // Comments behind `#` are still part of the text: nothing in them is left open.
+                    let open =
+                        args.is_none() && hidden.is_empty() && scan.rest().trim_start().starts_with('(');
+                    self.unfinished |= open && !out.contains('#');
+                    args
+                }
                 Some(_) => Some(Vec::new()),
                 None => None,
             };
             let (Some(entry), Some(args)) = (entry, args) else {
+                if self.unfinished {
+                    return Ok(None);
+                }
                 out.push_str(word);
                 continue;
             };
             let entry = entry.clone();
             changed = true;
-            if hidden.len() >= MAX_DEPTH {
-                return fault(word, format!("more than {MAX_DEPTH} macros inside each other"));
+            let mut text = self.replacement(word, &entry, &args, hidden)?;
+            // What a macro ends with can be the name of another one, whose arguments are behind it.
+            while scan.rest().trim_start().starts_with('(')
+                && let Some((name, entry)) = self.function_at_end(&text, word, hidden)
+            {
+                let Some(args) = scan.arguments() else {
+                    self.unfinished |= hidden.is_empty() && !out.contains('#');
+                    break;
+                };
+                text.truncate(text.trim_end().len() - name.len());
+                text.push_str(&self.replacement(&name, &entry, &args, hidden)?);
             }
-            let body = match &entry.params {
-                Some(params) => self.substitute(word, &entry.body, params, &args, hidden)?,
-                None => entry.body,
-            };
-            self.copied += body.len() + 16;
-            if self.copied > MAX_EXPANSION || out.len() + body.len() > MAX_STATEMENT {
-                return fault(word, format!("{} expands to too much text", quoted(word)));
-            }
-            hidden.push(word.to_owned());
-            match self.expand(&body, hidden)? {
-                Some(expanded) => out.push_str(&expanded),
-                None => out.push_str(&body),
-            }
-            hidden.pop();
+            out.push_str(&text);
             if out.len() > MAX_STATEMENT {
                 return fault(word, format!("{} expands to too much text", quoted(word)));
             }
@@ -326,35 +352,75 @@ impl<'a> Preprocessor<'a> {
         Ok(changed.then_some(out))
     }
 
+    /// The macro with arguments whose name the text ends with.
+    fn function_at_end(&self, text: &str, expanded: &str, hidden: &[String]) -> Option<(String, Macro)> {
+        let text = text.trim_end();
+        let start = text.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |at| at + 1);
+        let name = text.get(start..).filter(|name| *name != expanded && !hidden.iter().any(|h| h == name))?;
+        let entry = self.macros.get(name).filter(|entry| entry.params.is_some())?;
+        Some((name.to_owned(), entry.clone()))
+    }
+
+    /// The expansion of a macro with these arguments.
+    fn replacement(
+        &mut self,
+        word: &str,
+        entry: &Macro,
+        args: &[&str],
+        hidden: &mut Vec<String>,
+    ) -> Result<String, Fault> {
+        if hidden.len() >= MAX_DEPTH {
+            return fault(word, format!("more than {MAX_DEPTH} macros inside each other"));
+        }
+        let body = match &entry.params {
+            Some(_) => self.substitute(word, entry, args, hidden)?,
+            None => entry.body.clone(),
+        };
+        self.copied += body.len() + 16;
+        if self.copied > MAX_EXPANSION || body.len() > MAX_STATEMENT {
+            return fault(word, format!("{} expands to too much text", quoted(word)));
+        }
+        hidden.push(word.to_owned());
+        let expanded = self.expand(&body, hidden)?;
+        hidden.pop();
+        Ok(expanded.unwrap_or(body))
+    }
+
     /// The body of a macro with its arguments; `#` and `##` take them as they are written.
     fn substitute(
         &mut self,
         name: &str,
-        body: &str,
-        params: &[String],
+        entry: &Macro,
         args: &[&str],
         hidden: &mut Vec<String>,
     ) -> Result<String, Fault> {
-        let variadic = params.last().is_some_and(|p| p == "...");
+        let params = entry.params.as_deref().unwrap_or(&[]);
         let fits = args.len() == params.len()
-            || variadic && args.len() + 1 >= params.len()
+            || entry.variadic && args.len() + 1 >= params.len()
             || params.is_empty() && args == [""];
         if !fits {
             let (takes, found) = (params.len(), args.len());
             return fault(name, format!("{} takes {takes} arguments, found {found}", quoted(name)));
         }
         let mut out = String::new();
-        let mut scan = Scan::new(body);
+        let mut scan = Scan::new(&entry.body);
         while let Some(word) = scan.token(&mut out) {
-            let rest_of = |from: usize| args.get(from..).unwrap_or(&[]).join(", ");
-            let raw = match params.iter().position(|p| p == word) {
-                Some(index) => args.get(index).map(|a| (*a).to_owned()).unwrap_or_default(),
-                None if variadic && word == "__VA_ARGS__" => rest_of(params.len() - 1),
-                None => {
-                    out.push_str(word);
-                    continue;
-                }
+            let Some(index) = params.iter().position(|p| p == word) else {
+                out.push_str(word);
+                continue;
             };
+            let rest = entry.variadic && index + 1 == params.len();
+            let args = args.get(index..).unwrap_or(&[]);
+            let raw =
+                if rest { args.join(", ") } else { args.first().copied().unwrap_or_default().to_owned() };
+            // `, ## REST`: without further arguments the comma goes as well, and with some it stays.
+            if let Some(before) = out.trim_end().strip_suffix("##").map(str::trim_end)
+                && rest
+                && before.ends_with(',')
+            {
+                let length = before.len();
+                out.truncate(length - usize::from(raw.is_empty()));
+            }
             let before = out.trim_end();
             if scan.rest().trim_start().starts_with("##") || before.ends_with("##") {
                 out.push_str(&raw);
@@ -382,6 +448,40 @@ impl<'a> Preprocessor<'a> {
             }
         })
     }
+}
+
+/// The macros that GNU's compiler defines for assembly.
+fn predefined(isa: &Isa) -> Vec<(&'static str, &'static str)> {
+    let mut out = vec![("__ASSEMBLER__", "1"), ("__riscv", "1"), ("__riscv_i", "2001000")];
+    out.push(("__riscv_xlen", if isa.is_rv64() { "64" } else { "32" }));
+    let flags = [
+        (Extension::C, "__riscv_compressed", "1"),
+        (Extension::C, "__riscv_c", "2000000"),
+        (Extension::M, "__riscv_mul", "1"),
+        (Extension::M, "__riscv_div", "1"),
+        (Extension::M, "__riscv_muldiv", "1"),
+        (Extension::M, "__riscv_m", "2000000"),
+        (Extension::A, "__riscv_atomic", "1"),
+        (Extension::A, "__riscv_a", "2001000"),
+        (Extension::F, "__riscv_fdiv", "1"),
+        (Extension::F, "__riscv_fsqrt", "1"),
+        (Extension::F, "__riscv_f", "2002000"),
+        (Extension::D, "__riscv_d", "2002000"),
+        (Extension::V, "__riscv_vector", "1"),
+        (Extension::V, "__riscv_v", "1000000"),
+    ];
+    out.extend(flags.iter().filter(|(e, ..)| isa.has(*e)).map(|(_, name, value)| (*name, *value)));
+    if isa.has(Extension::F) {
+        out.push(("__riscv_flen", if isa.has(Extension::D) { "64" } else { "32" }));
+    }
+    out.push(("__SIZEOF_INT__", "4"));
+    if isa.is_rv64() {
+        out.extend([("_LP64", "1"), ("__LP64__", "1")]);
+        out.extend([("__SIZEOF_LONG__", "8"), ("__SIZEOF_POINTER__", "8")]);
+    } else {
+        out.extend([("__SIZEOF_LONG__", "4"), ("__SIZEOF_POINTER__", "4")]);
+    }
+    out
 }
 
 /// The line without its comments; `//` and `/* */` are comments in both kinds of files. If `hash`, nothing behind a `#` is looked at.

@@ -61,6 +61,9 @@ pub(super) static PSEUDO: &[Pseudo] = &[
     ("frcsr", "r", "csrrs $0,fcsr,zero"),
     ("fscsr", "r", "csrrw zero,fcsr,$0"),
     ("fscsr", "rr", "csrrw $0,fcsr,$1"),
+    ("frsr", "r", "csrrs $0,fcsr,zero"),
+    ("fssr", "r", "csrrw zero,fcsr,$0"),
+    ("fssr", "rr", "csrrw $0,fcsr,$1"),
     ("frrm", "r", "csrrs $0,frm,zero"),
     ("fsrm", "r", "csrrw zero,frm,$0"),
     ("fsrm", "rr", "csrrw $0,frm,$1"),
@@ -81,6 +84,11 @@ pub(super) static PSEUDO: &[Pseudo] = &[
     ("fge.s", "rff", "fle.s $0,$2,$1"),
     ("fgt.d", "rff", "flt.d $0,$2,$1"),
     ("fge.d", "rff", "fle.d $0,$2,$1"),
+    ("fmv.h", "ff", "fsgnj.h $0,$1,$1"),
+    ("fabs.h", "ff", "fsgnjx.h $0,$1,$1"),
+    ("fneg.h", "ff", "fsgnjn.h $0,$1,$1"),
+    ("fgt.h", "rff", "flt.h $0,$2,$1"),
+    ("fge.h", "rff", "fle.h $0,$2,$1"),
     ("fmv.x.s", "rf", "fmv.x.w $0,$1"),
     ("fmv.s.x", "fr", "fmv.w.x $0,$1"),
     ("fence", "", "fence iorw,iorw"),
@@ -112,6 +120,8 @@ pub(super) static PSEUDO: &[Pseudo] = &[
     ("binv", "rri", "binvi $0,$1,$2"),
     ("bset", "rri", "bseti $0,$1,$2"),
     ("c.nop", "", ".insn 0x0001"),
+    ("c.nop", "i", "c.addi zero,$0"),
+    ("c.unimp", "", ".insn 0x0000"),
     // Of vectors, whose registers count as anything else; those with one more operand are masked.
     ("vneg.v", "ii", "vrsub.vx $0,$1,zero"),
     ("vneg.v", "iii", "vrsub.vx $0,$1,zero,$2"),
@@ -143,10 +153,31 @@ pub(super) static PSEUDO: &[Pseudo] = &[
     ("vmnot.m", "ii", "vmnand.mm $0,$1,$1"),
     ("vmclr.m", "i", "vmxor.mm $0,$0,$0"),
     ("vmset.m", "i", "vmxnor.mm $0,$0,$0"),
+    // The names before version 1.0.
+    ("vmcpy.m", "ii", "vmand.mm $0,$1,$1"),
+    ("vmandnot.mm", "iii", "vmandn.mm $0,$1,$2"),
+    ("vmornot.mm", "iii", "vmorn.mm $0,$1,$2"),
+    ("vpopc.m", "ri", "vcpop.m $0,$1"),
+    ("vpopc.m", "rii", "vcpop.m $0,$1,$2"),
+    ("vfredsum.vs", "iii", "vfredusum.vs $0,$1,$2"),
+    ("vfredsum.vs", "iiii", "vfredusum.vs $0,$1,$2,$3"),
+    ("vfwredsum.vs", "iii", "vfwredusum.vs $0,$1,$2"),
+    ("vfwredsum.vs", "iiii", "vfwredusum.vs $0,$1,$2,$3"),
+    ("vle1.v", "im", "vlm.v $0,$1"),
+    ("vse1.v", "im", "vsm.v $0,$1"),
     ("vl1r.v", "im", "vl1re8.v $0,$1"),
     ("vl2r.v", "im", "vl2re8.v $0,$1"),
     ("vl4r.v", "im", "vl4re8.v $0,$1"),
     ("vl8r.v", "im", "vl8re8.v $0,$1"),
+];
+
+/// Comparisons of vectors with a number, by those with the number below it: what they stand for, and for the number 0, below
+/// which there is no unsigned one.
+pub(super) static COMPARISONS: &[(&str, &str, Option<&str>)] = &[
+    ("vmslt.vi", "vmsle.vi", None),
+    ("vmsge.vi", "vmsgt.vi", None),
+    ("vmsltu.vi", "vmsleu.vi", Some("vmsne.vv")),
+    ("vmsgeu.vi", "vmsgtu.vi", Some("vmseq.vv")),
 ];
 
 /// Sign and zero extensions by two shifts, where there is no instruction for it: the bits that stay.

@@ -191,28 +191,34 @@ impl Point {
     }
 }
 
-/// The padding of an alignment. The linker writes the short one last, the assembler first.
-pub(super) fn padding(fill: Fill, size: u64, linked: bool, out: &mut Vec<u8>) {
+/// The padding of an alignment of code. The assembler writes `largest` bytes, the short instruction first; the linker, if
+/// it keeps fewer of them, writes its own over them, the short one last, and of odd sizes a part of it.
+pub(super) fn nops(size: u64, largest: Option<u64>, out: &mut Vec<u8>) {
     const NOP: [u8; 4] = [0x13, 0, 0, 0];
     const SHORT_NOP: [u8; 2] = [1, 0];
-    match fill {
-        Fill::Nops => {
-            let (words, rest) = (size / 4, size % 4);
-            if rest % 2 == 1 {
-                out.push(0);
-            }
-            if rest >= 2 && !linked {
-                out.extend(SHORT_NOP);
-            }
-            (0..words).for_each(|_| out.extend(NOP));
-            if rest >= 2 && linked {
-                out.extend(SHORT_NOP);
-            }
-        }
-        Fill::Bytes(value, width) => {
-            let width = u64::from(width);
-            out.extend((0..size % width).map(|_| 0));
-            (0..size / width).for_each(|_| out.extend(&value.to_le_bytes()[..width as usize]));
-        }
+    let start = out.len();
+    let written = largest.unwrap_or(size);
+    out.extend((0..written % 2).map(|_| 0));
+    out.extend(SHORT_NOP.iter().filter(|_| written % 4 >= 2));
+    (0..written / 4).for_each(|_| out.extend(NOP));
+    if size == written {
+        return;
     }
+    out.resize(start + written.max(size + 2) as usize, 0);
+    let mut at = start;
+    for _ in 0..size / 4 {
+        out[at..at + 4].copy_from_slice(&NOP);
+        at += 4;
+    }
+    if !size.is_multiple_of(4) {
+        out[at..at + 2].copy_from_slice(&SHORT_NOP);
+    }
+    out.truncate(start + size as usize);
+}
+
+/// Bytes of one value; `size` need not be a multiple of its width.
+pub(super) fn padding(value: u64, width: u8, size: u64, out: &mut Vec<u8>) {
+    let width = u64::from(width);
+    out.extend((0..size % width).map(|_| 0));
+    (0..size / width).for_each(|_| out.extend(&value.to_le_bytes()[..width as usize]));
 }

@@ -1,5 +1,6 @@
 //! The state of the assembler while it goes through the statements: symbols, sections, places.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -64,6 +65,9 @@ pub(super) struct Assembler<'a> {
     pub(super) conditions: Vec<Condition>,
     /// `\@`
     pub(super) expansions: u64,
+    /// `.altmacro`, and how many names `LOCAL` has made.
+    pub(super) alternate: bool,
+    pub(super) locals: u64,
     /// Statements so far.
     pub(super) statements: usize,
     pub(super) image_bytes: u64,
@@ -97,6 +101,8 @@ impl<'a> Assembler<'a> {
             frames: Vec::new(),
             conditions: Vec::new(),
             expansions: 0,
+            alternate: false,
+            locals: 0,
             statements: 0,
             image_bytes: 0,
             at: Pos::default(),
@@ -114,6 +120,7 @@ impl<'a> Assembler<'a> {
         self.section_stack.clear();
         self.mode_stack.clear();
         self.macros.clear();
+        self.alternate = false;
         self.modes = Modes { rvc: self.options.isa.has(crate::isa::Extension::C), relax: true };
         for name in [".text", ".data", ".bss"] {
             self.section = self.section_named(name, None);
@@ -197,7 +204,7 @@ impl<'a> Assembler<'a> {
                 continue;
             }
             if !self.is_active() {
-                return self.skipped(word, rest);
+                return self.skipped(&lower_case(word), rest);
             }
             if let Some(value) = rest.strip_prefix('=') {
                 return self.assign(word, value.strip_prefix('=').unwrap_or(value), true);
@@ -205,15 +212,23 @@ impl<'a> Assembler<'a> {
             if word.is_empty() {
                 return fault(text, format!("unexpected {}", quoted(text)));
             }
+            let name = &*lower_case(word);
             // Macros hide instructions.
-            if let Some(definition) = self.macros.get(word) {
+            if let Some(definition) = self.macros.get(name) {
                 let definition = definition.clone();
                 return self.invoke(word, &definition, rest);
             }
-            return match word.starts_with('.') {
-                true => self.directive(word, rest),
-                false => self.instruction(word, rest),
+            let done = match name.starts_with('.') {
+                true => self.directive(name, rest),
+                false => self.instruction(name, rest),
             };
+            return done.map_err(|mut wrong| {
+                if wrong.token == name {
+                    wrong.message = wrong.message.replace(&quoted(name), &quoted(word));
+                    wrong.token = word.to_owned();
+                }
+                wrong
+            });
         }
     }
 
@@ -252,7 +267,7 @@ impl<'a> Assembler<'a> {
     /// `.set`, `.equ` and `=`; `again` permits another value.
     pub(super) fn assign(&mut self, name: &str, value: &str, again: bool) -> Result<(), Fault> {
         if name == "." {
-            return fault(name, "`.` cannot be assigned: use `.space` or `.balign`");
+            return self.advance_to(value, 0);
         }
         if name_length(name) != name.len() || name.is_empty() {
             return fault(name, format!("{} cannot be a name", quoted(name)));
@@ -422,6 +437,14 @@ impl<'a> Assembler<'a> {
             }
         };
         errors.into_iter().map(error).collect()
+    }
+}
+
+/// Instructions, directives and macros may be written in capitals; registers and symbols may not.
+pub(super) fn lower_case(word: &str) -> Cow<'_, str> {
+    match word.bytes().any(|b| b.is_ascii_uppercase()) {
+        true => Cow::Owned(word.to_ascii_lowercase()),
+        false => Cow::Borrowed(word),
     }
 }
 

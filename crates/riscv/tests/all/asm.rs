@@ -197,6 +197,70 @@ fn the_preprocessor() {
     assert_eq!(image.program.segments[0].data, [2, 3]);
 }
 
+/// What course material uses of the C preprocessor: each line of bytes follows from C's rules.
+#[test]
+fn the_preprocessor_of_course_material() {
+    let cases: &[(&str, &[u8])] = &[
+        // The rest of the arguments, under a name and without one; its commas stay.
+        ("#define CASE(n, code...) .byte n; code\nCASE(1, .byte 2, 3; .byte 4)", &[1, 2, 3, 4]),
+        ("#define ALL(...) .byte __VA_ARGS__\nALL(1, 2, 3)", &[1, 2, 3]),
+        ("#define M(a, r...) .byte a, ## r\nM(1)\nM(2, 3, 4)", &[1, 2, 3, 4]),
+        ("#define M(a, ...) .byte a, ## __VA_ARGS__\nM(1)\nM(2, 3)", &[1, 2, 3]),
+        // Arguments that go over several lines, with comments between them.
+        (
+            "#define M(a, b) .byte a, b\nM(1, /* one\n more */\n 2) ; .byte 3 // M(\n.byte 4 # M(\nM(5,\n 6)",
+            &[1, 2, 3, 4, 5, 6],
+        ),
+        // A name that stands for another macro, which takes the arguments behind it.
+        ("#define LONG(a) .byte a + 1\n#define SHORT LONG\nSHORT(1)\nSHORT (2)\n", &[2, 3]),
+        // C's precedence and its truth, which are not those of the assembler.
+        ("#if 1 | 2 == 2\n.byte 1\n#endif\n#if (2 > 1) == 1 && 4 - 2 << 1 == 4\n.byte 2\n#endif", &[1, 2]),
+    ];
+    for (text, expected) in cases {
+        let text = format!(".data\n{text}\n");
+        assert_eq!(code(&text), *expected, "{text}");
+    }
+    assert_eq!(messages("#define M(a, b) nop\n M(1,\n"), ["2:2: the arguments of a macro have no `)`"]);
+}
+
+/// `.altmacro` as kernels of courses use it: numbered registers from a counter, and names of a macro's own.
+#[test]
+fn alternate_macros() {
+    let save = ".altmacro\n.macro save i, base=sp\n sd x\\i, (\\i * 8)(\\base)\n.endm\n.set n, 8\n.rept 2\n save %n\n .set n, n + 1\n.endr\n";
+    assert_eq!(code(save), code(" sd x8, 64(sp)\n sd x9, 72(sp)\n"));
+    assert_eq!(
+        code(
+            ".data\n.altmacro\n.macro two a, b\n LOCAL x\n x: .byte a, pre&b, x - x\n.endm\npre1 = 7\n two <1, 2>, 1\n two %3*3, 1\n"
+        ),
+        [1, 2, 7, 0, 9, 7, 0]
+    );
+    assert_eq!(code(".data\n.altmacro\n.noaltmacro\n.macro m a\n .byte \\a\n.endm\na = 5\n m a\n"), [5]);
+}
+
+#[test]
+fn numbers_and_places_as_gnu_has_them() {
+    assert_eq!(
+        code(".data\na: .byte 1\n. = . + 2\n.byte 2\n.org a + 6, 9\n.byte 3\n"),
+        [1, 0, 0, 2, 9, 9, 3]
+    );
+    assert_eq!(
+        messages(".data\n.space 4\n. = . - 1\n"),
+        ["3:4: this place is behind what is assembled: the section cannot go back"]
+    );
+    assert_eq!(
+        code(".data\n.float nan, -nan, 0f1.5\n")[..],
+        [255, 255, 255, 127, 255, 255, 255, 255, 0, 0, 192, 63]
+    );
+    assert_eq!(code(".data\n.extern f\n.eqv N 3 + 1\n.eqv M, N\n.byte N, M\n"), [4, 4]);
+    assert_eq!(messages(" ADI a0, a0, 1\n"), ["1:2: unknown instruction `ADI`: did you mean `addi`?"]);
+    assert_eq!(code(".data\n.macro m\n.byte \\@\n.endm\n m\n m\n"), [0, 1]);
+    // A part of an instruction where code is not at an even address.
+    assert_eq!(code(" nop\n.byte 5\n.p2align 2\n nop\n nop\n")[..8], [1, 0, 5, 1, 1, 0, 1, 0]);
+    let narrow = Options { isa: "rv32imac".parse().unwrap(), ..Options::default() };
+    let image = assemble(&Sources::new("a.s", " li a1, 0xffffffff\n li a1, -1\n"), &narrow).unwrap();
+    assert_eq!(image.program.segments[0].data, [0x93, 0x05, 0xf0, 0xff, 0xfd, 0x55]);
+}
+
 #[test]
 fn units_share_their_global_names() {
     let sources = Sources::new("a.s", "_start: call f\nx: j x\n").unit("b.s", ".globl f\nf: ret\nx: j x\n");
@@ -260,6 +324,14 @@ fn bad_input_is_refused() {
         (long.clone(), "the line is longer than 65536 bytes"),
         (format!(".ascii \"{}\"\n", "é".repeat(40_000)), "the line is longer than 65536 bytes"),
         (format!("{doubling}A60\n"), "expands to too much text"),
+        (
+            format!("#define M(a, b) nop\n{}", "M(1,\n".repeat(200_000)),
+            "the arguments of a macro have no `)`",
+        ),
+        (
+            ".altmacro\n.macro m a\n LOCAL x\nx: m %a+1\n.endm\n m 1\n".into(),
+            "more than 100 inside each other",
+        ),
         ("#define A A B\n#define B A B\nA\n".into(), "unknown instruction `A`"),
         (format!("{chain}.set s2000, s0\n .word s0\n"), "has no value: it refers to itself"),
         (format!(" .word {nested}\n"), "the expression is too long"),
@@ -282,7 +354,7 @@ fn bad_input_is_refused() {
         (" vaesem.vv v0, v1\n".into(), "unknown instruction `vaesem.vv`"),
         (" andn a0, a0, a0\n".into(), "`andn` needs the extension Zbb: the ISA is rv64imafdc"),
         (".ascii \"abc\n".into(), "is not a string"),
-        (" .data\n .org 4\n .org 2\n".into(), "`.org` cannot go back"),
+        (" .data\n .org 4\n .org 2\n".into(), "the section cannot go back"),
         (" beq a0, a1, 0x90000000\n".into(), "this jump reaches 1048576 bytes"),
         (
             " la a0, far\n .globl far\n far = x + 0x100000000\n x: nop\n".into(),

@@ -189,6 +189,68 @@ fn the_file_is_read_by_gnu_tools() {
     }
 }
 
+/// Constructs of course material, of which random programs have none.
+const ODD: &[(&str, &str)] = &[
+    (
+        "rv64gc",
+        "#define CASE(n, code...) li gp, n; code\nCASE(1, add a0, a0, a1; nop)\nCASE(2,\n lw a1, 4(sp); /* two\n */ nop)\n",
+    ),
+    ("rv64gc", "#define M(a, ...) .byte a, ## __VA_ARGS__\n.data\nM(1)\nM(2, 3)\n"),
+    (
+        "rv64gc",
+        "#define L(a) li a0, a + 1\n#define S L\nS(1)\n#if (2 > 1) == 1 && 4 - 2 << 1 == 4\nnop\n#endif\n",
+    ),
+    (
+        "rv64gc",
+        ".altmacro\n.macro save i, b=sp\n sd x\\i, (\\i * 8)(\\b)\n.endm\n.set n, 8\n.rept 20\n save %n\n.set n, n + 1\n.endr\n",
+    ),
+    (
+        "rv64gc",
+        ".data\n.altmacro\n.macro two a, b\n LOCAL x\nx: .byte a, pre&b, x - x\n.endm\npre1 = 7\n two <1, 2>, 1\n two %3*3, 1\n",
+    ),
+    ("rv64gc", ".data\na: .byte 1\n. = . + 2\n.byte 2\n.org a + 6, 9\n.byte 3\n"),
+    ("rv64gc", ".data\n.float nan, -nan, 1.5, inf\n.double nan, -inf, 1e-46\n"),
+    (
+        "rv64gc",
+        ".macro m\n li a0, \\@\n.endm\n m\n m\n nop\n.byte 5\n.p2align 2\n nop\n.byte 1\n.p2align 3\n nop\n.byte 1, 2, 3\n.p2align 4\n nop\n",
+    ),
+    (
+        "rv64gc",
+        ".ifnc(x1, x0)\n nop\n.endif\n.ifc a b,a b\n c.nop 3\n.endif\n.ifc (a), (a)\n frsr a0\n fssr a1, a0\n.endif\n",
+    ),
+    (
+        "rv64gc",
+        ".MACRO Two A\n ADDI a0, a0, \\A\n Mv a1, a0\n.EndM\n two 1\n TWO 2\n.IF 0\n.Else\n MRET\n.ENDIF\n.Rept 2\n C.NOP\n.ENDR\n lui a0, %HI(5)\n",
+    ),
+    (
+        "rv64gcv",
+        ".extern f\n.eqv N, 5\n vmslt.vi v1, v2, N\n vmsltu.vi v1, v2, 0, v0.t\n vmsgeu.vi v1, v2, 0\n vmsge.vi v1, v2, 4\n vmandnot.mm v1, v2, v3\n vpopc.m a0, v1\n vle1.v v1, (a0)\n c.unimp\n",
+    ),
+    ("rv64gc_zfh", " fneg.h fa0, fa1\n fgt.h a0, fa0, fa1\n"),
+    ("rv64imafd", " nop\n.byte 5\n.p2align 3\n nop\n"),
+    (
+        "rv32gc",
+        " li a1, 0xffffffff\n li a1, 0xfffff800\n li a1, 0x80000000\n li a1, -1\n li zero, 0xffffffff\n",
+    ),
+];
+
+#[test]
+fn odd_constructs_are_equal() {
+    if !installed() {
+        return tollgate_testkit::skip!("{TOOLS}gcc is missing: apt-get install gcc-riscv64-unknown-elf");
+    }
+    let work = std::env::temp_dir().join(format!("tollgate-asm-odd-{}", std::process::id()));
+    std::fs::create_dir_all(&work).unwrap();
+    for (isa, text) in ODD {
+        let file = work.join("odd.S");
+        std::fs::write(&file, text).unwrap();
+        let theirs = gnu(&work, &[file], isa, &[]);
+        let ours = ours(&Sources::new("odd.S", text), isa, &[]).unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(first_difference(&ours, &theirs), None, "{isa}: {text}");
+    }
+    std::fs::remove_dir_all(&work).unwrap();
+}
+
 /// FNV-1a.
 fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))

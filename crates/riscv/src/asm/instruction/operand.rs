@@ -1,8 +1,8 @@
-//! Operands by name: constants, lists of registers, vector registers.
+//! Operands by name: constants, lists of registers, vector registers; and their kinds in words.
 
 use super::super::error::{Fault, fault, quoted};
 use crate::disasm::X_NAMES;
-use crate::format::registers;
+use crate::format::{Slot, registers};
 use crate::fp::CONSTANTS;
 
 /// The number of a constant that `fli` loads, by its name or value.
@@ -59,4 +59,46 @@ pub(super) fn vector_register(op: &str) -> Result<u8, Fault> {
         Some(Ok(number @ 0..32)) if !op.starts_with("v+") => Ok(number),
         _ => fault(op, format!("{} is not a vector register: those are `v0` to `v31`", quoted(op))),
     }
+}
+
+pub(super) fn slot_name(slot: Slot) -> &'static str {
+    match slot {
+        Slot::Rd => "rd",
+        Slot::Rs1 => "rs1",
+        Slot::Rs2 => "rs2",
+        Slot::Rs3 => "rs3",
+        Slot::Imm | Slot::Upper | Slot::Zimm => "immediate",
+        Slot::Shamt => "shift",
+        Slot::Target => "target",
+        Slot::Memory => "offset(rs1)",
+        Slot::Address => "(rs1)",
+        Slot::Pred => "predecessors",
+        Slot::Succ => "successors",
+        Slot::Csr => "csr",
+        Slot::Constant => "constant",
+        Slot::Vd => "vd",
+        Slot::Vs1 => "vs1",
+        Slot::Vs2 => "vs2",
+        Slot::Masked => "[v0.t]",
+        Slot::V0 => "v0",
+        Slot::Simm | Slot::Uimm | Slot::Uimm6 => "immediate",
+        Slot::Vtype => "e8 to e64, m1 to m8 or mf8 to mf2, ta or tu, ma or mu",
+        Slot::Rounding => "[rounding mode]",
+        Slot::Registers => "{ra, s0-sN}",
+        Slot::Adjustment => "adjustment",
+        Slot::SavedD | Slot::Saved1 | Slot::Saved2 | Slot::Saved3 => "s0 to s7",
+    }
+}
+
+pub(super) fn kinds_in_words(kinds: &str) -> String {
+    let words: Vec<_> = kinds
+        .chars()
+        .map(|kind| match kind {
+            'r' => "a register",
+            'f' => "a floating-point register",
+            'm' => "an address",
+            _ => "a value",
+        })
+        .collect();
+    if words.is_empty() { "no operand".to_owned() } else { words.join(", ") }
 }
