@@ -143,6 +143,7 @@ names! {
     FUNCTION = "function/*", "Instructions and cycles of a kernel's function in one crossing: `function/NAME/cycles`.";
     HIT_RATE = "hit-rate", "Hits divided by accesses.";
     INSTRUCTIONS = "instructions", "Instructions.";
+    HART = "hart/*", "Each hart's share of the bill of a program on several harts: `hart/0/instructions`, `hart/0/cycles`.";
     INSTRUCTIONS_BY_MODE = "instructions:*", "Instructions in one mode, counted by the processor.";
     INSTRUCTIONS_MAX = "instructions-max", "Most instructions of one crossing in the loop.";
     INSTRUCTIONS_MIN = "instructions-min", "Fewest instructions of one crossing in the loop.";
