@@ -211,7 +211,7 @@ impl Ended {
                 "stopped: it has not ended; --max-instructions gives it more".into()
             }
             Self::Stopped(Outcome::Tasks(tasks)) => format!(
-                "stopped: it has {tasks} processes and threads, more than one for each 256 KiB of memory; --memory gives it more"
+                "stopped: it has {tasks} processes and threads, more than one for each 512 KiB of memory; --memory gives it more"
             ),
             Self::Stopped(Outcome::Interrupted) => "interrupted".into(),
             Self::Stopped(Outcome::Waits) => {

@@ -42,8 +42,8 @@ const STUCK: u32 = 8;
 const SLICE: u64 = 1 << 20;
 /// Slices between two looks at the number of tasks.
 const SLICES: u32 = 64;
-/// Memory for each task of a program; one with more tasks forks for ever. Linux permits about twice as many.
-const TASK_BYTES: u64 = 256 << 10;
+/// Memory for each task of a program; one with more tasks forks for ever. Linux permits about four times as many.
+const TASK_BYTES: u64 = 512 << 10;
 /// Simulated nanoseconds in which a program only waits, after which nothing will wake it.
 const LONGEST_WAIT: u64 = 300_000_000_000;
 /// The kernel's command line: quiet, without the self-tests of its cryptography, and it ends when it panics.

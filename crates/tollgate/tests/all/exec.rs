@@ -122,7 +122,7 @@ fn each_bad_input_ends_with_a_sentence() {
         (&few, &[&fixed, "d"], 4, &["/dev/sda: No such file"], "begun\n"),
         (&["--kernel", &kernel, "--memory", "96"], &[&fixed, "m"], 137, &["signal 9 (SIGKILL)", "Out of memory", "--memory"], "begun\n"),
         (&few, &[&fixed, "f"], 124, &["has not ended", "--max-instructions"], "begun\n"),
-        (&["--kernel", &kernel, "--memory", "80"], &[&fixed, "f"], 124, &["processes and threads, more than", "--memory"], "begun\n"),
+        (&["--kernel", &kernel, "--memory", "128"], &[&fixed, "f"], 124, &["processes and threads, more than", "--memory"], "begun\n"),
         (&few, &[&fixed, "e"], 124, &["has not ended", "--max-instructions"], "begun\n"),
         (&few, &[&fixed, "e1"], 124, &["has not ended", "--max-instructions"], "begun\nmuch\n"),
         (&few, &[&fixed, "c"], 139, &["signal 11 (SIGSEGV)"], "begun\n"),
