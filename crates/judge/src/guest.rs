@@ -122,6 +122,10 @@ pub fn guest(a: &Run, b: &Run) -> Option<GuestComparison> {
     } else if hashes[0] != hashes[1] && hashes.iter().all(Option::is_some) {
         differs.push("the kernels have one name and different files".into());
     }
+    let machines = bills.map(|(result, ..)| result.asked.program().map_or("", |asked| &asked.machine));
+    if machines[0] != machines[1] {
+        differs.push(format!("the machines are {} and {}", machines[0], machines[1]));
+    }
     if a.seed != b.seed {
         differs.push(format!("the seeds are {} and {}", a.seed, b.seed));
     }

@@ -141,6 +141,7 @@ names! {
     FILE_SYSTEM_INPUTS = "file-system-inputs", "Blocks of 512 bytes read for the process (getrusage).";
     FIRST_FETCH_MIN = "first-fetch-min", "Fewest cycles from the interrupt to the handler's first fetch.";
     FUNCTION = "function/*", "Instructions and cycles of a kernel's function in one crossing: `function/NAME/cycles`.";
+    HART = "hart/*", "Each hart's share of the bill of a program on several harts: `hart/0/instructions`, `hart/0/cycles`.";
     HIT_RATE = "hit-rate", "Hits divided by accesses.";
     INSTRUCTIONS = "instructions", "Instructions.";
     INSTRUCTIONS_BY_MODE = "instructions:*", "Instructions in one mode, counted by the processor.";

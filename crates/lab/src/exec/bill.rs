@@ -1,6 +1,7 @@
 //! The bill of a program as an entry of the run document.
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter::repeat;
 
 use tollgate_cores::{Cause, Causes};
 use tollgate_record::family::{
@@ -70,9 +71,16 @@ impl Ran {
 
 fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
     let watch = &ran.watch;
-    let counted: u64 = watch.instructions.iter().sum();
+    let counted: u64 = watch.shares().flat_map(|share| share.instructions).sum();
     if counted != ran.instructions {
         return Err(ExecError::Sum { counted, retired: ran.instructions });
+    }
+    if let Some(cycles) = watch.cycles() {
+        let clocks = watch.shares().filter_map(|share| share.clock);
+        let charged: u64 = clocks.flat_map(|clock| clock.by_owner().iter().flatten()).sum();
+        if charged != cycles {
+            return Err(ExecError::Cycles { charged, cycles });
+        }
     }
     // Without a kernel the code in machine mode is not part of the bill.
     let alone = ran.kernel.is_none();
@@ -81,37 +89,44 @@ fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
     let mut functions: BTreeMap<&str, Cost> = BTreeMap::new();
     let mut crossings: BTreeMap<(Stage, Crossing), Made> = BTreeMap::new();
     let (mut interrupts, mut others, mut unnamed) = (Cost::default(), Cost::default(), 0);
-    for (at, (key, &instructions)) in watch.keys.iter().zip(&watch.instructions).enumerate() {
-        let causes = watch.causes(at);
-        if !watch.is_program(key.task) {
-            others.add(instructions, causes);
-            continue;
-        }
-        if alone && key.step != Step::Own {
-            continue;
-        }
-        let of = part(key.stage, key.crossing, key.step);
-        match of {
-            Some(part) => {
-                parts.entry(part.name).or_default().add(instructions, causes);
-                functions.entry(watch.code.function(key.function)).or_default().add(instructions, causes);
+    let mut by_hart = Vec::new();
+    for share in watch.shares() {
+        let mut hart = Cost::default();
+        let instructions = share.instructions.iter().copied().chain(repeat(0));
+        for (at, (key, instructions)) in watch.keys.iter().zip(instructions).enumerate() {
+            let causes = share.clock.and_then(|clock| clock.by_owner().get(at));
+            if !watch.is_program(key.task) {
+                others.add(instructions, causes);
+                continue;
             }
-            None => interrupts.add(instructions, causes),
+            if alone && key.step != Step::Own {
+                continue;
+            }
+            match part(key.stage, key.crossing, key.step) {
+                Some(part) => {
+                    parts.entry(part.name).or_default().add(instructions, causes);
+                    let function = watch.code.function(key.function);
+                    functions.entry(function).or_default().add(instructions, causes);
+                    hart.add(instructions, causes);
+                }
+                None => interrupts.add(instructions, causes),
+            }
+            if key.crossing != Crossing::None {
+                let step = match key.step {
+                    Step::Entry => "entry",
+                    Step::Dispatch => "dispatch",
+                    Step::Exit => "exit",
+                    Step::Switch => "switch",
+                    Step::Own | Step::Work | Step::Inherit => "work",
+                };
+                let (_, steps) = crossings.entry((key.stage, key.crossing)).or_default();
+                steps.entry(step).or_default().add(instructions, causes);
+            }
+            if watch.code.name(key.function).ends_with("(no symbol)") && key.step != Step::Own {
+                unnamed += instructions;
+            }
         }
-        if key.crossing != Crossing::None {
-            let step = match key.step {
-                Step::Entry => "entry",
-                Step::Dispatch => "dispatch",
-                Step::Exit => "exit",
-                Step::Switch => "switch",
-                Step::Own | Step::Work | Step::Inherit => "work",
-            };
-            let (_, steps) = crossings.entry((key.stage, key.crossing)).or_default();
-            steps.entry(step).or_default().add(instructions, causes);
-        }
-        if watch.code.name(key.function).ends_with("(no symbol)") && key.step != Step::Own {
-            unnamed += instructions;
-        }
+        by_hart.push(hart);
     }
     for (&(task, stage, crossing), &count) in &watch.counts {
         if watch.is_program(task) {
@@ -139,6 +154,15 @@ fn record(ran: &Ran, asked: ProgramAsked) -> Result<Measurement, ExecError> {
         apart("other-tasks/cycles", others.cycles());
         entry.count(counter::CYCLES, cycles as f64);
         entry.cycles = Some(Estimate::point(cycles as f64));
+    }
+    for (number, hart) in by_hart.iter().enumerate().filter(|_| by_hart.len() > 1) {
+        let mut share = |of: &str, value: u64| {
+            entry.counters.insert(counter::HART.part(&format!("{number}/{of}")), value as f64);
+        };
+        share("instructions", hart.instructions);
+        if timed {
+            share("cycles", hart.cycles());
+        }
     }
     for name in PARTS {
         let Some(cost) = parts.get(name.name) else { continue };

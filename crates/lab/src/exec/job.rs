@@ -86,10 +86,10 @@ pub enum ExecError {
     Interrupted,
     #[error(
         "the kernel did not start the first process; it needs support of an initial RAM disk (CONFIG_BLK_DEV_INITRD) and a serial \
-         console; its last lines:\n{0}"
+         console; {}", last_words(.0)
     )]
     NoProcess(String),
-    #[error("the kernel ended before the program; its last lines:\n{0}")]
+    #[error("the kernel ended before the program; {}", last_words(.0))]
     KernelEnded(String),
     #[error(
         "not a machine that waits for a program; save one by `tollgate riscv exec --kernel Image --save FILE -- PROGRAM`"
@@ -108,8 +108,8 @@ pub enum ExecError {
     #[error("{0}")]
     Alone(String),
     #[error(
-        "the machine has {0} harts, and a core, a timeline and a trace follow one; give --harts 1, or leave --core, --timeline and \
-         --drmemtrace out"
+        "the machine has {0} harts, and --drmemtrace writes the trace of one; leave it out, or use a machine that was booted with \
+         --harts 1"
     )]
     Harts(usize),
     #[error("{0}: cannot write the trace: {1}")]
@@ -118,6 +118,12 @@ pub enum ExecError {
         "the bill does not add up: {counted} instructions by function, {retired} by the machine's counter"
     )]
     Sum { counted: u64, retired: u64 },
+    #[error("the bill does not add up: {charged} cycles by function, {cycles} on the core")]
+    Cycles { charged: u64, cycles: u64 },
+}
+
+fn last_words(lines: &str) -> String {
+    if lines.trim().is_empty() { "it printed nothing".into() } else { format!("its last lines:\n{lines}") }
 }
 
 fn why_refused(error: u64) -> String {
@@ -156,6 +162,8 @@ pub enum Outcome {
     Budget,
     /// Somebody interrupted it.
     Interrupted,
+    /// It has this number of processes and threads at once.
+    Tasks(u64),
     /// It waits for something that cannot come.
     Waits,
     /// The kernel ended, or gave up.
@@ -188,7 +196,7 @@ impl Ended {
         match self {
             Self::Exited(status) => status,
             Self::Killed(signal) => 128 + signal,
-            Self::Stopped(Outcome::Budget) => 124,
+            Self::Stopped(Outcome::Budget | Outcome::Tasks(_)) => 124,
             Self::Stopped(_) => crate::status::FAILED,
         }
     }
@@ -202,6 +210,9 @@ impl Ended {
             Self::Stopped(Outcome::Budget) => {
                 "stopped: it has not ended; --max-instructions gives it more".into()
             }
+            Self::Stopped(Outcome::Tasks(tasks)) => format!(
+                "stopped: it has {tasks} processes and threads, more than one for each 512 KiB of memory; --memory gives it more"
+            ),
             Self::Stopped(Outcome::Interrupted) => "interrupted".into(),
             Self::Stopped(Outcome::Waits) => {
                 "stopped: it waits for something that cannot come (input, a network, another program)".into()
@@ -248,7 +259,6 @@ pub struct Ran {
     /// The last lines of the kernel.
     pub console: String,
     pub(super) kernel: Option<String>,
-    pub(super) harts: usize,
 }
 
 impl Ran {
@@ -261,14 +271,13 @@ impl Ran {
             errors: Vec::new(),
             console: String::new(),
             kernel: None,
-            harts: 1,
         }
     }
 
     /// How many harts the machine has.
     #[must_use]
     pub fn harts(&self) -> usize {
-        self.harts
+        self.watch.shares().count()
     }
 
     /// What a program that did not end well may have needed.

@@ -3,9 +3,10 @@
 //! `guests/riscv/programs/exec_init.c` is that process. Its calls are semihosting calls with numbers of our own, at which the
 //! machine stops: they take no instruction of the kernel, and the machine is at an exact place.
 
+use std::ops::ControlFlow::{Break, Continue};
 use std::time::Instant;
 
-use tollgate_riscv::{Boot, Config, Firmware, Isa, Machine, MachineKind, Stop, aside};
+use tollgate_riscv::{Aside, Boot, Config, Firmware, Isa, Machine, MachineKind, Stop, aside};
 
 use super::code::{Code, PAGE};
 use super::job::{Ended, ExecError, ExecJob, Limits, Outcome, PassOn, Ran};
@@ -39,6 +40,10 @@ const CONSOLE: usize = 64 << 10;
 const STUCK: u32 = 8;
 /// Steps between two looks at budget and interruption.
 const SLICE: u64 = 1 << 20;
+/// Slices between two looks at the number of tasks.
+const SLICES: u32 = 64;
+/// Memory for each task of a program; one with more tasks forks for ever. Linux permits about four times as many.
+const TASK_BYTES: u64 = 512 << 10;
 /// Simulated nanoseconds in which a program only waits, after which nothing will wake it.
 const LONGEST_WAIT: u64 = 300_000_000_000;
 /// The kernel's command line: quiet, without the self-tests of its cryptography, and it ends when it panics.
@@ -79,8 +84,6 @@ impl Ready {
     /// A file that is not a kernel, or one that does not start the process.
     pub fn boot(linux: Linux<'_>, interrupted: &dyn Fn() -> bool) -> Result<Self, ExecError> {
         let Linux { image, map, rules, isa, ram_bytes, harts, seed } = linux;
-        let symbols = kernel::symbols(image, map)?;
-        let rules = kernel::rules_for(rules, &symbols)?;
         let config = Config {
             isa,
             machine: MachineKind::Virt,
@@ -107,6 +110,8 @@ impl Ready {
             })
             .map_err(KernelError::from)?;
         machine.semihost();
+        let symbols = kernel::symbols(image, map)?;
+        let rules = kernel::rules_for(rules, &symbols)?;
         let mut console = Vec::new();
         let mut without_progress = 0;
         for _ in 0..BOOT / SLICE {
@@ -172,7 +177,7 @@ impl Ready {
         limits: &Limits<'_>,
     ) -> Result<Ran, ExecError> {
         let harts = self.machine.config().harts;
-        if harts > 1 && (job.core.is_some() || job.views.timeline || job.views.drmemtrace.is_some()) {
+        if harts > 1 && job.views.drmemtrace.is_some() {
             return Err(ExecError::Harts(harts));
         }
         let archive = rooted.tree.archive().map_err(KernelError::Output)?;
@@ -192,15 +197,16 @@ impl Ready {
         let handler = machine.csr(STVEC).unwrap_or(0) & !3;
         let (code, init) = code(machine, &self.symbols, &self.rules, handler, rooted)?;
         let rules = Some(self.rules.clone());
-        let mut watch = Watch::new(code, rules, Some(init), job.core.as_ref(), &machine.code())?;
+        let mut watch = Watch::new(code, rules, Some(init), job.core.as_ref(), &machine.code(), harts)?;
         job.views.attach(&mut watch)?;
         machine.answer_semihosting(0);
         let before = machine.instret();
         let mut left = limits.instructions;
         let mut idle = 0;
         let mut stream = limits.output.map(Stream::new);
-        let stop = aside(&mut watch, |watch| {
-            loop {
+        let most_tasks = machine.config().ram_bytes / TASK_BYTES;
+        let mut some_slices = |watch: &mut Aside<Watch>| {
+            for _ in 0..SLICES {
                 let budget = SLICE.min(left);
                 let (retired, elapsed) = (machine.instret(), machine.elapsed());
                 let stop = machine.run(budget, watch);
@@ -213,20 +219,28 @@ impl Ready {
                 if let Some(stream) = stream.as_mut().filter(|_| stop == Stop::Budget) {
                     stream.look(machine, &rooted.program);
                 }
-                match stop {
-                    Stop::Budget if (limits.interrupted)() => break Some(Outcome::Interrupted),
-                    Stop::Budget if left == 0 => break Some(Outcome::Budget),
-                    Stop::Budget if idle > LONGEST_WAIT => break Some(Outcome::Waits),
-                    Stop::Budget => {}
-                    Stop::Semihosting { .. } => break None,
-                    Stop::Idle => break Some(Outcome::Waits),
-                    _ => break Some(Outcome::KernelEnded),
-                }
-                if boot::gave_up(&console) {
-                    break Some(Outcome::KernelEnded);
-                }
+                let outcome = match stop {
+                    Stop::Budget if (limits.interrupted)() => Outcome::Interrupted,
+                    Stop::Budget if left == 0 => Outcome::Budget,
+                    Stop::Budget if idle > LONGEST_WAIT => Outcome::Waits,
+                    Stop::Budget if boot::gave_up(&console) => Outcome::KernelEnded,
+                    Stop::Budget => continue,
+                    Stop::Semihosting { .. } => return Break(None),
+                    Stop::Idle => Outcome::Waits,
+                    _ => Outcome::KernelEnded,
+                };
+                return Break(Some(outcome));
             }
-        });
+            Continue(())
+        };
+        let stop = loop {
+            // The observer lags behind the machine, and has seen everything here: so the same program stops at the same place.
+            match aside(&mut watch, &mut some_slices) {
+                Break(stop) => break stop,
+                Continue(()) if watch.alive() > most_tasks => break Some(Outcome::Tasks(watch.alive())),
+                Continue(()) => {}
+            }
+        };
         let instructions = machine.instret() - before;
         let mut ran = Ran::new(watch, instructions);
         if stop == Some(Outcome::KernelEnded) {
@@ -260,7 +274,6 @@ impl Ready {
         let own: Vec<&str> = lines.lines().filter(|line| line.trim() != "^C").collect();
         ran.console = own.join("\n");
         ran.kernel = Some(self.kernel.clone());
-        ran.harts = harts;
         Ok(ran)
     }
 }

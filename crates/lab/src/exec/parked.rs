@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use tollgate_cores::Timed;
 use tollgate_riscv::Privilege;
 
 use super::crossing::Step;
@@ -19,10 +20,16 @@ pub(super) struct Parked {
     pub(super) epoch: u64,
     pub(super) runs: Vec<(u64, Range<u32>)>,
     pub(super) parts: Vec<Part>,
+    /// Instructions of each key.
+    pub(super) instructions: Vec<u64>,
+    pub(super) clock: Option<Timed<(), ()>>,
+    /// Cycles that were charged to paths, and what pays for the next ones: a key and a path.
+    pub(super) at: u64,
+    pub(super) owner: (u32, u32),
 }
 
 impl Parked {
-    pub(super) fn new(task: u32) -> Self {
+    pub(super) fn new(task: u32, clock: Option<Timed<(), ()>>) -> Self {
         Self {
             now: task,
             next: None,
@@ -32,6 +39,10 @@ impl Parked {
             epoch: NOTHING,
             runs: vec![(NOTHING, 0..0); RUNS],
             parts: Vec::new(),
+            instructions: Vec::new(),
+            clock,
+            at: 0,
+            owner: (u32::MAX, u32::MAX),
         }
     }
 }

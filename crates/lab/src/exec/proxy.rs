@@ -132,7 +132,7 @@ pub(super) fn run(
             code.place((RAM + process.bias + at) >> 12, number, offset);
         }
     }
-    let mut watch = Watch::new(code, None, None, job.core.as_ref(), &machine.code())?;
+    let mut watch = Watch::new(code, None, None, job.core.as_ref(), &machine.code(), 1)?;
     job.views.attach(&mut watch)?;
     let (mut left, before) = (limits.instructions, machine.instret());
     let ended = aside(&mut watch, |watch| {

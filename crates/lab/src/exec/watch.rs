@@ -11,7 +11,7 @@ mod views;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use tollgate_cores::{Causes, Core, CoreError, Timed};
+use tollgate_cores::{Core, CoreError, Timed};
 use tollgate_riscv::{Access, Observer, Pass, Privilege, Retired, Several, Touch, Trap, TrapReturn, Walk};
 
 use super::code::{Code, Place};
@@ -43,8 +43,8 @@ pub(crate) struct Watch {
     runs: Vec<(u64, Range<u32>)>,
     parts: Vec<Part>,
     pub(crate) keys: Vec<Key>,
-    /// Instructions of each key.
-    pub(crate) instructions: Vec<u64>,
+    /// Instructions of each key on the hart whose turn it is.
+    instructions: Vec<u64>,
     index: HashMap<Key, u32>,
     contexts: HashMap<(u32, Stage, Crossing), u32>,
     /// The kernel's instructions that were looked up, by address.
@@ -67,7 +67,7 @@ pub(crate) struct Watch {
     /// Where the trap returns to.
     returns_to: Privilege,
     clock: Option<Timed<(), ()>>,
-    /// Cycles that were charged to paths.
+    /// Cycles of the hart's core that were charged to paths.
     at: u64,
     owner: (u32, u32),
     pending: Vec<Pass>,
@@ -91,9 +91,13 @@ impl Watch {
         init: Option<u32>,
         core: Option<&Core>,
         loaded: &tollgate_riscv::Code,
+        harts: usize,
     ) -> Result<Self, CoreError> {
         let [switch_to, task_dead] = ["__switch_to", "do_task_dead"].map(|name| code.kernel_function(name));
-        let clock = core.map(|core| Timed::new(core, (), ())).transpose()?;
+        let clock = || core.map(|core| Ok(Timed::new(core, (), ())?.with_code(loaded))).transpose();
+        // One place for each hart; that of the running hart stays unused.
+        let parked = |hart| Ok(Parked::new(hart, if hart == 0 { None } else { clock()? }));
+        let parked = (0..harts as u32).map(parked).collect::<Result<_, CoreError>>()?;
         let mut watch = Self {
             code,
             init,
@@ -111,7 +115,7 @@ impl Watch {
             paths: Vec::new(),
             path_index: HashMap::new(),
             pseudo: HashMap::new(),
-            tasks: vec![Task::new(0, Stage::Running, Crossing::None)],
+            tasks: (0..harts as u32).map(|task| Task::new(task, Stage::Running, Crossing::None)).collect(),
             ids: HashMap::new(),
             now: 0,
             context: 0,
@@ -119,7 +123,7 @@ impl Watch {
             next: None,
             alone: Vec::new(),
             returns_to: Privilege::User,
-            clock: clock.map(|clock| clock.with_code(loaded)),
+            clock: clock()?,
             at: 0,
             owner: (u32::MAX, u32::MAX),
             pending: Vec::new(),
@@ -128,7 +132,7 @@ impl Watch {
             timeline: None,
             recorder: None,
             hart: 0,
-            parked: Vec::new(),
+            parked,
         };
         // Without a kernel the program begins at once.
         if watch.rules.is_none() {
@@ -153,15 +157,9 @@ impl Watch {
         self.root == Some(task) || self.root.is_some() && self.tasks[task as usize].is_program
     }
 
-    /// Cycles on the core so far.
-    pub(crate) fn cycles(&self) -> Option<u64> {
-        self.clock.as_ref().map(Timed::cycles)
-    }
-
-    /// Lines that the first-level caches of the core missed: of instructions and of data.
-    pub(super) fn misses(&self) -> Option<[u64; 2]> {
-        let counts = self.clock.as_ref()?.counts().memory;
-        Some([counts.l1i_misses, counts.l1d_misses])
+    /// How many tasks of the program have begun and not ended.
+    pub(super) fn alive(&self) -> u64 {
+        self.tasks.iter().filter(|task| task.is_program && !task.dead).count() as u64
     }
 
     /// The core.
@@ -172,11 +170,6 @@ impl Watch {
     /// The crossing that a name of a path stands for.
     pub(crate) fn crossing_of(&self, function: u32) -> Option<Crossing> {
         self.pseudo.iter().find(|(_, name)| **name == function).map(|(crossing, _)| *crossing)
-    }
-
-    /// The cycles of a key by cause.
-    pub(crate) fn causes(&self, key: usize) -> Option<&Causes> {
-        self.clock.as_ref()?.by_owner().get(key)
     }
 
     fn task(&mut self) -> &mut Task {
@@ -196,7 +189,10 @@ impl Watch {
         let found = *self.index.entry(key).or_insert(next);
         if found == next {
             self.keys.push(key);
-            self.instructions.push(0);
+        }
+        // Another hart may have added keys.
+        if self.instructions.len() < self.keys.len() {
+            self.instructions.resize(self.keys.len(), 0);
         }
         found
     }
@@ -647,8 +643,9 @@ impl Observer for Watch {
         self.set_context();
         let (task, group) = self.thread();
         *self.counts.entry((group, stage, crossing)).or_default() += 1;
+        let cycles = self.cycles();
         if let Some(timeline) = &mut self.timeline {
-            timeline.now = self.clock.as_ref().map_or(timeline.now, Timed::cycles);
+            timeline.now = cycles.unwrap_or(timeline.now);
             timeline.begin(task, crossing);
         }
         if let Some(recorder) = &mut self.recorder {

@@ -6,10 +6,14 @@ use std::time::Duration;
 use std::{env, fs};
 
 use tollgate_cores::Core;
-use tollgate_lab::exec::{Alone, Ended, ExecError, ExecJob, Limits, Linux, PassOn, Prepared, Ran, Ready};
+use tollgate_lab::exec::{
+    Alone, Ended, ExecError, ExecJob, Limits, Linux, PassOn, Prepared, Ran, Ready, Views,
+};
 use tollgate_record::family::{GuestExec, ProgramAsked, ProgramFound};
 use tollgate_record::{Measurement, counter, phase};
 use tollgate_riscv::Isa;
+
+use crate::exec_views::check_timeline;
 
 const IMAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images");
 const COMPILER: &str = "riscv64-linux-gnu-gcc";
@@ -254,10 +258,54 @@ fn a_program_inside_of_linux_is_billed_with_the_kernel() {
         (work, ["getppid", "clone", "wait4", "write"].map(|name| count(entry, name)))
     });
     assert_eq!(one, two);
-    let ready = Ready::restore(&two_harts, None, None, 512 << 20).unwrap();
     let timed = ExecJob { core: Some(Core::preset("rocket").unwrap()), ..job(&fixed, &["hello"]) };
-    let refused = Prepared::new(timed.clone()).unwrap().run(ready, &limits()).err().unwrap();
-    assert!(refused.to_string().starts_with("the machine has 2 harts"), "{refused}");
+    both_harts_run(dir.path(), &two_harts);
     let timed = run(timed);
     assert_eq!(timed.counter(counter::INSTRUCTIONS), bills[1].counter(counter::INSTRUCTIONS));
+}
+
+/// The parent works on hart 0, the child four times as much on hart 1, as Linux confirms.
+fn both_harts_run(dir: &Path, two_harts: &[u8]) {
+    let source = "#define _GNU_SOURCE\n#include <sched.h>\n#include <stdio.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
+        static int on(int hart, int n) {\n\
+          cpu_set_t set; CPU_ZERO(&set); CPU_SET(hart, &set); sched_setaffinity(0, sizeof set, &set);\n\
+          for (volatile int i = 0; i < n; i++) {}\n\
+          return sched_getcpu();\n\
+        }\n\
+        int main(void) {\n\
+          int status; if (fork() == 0) _exit(on(1, 200000));\n\
+          int hart = on(0, 50000); wait(&status); printf(\"%d %d\", hart, WEXITSTATUS(status)); return 0;\n\
+        }";
+    let program = compiled(dir, "both", source, &["-static"]).unwrap();
+    let [counted, timed] = [None, Some(Core::preset("rocket").unwrap())].map(|core| {
+        let views = Views { timeline: true, ..Views::default() };
+        let ready = Ready::restore(two_harts, None, None, 512 << 20).unwrap();
+        let mut ran = Prepared::new(ExecJob { core, views, ..job(&program, &[]) })
+            .unwrap()
+            .run(ready, &limits())
+            .unwrap();
+        assert_eq!((ran.ended, &ran.output[..]), (Ended::Exited(0), &b"0 1"[..]));
+        check_timeline(&mut ran);
+        record(&ran)
+    });
+    let of = |entry: &Measurement, hart: usize, unit: &str| {
+        entry.counters[&counter::HART.part(&format!("{hart}/{unit}"))]
+    };
+    for entry in [&counted, &timed] {
+        check(entry);
+        let harts = [0, 1].map(|hart| of(entry, hart, "instructions"));
+        assert_eq!(Some(harts[0] + harts[1]), entry.counter(counter::INSTRUCTIONS));
+        // A turn of the loop has a load, an addition, a store and a branch, or more.
+        assert!(harts[0] > 4.0 * 50_000.0 && harts[1] > 4.0 * 200_000.0, "{harts:?}");
+    }
+    // The cores do not change what the program does.
+    assert_eq!(timed.counter(counter::INSTRUCTIONS), counted.counter(counter::INSTRUCTIONS));
+    let cycles = [0, 1].map(|hart| of(&timed, hart, "cycles"));
+    assert_eq!(Some(cycles[0] + cycles[1]), timed.counter(counter::CYCLES));
+    assert!((0..2).all(|hart| cycles[hart] > of(&timed, hart, "instructions")), "{cycles:?}");
+    // A trace is that of one hart.
+    let views = Views { drmemtrace: Some(dir.join("trace")), ..Views::default() };
+    let ready = Ready::restore(two_harts, None, None, 512 << 20).unwrap();
+    let refused = Prepared::new(ExecJob { views, ..job(&program, &[]) }).unwrap().run(ready, &limits()).err();
+    assert!(refused.unwrap().to_string().starts_with("the machine has 2 harts"));
 }

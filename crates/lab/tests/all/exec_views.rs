@@ -105,7 +105,7 @@ fn inlined_calls_have_their_function_and_their_place() {
 }
 
 /// Slices of the timeline nest, and the steps are the bill.
-fn check_timeline(ran: &mut Ran) -> Vec<Value> {
+pub(crate) fn check_timeline(ran: &mut Ran) -> Vec<Value> {
     let entry = record(ran);
     let (text, dropped) = ran.timeline().unwrap();
     assert_eq!(dropped, 0);

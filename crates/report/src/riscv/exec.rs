@@ -24,6 +24,7 @@ pub(super) fn view(run: &Run, style: &Style) -> Sheet {
         };
         text.extend(summary(result, exec, style));
         text.extend(bill(result, style));
+        text.extend(harts(result, style));
         text.extend(layouts(result, style));
         text.extend(crossings(result, exec, style));
         text.extend(functions(result, found, style));
@@ -76,7 +77,7 @@ fn summary(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
 }
 
 /// What the parts of the bill are.
-fn part(name: &str) -> &str {
+pub(super) fn part(name: &str) -> &str {
     match name {
         "program-start" => "start (execve)",
         "loader" => "loader",
@@ -168,6 +169,41 @@ fn apart(result: &Measurement) -> String {
         count(ticks),
         count(others)
     )
+}
+
+/// Each hart's share, if there are several.
+fn harts(result: &Measurement, style: &Style) -> Sheet {
+    let of = |hart: usize, unit: &str| {
+        result.counters.get(&counter::HART.part(&format!("{hart}/{unit}"))).copied()
+    };
+    let shares: Vec<(f64, Option<f64>)> =
+        (0..).map_while(|hart| Some((of(hart, "instructions")?, of(hart, "cycles")))).collect();
+    if shares.is_empty() {
+        return Sheet::new();
+    }
+    let timed = timed(result);
+    let mut columns = vec![Column::left("hart"), Column::right("instructions"), Column::right("share")];
+    if timed {
+        columns.extend([Column::right("cycles"), Column::right("CPI")]);
+    }
+    let mut table = Table::new(columns).indent(2);
+    let total: f64 = shares.iter().map(|share| share.0).sum();
+    for (hart, (instructions, cycles)) in shares.into_iter().enumerate() {
+        let mut cells =
+            vec![hart.to_string(), count(instructions as u64), percent(share(instructions, total))];
+        if let Some(cycles) = cycles {
+            let cpi = if instructions > 0.0 { format!("{:.2}", cycles / instructions) } else { "-".into() };
+            cells.extend([count(cycles as u64), cpi]);
+        }
+        table.row(cells);
+    }
+    let mut text = title("Its harts");
+    text.extend(Sheet::from(table));
+    if timed {
+        let note = "Each hart is a core with caches of its own; a line that another hart has written costs nothing more.";
+        text.extend(prose(clean(note, style), "  "));
+    }
+    text
 }
 
 /// How much of the total depends on the layout of memory.
@@ -308,10 +344,10 @@ fn sites(result: &Measurement, exec: &GuestExec, style: &Style) -> Sheet {
         return Sheet::new();
     }
     let mut table = Table::new([
-        Column::left("").least(18),
+        Column::left(""),
         Column::right("count"),
         Column::right(unit(result)),
-        Column::left("in").most(40),
+        Column::left("in").most(40).least(20),
     ])
     .indent(2);
     // Those inside of other crossings belong to them.

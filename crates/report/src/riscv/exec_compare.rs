@@ -1,11 +1,11 @@
 //! Two bills of programs inside of a kernel: the functions and calls that moved, then what they caused in the kernel.
 
+use super::exec::part;
 use crate::sheet::{Column, Sheet, Table, prose, title};
 use crate::style::{Paint, Style};
 use crate::text::clean;
 use tollgate_judge::{GuestComparison, Moved};
 use tollgate_record::number::count;
-use tollgate_record::phase_words;
 
 /// Lines of each table; JSON has all.
 const SHOWN: usize = 15;
@@ -36,7 +36,7 @@ pub fn guest_comparison(found: &GuestComparison, style: &Style) -> String {
         text.extend(prose(clean(why, style), "  - "));
     }
     let parts: Vec<Moved> =
-        found.parts.iter().map(|it| Moved { name: phase_words(&it.name), ..it.clone() }).collect();
+        found.parts.iter().map(|it| Moved { name: part(&it.name).to_owned(), ..it.clone() }).collect();
     for (heading, list) in [
         ("Functions that moved", &found.functions),
         ("Crossings that moved", &found.crossings),

@@ -1,6 +1,6 @@
 //! What views, the page and exports say of programs on timed cores, held to sums that are made here by hand.
 
-use tollgate_record::{Found, Run, document};
+use tollgate_record::{Asked, Found, Run, counter, document};
 use tollgate_report::export::{ExportError, Format};
 use tollgate_report::{Style, view};
 
@@ -45,6 +45,24 @@ fn a_bill_of_a_program_and_its_kernel_adds_up() {
 }
 
 #[test]
+fn each_harts_share_of_a_bill_has_a_line() {
+    let mut two = guest(3);
+    let entry = &mut two.results[0];
+    for (hart, instructions) in [("0", 38_970.0), ("1", 12_990.0)] {
+        entry.counters.insert(counter::HART.part(&format!("{hart}/instructions")), instructions);
+    }
+    let text = view(&two, &WIDE);
+    assert_eq!(row(&text, "  0 "), ["38,970", "75", "%"]);
+    assert_eq!(row(&text, "  1 "), ["12,990", "25", "%"]);
+    assert!(!view(&guest(3), &WIDE).contains("Its harts"));
+    if let Asked::Program(asked) = &mut two.results[0].asked {
+        asked.machine = "virt with 2 harts".into();
+    }
+    let found = tollgate_judge::guest(&guest(3), &two).unwrap();
+    assert_eq!(found.differs, ["the machines are virt and virt with 2 harts"]);
+}
+
+#[test]
 fn one_more_call_of_a_program_is_all_that_a_comparison_shows() {
     let found = tollgate_judge::guest(&guest(3), &guest(4)).unwrap();
     assert_eq!((found.total.cost, found.total.difference()), ([51_960, 52_280], 320));
@@ -54,6 +72,8 @@ fn one_more_call_of_a_program_is_all_that_a_comparison_shows() {
     assert_eq!(row(&text, "  main "), ["1,060", "1,080", "+20"]);
     assert_eq!(row(&text, "  getppid "), ["3", "4", "900", "1,200", "+300"]);
     assert_eq!(row(&text, "  kernel:handle_exception "), ["750", "1,000", "+250"]);
+    // The parts have the names that the bill has.
+    assert_eq!(row(&text, "  entry and saving "), ["180", "240", "+60"]);
     // What is the same is not there, and neither are interrupts.
     assert!(!text.contains("execve") && !text.contains("timer"), "{text}");
     assert!(found.parts.iter().all(|part| part.name != "program-start"));

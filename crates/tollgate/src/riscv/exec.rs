@@ -108,7 +108,7 @@ pub(super) struct ExecArgs {
     /// RAM in MiB
     #[arg(long, hide_short_help = true, default_value_t = 512, value_name = "MIB")]
     memory: u64,
-    /// Harts of the guest, which take turns; without --core
+    /// Harts of the guest, which take turns; with --core each is a core of its own
     #[arg(long, hide_short_help = true, default_value_t = 1, value_name = "N", conflicts_with_all = ["from", "user_only"])]
     harts: u64,
     /// The kernel's System.map, if the image contains no symbols

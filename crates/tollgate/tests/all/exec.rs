@@ -106,9 +106,9 @@ fn each_bad_input_ends_with_a_sentence() {
     let cases: &[Case<'_>] = &[
         // The kernel.
         (&["--kernel", &deaf], &[&fixed], 125, &["deaf", "initial RAM disk", "last lines", "Unable to mount root fs"], ""),
-        (&["--kernel", &half], &[&fixed], 125, &["half"], ""),
-        (&["--kernel", &holed], &[&fixed], 125, &["holed"], ""),
-        (&["--kernel", &text], &[&fixed], 125, &["text"], ""),
+        (&["--kernel", &half], &[&fixed], 125, &["half", "no symbols in the image"], ""),
+        (&["--kernel", &holed], &[&fixed], 125, &["holed", "it printed nothing"], ""),
+        (&["--kernel", &text], &[&fixed], 125, &["text", "neither an ELF file nor a RISC-V Linux image"], ""),
         (&["--from", &cut], &[&fixed], 125, &["cut.snap", "cut off"], ""),
         (&["--from", &flipped], &[&fixed], 125, &["flipped.snap", "damaged"], ""),
         (&["--from", &kernel], &[&fixed], 125, &["not a snapshot"], ""),
@@ -122,6 +122,7 @@ fn each_bad_input_ends_with_a_sentence() {
         (&few, &[&fixed, "d"], 4, &["/dev/sda: No such file"], "begun\n"),
         (&["--kernel", &kernel, "--memory", "96"], &[&fixed, "m"], 137, &["signal 9 (SIGKILL)", "Out of memory", "--memory"], "begun\n"),
         (&few, &[&fixed, "f"], 124, &["has not ended", "--max-instructions"], "begun\n"),
+        (&["--kernel", &kernel, "--memory", "128"], &[&fixed, "f"], 124, &["processes and threads, more than", "--memory"], "begun\n"),
         (&few, &[&fixed, "e"], 124, &["has not ended", "--max-instructions"], "begun\n"),
         (&few, &[&fixed, "e1"], 124, &["has not ended", "--max-instructions"], "begun\nmuch\n"),
         (&few, &[&fixed, "c"], 139, &["signal 11 (SIGSEGV)"], "begun\n"),

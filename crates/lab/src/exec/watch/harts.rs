@@ -1,23 +1,24 @@
-//! Several harts, which take turns: each has a task of its own, whose calls continue when it is its turn again.
+//! Several harts, which take turns: each has a task of its own, whose calls continue when it is its turn again, and a core of its
+//! own.
 
 use std::mem::swap;
 
+use tollgate_cores::Timed;
+
 use super::Watch;
-use crate::exec::crossing::{Crossing, Stage};
-use crate::exec::parked::Parked;
-use crate::exec::task::Task;
+
+/// A hart's share of the bill.
+pub(in crate::exec) struct Share<'a> {
+    /// Instructions of each key; keys of other harts may be missing at the end.
+    pub(in crate::exec) instructions: &'a [u64],
+    pub(in crate::exec) clock: Option<&'a Timed<(), ()>>,
+}
 
 impl Watch {
     /// Switches to another hart: the next events are on it.
     pub(super) fn turn(&mut self, hart: usize) {
         if hart == self.hart {
             return;
-        }
-        while self.parked.len() <= hart.max(self.hart) {
-            // One place for each hart; that of the running hart stays unused.
-            let task = self.tasks.len() as u32;
-            self.tasks.push(Task::new(task, Stage::Running, Crossing::None));
-            self.parked.push(Parked::new(task));
         }
         self.exchange(self.hart);
         self.exchange(hart);
@@ -36,5 +37,33 @@ impl Watch {
         swap(&mut self.epoch, &mut parked.epoch);
         swap(&mut self.runs, &mut parked.runs);
         swap(&mut self.parts, &mut parked.parts);
+        swap(&mut self.instructions, &mut parked.instructions);
+        swap(&mut self.clock, &mut parked.clock);
+        swap(&mut self.at, &mut parked.at);
+        swap(&mut self.owner, &mut parked.owner);
+    }
+
+    /// The shares of all harts, by their numbers.
+    pub(in crate::exec) fn shares(&self) -> impl Iterator<Item = Share<'_>> {
+        self.parked.iter().enumerate().map(|(hart, parked)| {
+            let (instructions, clock) = match hart == self.hart {
+                true => (&self.instructions, &self.clock),
+                false => (&parked.instructions, &parked.clock),
+            };
+            Share { instructions, clock: clock.as_ref() }
+        })
+    }
+
+    /// Cycles on the cores of all harts so far.
+    pub(in crate::exec) fn cycles(&self) -> Option<u64> {
+        self.clock.as_ref()?;
+        Some(self.shares().filter_map(|share| share.clock).map(Timed::cycles).sum())
+    }
+
+    /// Lines that the first-level caches of the cores missed: of instructions and of data.
+    pub(in crate::exec) fn misses(&self) -> Option<[u64; 2]> {
+        self.clock.as_ref()?;
+        let counts = self.shares().filter_map(|share| share.clock).map(|clock| clock.counts().memory);
+        Some(counts.fold([0; 2], |[code, data], of| [code + of.l1i_misses, data + of.l1d_misses]))
     }
 }

@@ -4,7 +4,6 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use tollgate_cores::Timed;
 use tollgate_riscv::{BlockInsn, Pass, Several, Touch};
 
 use super::Watch;
@@ -31,8 +30,9 @@ impl Watch {
     /// A task has returned from its latest trap, or from all.
     pub(super) fn returned(&mut self, all: bool) {
         let task = self.now;
+        let cycles = self.cycles();
         if let Some(timeline) = &mut self.timeline {
-            timeline.now = self.clock.as_ref().map_or(timeline.now, Timed::cycles);
+            timeline.now = cycles.unwrap_or(timeline.now);
             timeline.end(task, all);
         }
         if let Some(recorder) = &mut self.recorder {
@@ -42,8 +42,9 @@ impl Watch {
 
     /// On a core, what follows belongs to this key on the timeline.
     pub(super) fn draw(&mut self, key: u32) {
-        if let (Some(timeline), Some(clock)) = (&mut self.timeline, &self.clock) {
-            timeline.now = clock.cycles();
+        let cycles = self.cycles();
+        if let (Some(timeline), Some(cycles)) = (&mut self.timeline, cycles) {
+            timeline.now = cycles;
             timeline.step(self.now, &self.keys[key as usize]);
         }
     }
