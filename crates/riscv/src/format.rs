@@ -317,7 +317,12 @@ macro_rules! formats {
         #[allow(non_upper_case_globals, reason = "they are used like the variants of `Format`")]
         impl Format {
             $($(#[$doc])* pub const $name: Self = Self::Vector(&VectorFormat {
-                mask: $mask, slots: &[$(Slot::$slot),*], rd: RegClass::$rd, rs1: RegClass::$rs1, rs2: RegClass::$rs2,
+                mask: $mask,
+                slots: &[$(Slot::$slot),*],
+                rd: RegClass::$rd,
+                rs1: RegClass::$rs1,
+                rs2: RegClass::$rs2,
+                source: vectors::Source::of(&[$(Slot::$slot),*], RegClass::$rs1),
             });)*
         }
     };

@@ -5,20 +5,23 @@
 //! whatever the policies in `vtype`; `vl` is the smaller of AVL and VLMAX; an instruction that cannot trap in the middle is
 //! illegal if `vstart` is not zero; each instruction makes VS Dirty.
 
+mod block;
+mod elements;
 mod float;
 mod integer;
 mod mask;
 mod memory;
 
-pub(crate) use memory::Addressing;
+pub(crate) use block::{Left, Vectors, is_vector};
+pub(crate) use memory::{Addressing, Memory};
 
 use crate::exception::Exception;
 use crate::format::Format;
 pub(crate) use crate::format::vectors::Source;
-use crate::fp::{F16, F32, Float, Fpu};
+use crate::fp::Fpu;
 use crate::hart::status;
 use crate::insn::{Insn, Op};
-use crate::isa::Isa;
+use crate::isa::{Isa, Xlen};
 use crate::machine::Machine;
 use crate::observer::AnyObserver;
 pub(crate) use crate::vector_state::{Kind, Vector};
@@ -99,6 +102,58 @@ pub(crate) struct Unit<'a> {
     pub(crate) result: Option<u64>,
 }
 
+impl<'a> Unit<'a> {
+    /// `None` if there is no type, or the instruction would have to begin in its middle.
+    fn new(
+        v: &'a mut Vector,
+        insn: &Insn,
+        isa: Isa,
+        [x, f]: [&[u64; 256]; 2],
+        fpu: Option<Fpu>,
+    ) -> Option<Self> {
+        let Format::Vector(format) = insn.row().format else { return None };
+        let (rs1, immediate) = (usize::from(insn.rs1), u64::from(insn.rs1));
+        Some(Unit {
+            kind: v.kind().filter(|_| v.vstart == 0)?,
+            isa,
+            source: format.source,
+            rd: insn.rd.into(),
+            rs1,
+            rs2: insn.rs2.into(),
+            masked: insn.imm & 1 == 0,
+            scalar: match format.source {
+                Source::Integer => x[rs1],
+                Source::Float => f[rs1],
+                Source::Signed => sign_extended(immediate, 5) as u64,
+                Source::Unsigned6 => immediate | (insn.imm as u64 & 2) << 4,
+                _ => immediate,
+            },
+            fpu,
+            flags: 0,
+            result: None,
+            v,
+        })
+    }
+}
+
+impl Vector {
+    /// Sets type and length as `vsetvli`, `vsetivli` and `vsetvl` do (31.6): the length is a register or an immediate, and the type
+    /// the immediate or `rs2`. Yields the length.
+    fn set_type(&mut self, insn: &Insn, x: &[u64; 256], xlen: Xlen) -> u64 {
+        // (The upper half of a register of RV32 repeats its sign, which is `vill`.)
+        let vtype = if insn.op == Op::Vsetvl { x[usize::from(insn.rs2)] } else { insn.vtype() };
+        let length = match (insn.op, insn.rs1, insn.rd) {
+            (Op::Vsetivli, number, _) => Some(number.into()),
+            (_, 0, 0) => None,
+            (_, 0, _) => Some(u64::MAX),
+            _ => Some(xlen.outside(x[usize::from(insn.rs1)])),
+        };
+        self.configure(vtype, length);
+        self.vstart = 0;
+        self.vl
+    }
+}
+
 impl Unit<'_> {
     pub(crate) fn vl(&self) -> usize {
         self.v.vl as usize
@@ -163,27 +218,16 @@ impl Unit<'_> {
         Some(wide)
     }
 
-    /// The first source if it is not a vector, cut to a width.
-    fn splat(&self, size: u32) -> Option<u64> {
-        match self.source {
-            Source::Vector => None,
-            Source::Float => Some(match size {
-                1 => F16::unbox(self.scalar),
-                2 => F32::unbox(self.scalar),
-                _ => self.scalar,
-            }),
-            _ => Some(self.scalar & (u64::MAX >> (64 - (8 << size)))),
-        }
-    }
-
     /// The environment of floating-point operations: FS is on, `frm` does not name a reserved mode (31.13).
     pub(crate) fn fpu(&self) -> Option<Fpu> {
         self.fpu
     }
 
-    pub(crate) fn lane(&self) -> Lane {
+    /// What operations on elements of `size` bytes need.
+    #[inline(always)]
+    pub(crate) fn lane(&self, size: usize) -> Lane {
         let fpu = self.fpu.unwrap_or(Fpu::NEAREST);
-        Lane { width: 8 << self.kind.sew, fpu, rounding: self.v.vxrm, saturated: false }
+        Lane { width: 8 * size as u32, fpu, rounding: self.v.vxrm, saturated: false }
     }
 
     /// Takes over what operations raised.
@@ -191,94 +235,6 @@ impl Unit<'_> {
         self.v.vxsat |= lane.saturated;
         self.flags |= lane.fpu.flags;
         Some(())
-    }
-
-    /// Computes each active element from those of the second and the first source, and its old value. The sizes are those of the
-    /// destination, the second and the first source.
-    #[inline(always)]
-    pub(crate) fn each(
-        &mut self,
-        [d, a, b]: [u32; 3],
-        mut operation: impl FnMut(&mut Lane, u64, u64, u64) -> u64,
-    ) -> Legal {
-        let (mut lane, splat) = (self.lane(), self.splat(b));
-        for i in 0..self.vl() {
-            if self.is_active(i) {
-                let first = splat.unwrap_or_else(|| self.v.get(self.rs1, b, i));
-                let (second, old) = (self.v.get(self.rs2, a, i), self.v.get(self.rd, d, i));
-                let value = operation(&mut lane, second, first, old);
-                self.v.set(self.rd, d, i, value);
-            }
-        }
-        self.finish(&lane)
-    }
-
-    /// The same for elements that are not masked but have a bit of the mask as a third operand.
-    #[inline(always)]
-    pub(crate) fn each_with_mask(
-        &mut self,
-        mut operation: impl FnMut(&mut Lane, u64, u64, bool) -> u64,
-    ) -> Legal {
-        self.same_width()?;
-        let size = self.kind.sew;
-        let (mut lane, splat) = (self.lane(), self.splat(size));
-        for i in 0..self.vl() {
-            let first = splat.unwrap_or_else(|| self.v.get(self.rs1, size, i));
-            let (second, bit) = (self.v.get(self.rs2, size, i), self.is_active(i));
-            let value = operation(&mut lane, second, first, bit);
-            self.v.set(self.rd, size, i, value);
-        }
-        Some(())
-    }
-
-    /// A bit for each active element; the last operand of `operation` is the element's bit of the mask, by which a `carry` is not
-    /// masked.
-    #[inline(always)]
-    pub(crate) fn bits(
-        &mut self,
-        carry: bool,
-        mut operation: impl FnMut(&mut Lane, u64, u64, bool) -> bool,
-    ) -> Legal {
-        let Kind { sew, lmul } = self.kind;
-        let vectors = [Some(self.rs2), (self.source == Source::Vector).then_some(self.rs1)];
-        for register in vectors.into_iter().flatten() {
-            require(self.rd == register || apart(self.rd, 0, register, lmul))?;
-            aligned(register, lmul)?;
-        }
-        let (mut lane, splat) = (self.lane(), self.splat(sew));
-        for i in 0..self.vl() {
-            let bit = self.masked && self.v.bit(0, i);
-            if carry || bit || !self.masked {
-                let first = splat.unwrap_or_else(|| self.v.get(self.rs1, sew, i));
-                let value = operation(&mut lane, self.v.get(self.rs2, sew, i), first, bit);
-                self.v.set_bit(self.rd, i, value);
-            }
-        }
-        self.finish(&lane)
-    }
-
-    /// Reduces the active elements, beginning with the first element of the first source (31.14). `result` is the size of that.
-    #[inline(always)]
-    pub(crate) fn reduce(
-        &mut self,
-        result: u32,
-        mut operation: impl FnMut(&mut Lane, u64, u64) -> u64,
-        none: impl FnOnce(&mut Lane, u64) -> u64,
-    ) -> Legal {
-        aligned(self.rs2, self.kind.lmul)?;
-        let mut lane = self.lane();
-        let (mut sum, mut empty) = (self.v.get(self.rs1, result, 0), true);
-        for i in 0..self.vl() {
-            if self.is_active(i) {
-                sum = operation(&mut lane, sum, self.v.get(self.rs2, self.kind.sew, i));
-                empty = false;
-            }
-        }
-        if self.vl() > 0 {
-            let sum = if empty { none(&mut lane, sum) } else { sum };
-            self.v.set(self.rd, result, 0, sum);
-        }
-        self.finish(&lane)
     }
 }
 
@@ -324,28 +280,8 @@ impl Machine {
         insn: &Insn,
         function: fn(&mut Unit<'_>) -> Legal,
     ) -> Option<u8> {
-        let Format::Vector(format) = insn.row().format else { return None };
-        let (rs1, source, immediate) = (usize::from(insn.rs1), format.source(), u64::from(insn.rs1));
-        let mut unit = Unit {
-            kind: v.kind().filter(|_| v.vstart == 0)?,
-            isa: self.hart.isa,
-            source,
-            rd: insn.rd.into(),
-            rs1,
-            rs2: insn.rs2.into(),
-            masked: insn.imm & 1 == 0,
-            scalar: match source {
-                Source::Integer => self.hart.x[rs1],
-                Source::Float => self.hart.f[rs1],
-                Source::Signed => sign_extended(immediate, 5) as u64,
-                Source::Unsigned6 => immediate | (insn.imm as u64 & 2) << 4,
-                _ => immediate,
-            },
-            fpu: Fpu::dynamic(self.hart.frm).filter(|_| self.hart.fp_enabled()),
-            flags: 0,
-            result: None,
-            v,
-        };
+        let fpu = Fpu::dynamic(self.hart.frm).filter(|_| self.hart.fp_enabled());
+        let mut unit = Unit::new(v, insn, self.hart.isa, [&self.hart.x, &self.hart.f], fpu)?;
         function(&mut unit)?;
         let (result, flags) = (unit.result, unit.flags);
         match result {
@@ -356,7 +292,7 @@ impl Machine {
         Some(flags)
     }
 
-    /// `vsetvli`, `vsetivli` and `vsetvl` (31.6): the length is a register or an immediate, and the type the immediate or `rs2`.
+    /// `vsetvli`, `vsetivli` and `vsetvl`.
     pub(crate) fn system_set_vector_type(
         &mut self,
         insn: &Insn,
@@ -364,18 +300,8 @@ impl Machine {
         obs: &mut AnyObserver<'_>,
     ) -> Result<u64, Exception> {
         let mut v = self.take_vectors()?;
-        let x = &self.hart.x;
-        // (The upper half of a register of RV32 repeats its sign, which is `vill`.)
-        let vtype = if insn.op == Op::Vsetvl { x[usize::from(insn.rs2)] } else { insn.vtype() };
-        let length = match (insn.op, insn.rs1, insn.rd) {
-            (Op::Vsetivli, number, _) => Some(number.into()),
-            (_, 0, 0) => None,
-            (_, 0, _) => Some(u64::MAX),
-            _ => Some(self.hart.outside(x[usize::from(insn.rs1)])),
-        };
-        v.configure(vtype, length);
-        v.vstart = 0;
-        self.hart.set_x(insn.rd, v.vl);
+        let vl = v.set_type(insn, &self.hart.x, self.hart.isa.xlen());
+        self.hart.set_x(insn.rd, vl);
         self.hart.vector = Some(v);
         self.make_vectors_dirty(obs);
         Ok(next)

@@ -9,6 +9,7 @@ use crate::log::LONGEST_BLOCK;
 use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::tier;
+use crate::vector::is_vector;
 
 /// A placeholder for ops that do not belong to an instruction.
 const NO_INSN: Insn = Insn { op: Op::Fence, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: 0, len: 4, imm: 0 };
@@ -186,6 +187,9 @@ impl Machine {
                             break;
                         }
                     }
+                }
+                _ if self.engine.vectors && is_vector(insn.op) => {
+                    b.push(MicroOp { code: Code::Vector, ..MicroOp::NOTHING });
                 }
                 _ => {
                     b.push(step);

@@ -9,6 +9,7 @@ use crate::machine::Machine;
 use crate::mmu::PAGE;
 use crate::observer::BlockInsn;
 use crate::tier::{LARGEST_REGION, LARGEST_WITH_RUNS, Region, Reports, Run, Tier, Translator};
+use crate::vector::is_vector;
 
 impl Machine {
     /// Sets the translator for hot code, with the instructions from one sample to the next
@@ -54,9 +55,11 @@ impl Machine {
             Reports::Runs { .. } => self.blocks_from(entry, page, fp),
             _ => straight(&self.code_from(entry, page, fp, reports), entry),
         };
-        // Of no use: it would be left where it begins.
-        let first = runs.iter().flat_map(|run| run.insns.first()).find(|insn| insn.pc == entry)?;
-        if is_interpreters(first.insn.row().class, fp, reports) {
+        // Of no use: it would be left where it begins. Where blocks contain vector instructions, so would be most loops with these.
+        let first = runs.iter().find(|run| run.insns.first().is_some_and(|insn| insn.pc == entry))?;
+        if is_interpreters(first.insns.first()?.insn.row().class, fp, reports)
+            || self.engine.vectors && first.insns.iter().any(|insn| is_vector(insn.insn.op))
+        {
             return None;
         }
         // Observers are not prepared for accesses to two lines.
@@ -131,6 +134,8 @@ impl Machine {
                 // They lead anywhere, or trap.
                 Class::Branch | Class::Jump | Class::JumpReg => {}
                 class if is_interpreters(class, fp, reports) => {}
+                // The code behind it can be an entry of its own.
+                _ if is_vector(insn.op) => {}
                 _ => open.push(next),
             }
         }

@@ -18,6 +18,7 @@ use crate::observer::{Access, AccessKind, Observer, Pass, Retired, Several, Touc
 use crate::privilege::Privilege;
 use crate::table::instruction_table;
 use crate::tier::Tlb;
+use crate::vector::{Left, Memory, Vectors};
 use std::convert::Infallible;
 
 /// Why the inner loop was left; the instruction that it was left at did nothing yet.
@@ -58,6 +59,8 @@ pub(super) struct Inner<'a, O> {
     pub(super) jumps: &'a [Jump; JUMP_ENTRIES],
     pub(super) loads: &'a Tlb,
     pub(super) stores: &'a Tlb,
+    /// The vector state, if VS is Dirty and nobody observes.
+    pub(super) vectors: Option<Vectors<'a>>,
     pub(super) context: u32,
     /// For observers: the mode, whether registers have 32 bits, and how often blocks were dropped.
     pub(super) privilege: Privilege,
@@ -174,6 +177,7 @@ impl<O: Observer> Inner<'_, O> {
                             let insn = self.meta[place(op)].insn.op;
                             self.alu_imm(op, |a, b| called(insn, a, b));
                         }
+                        Code::Vector => self.vector(op)?,
                         Code::Nop => self.retire(op, None, 0, [0; 2], false),
                         Code::Goto => self.goto(op)?,
                         Code::Away => self.away(op)?,
@@ -282,6 +286,29 @@ impl<O: Observer> Inner<'_, O> {
         let a = self.x[usize::from(op.rs1)];
         let value = self.with_fpu(op, |fpu| value(fpu, a));
         self.write_fp(op, value, [0; 2]);
+    }
+
+    #[inline(always)]
+    fn vector(&mut self, op: &MicroOp) -> Result<(), Leave> {
+        let left = match &mut self.vectors {
+            Some(vectors) => {
+                let memory = Memory { ram: self.ram, loads: self.loads, stores: self.stores };
+                let insn = &self.meta[place(op)].insn;
+                match vectors.execute(insn, [self.x, self.f], self.fflags, memory) {
+                    Ok(()) => return Ok(()),
+                    Err(left) => left,
+                }
+            }
+            None => Left::Step,
+        };
+        let leave = match left {
+            Left::Step => Leave::Step { place: op.place },
+            Left::Miss { va, size, store } => {
+                let resume = Entry { op: self.at.wrapping_sub(1), place: op.place };
+                Leave::Miss { resume, va, size, store }
+            }
+        };
+        Err(self.before(op, leave))
     }
 
     /// On to another block in the page; its own address is where it goes.

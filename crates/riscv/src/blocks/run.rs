@@ -2,6 +2,8 @@
 
 use super::inner::{Entry, Inner, Leave, soon};
 use crate::engine::{Arena, CONTEXTS, Context, MicroOp, PADS, Pause};
+use crate::fp::Rounding;
+use crate::hart::status;
 use crate::jump::jump_index;
 use crate::log::{LONGEST_BLOCK, Log};
 use crate::machine::Machine;
@@ -9,6 +11,7 @@ use crate::mmu::PAGE;
 use crate::observer::{BlockInsn, Observer, Pass, Retired, Several};
 use crate::privilege::Privilege;
 use crate::tier::{Exit, LARGEST_REGION, Observed, Receiver, Registers, Reports};
+use crate::vector::Vectors;
 
 /// The reports of translated code for an observer; `None` if it needs the interpreter.
 fn reports<O: Observer>(obs: &mut O) -> Option<Reports> {
@@ -54,15 +57,16 @@ impl Machine {
     /// Runs blocks until about `horizon` instructions have retired, or one comes that blocks cannot do. Never
     /// more than `horizon`; the hart's pc and instruction count are exact when it returns.
     pub(crate) fn run_blocks<O: Observer>(&mut self, horizon: u64, obs: &mut O) -> Pause {
-        let precise = O::RETIRE;
-        if self.engine.precise != precise {
-            self.engine.flush_blocks();
-            self.engine.precise = precise;
-        }
         let limit = horizon.saturating_sub(LONGEST_BLOCK);
         let context = Context::of(&self.hart);
         // (Translated code has no landing pads.)
-        let reports = reports(obs).filter(|_| context.fp & PADS == 0);
+        let reports = reports(obs);
+        let has_vectors = reports == Some(Reports::Nothing) && !O::WALK && !O::CSR;
+        if self.engine.precise != O::RETIRE || self.engine.vectors != has_vectors {
+            self.engine.flush_blocks();
+            (self.engine.precise, self.engine.vectors) = (O::RETIRE, has_vectors);
+        }
+        let reports = reports.filter(|_| context.fp & PADS == 0);
         if let (Some(tier), Some(reports)) = (&mut self.engine.tier, reports) {
             tier.translate_for(reports);
         }
@@ -302,6 +306,13 @@ impl Machine {
         obs: &mut O,
     ) -> Leave {
         let Some(arena) = &mut self.engine.arena else { return Leave::Limit(self.hart.pc) };
+        let is_on = self.engine.vectors && self.hart.mstatus & status::VS == status::VS;
+        let is_float = self.hart.mstatus & status::FS == status::FS;
+        let vectors = self.hart.vector.as_deref_mut().filter(|_| is_on).map(|state| Vectors {
+            state,
+            isa: self.hart.isa,
+            rounding: Rounding::from_bits(self.hart.frm).filter(|_| is_float),
+        });
         let inner = Inner {
             x: &mut self.hart.x,
             f: &mut self.hart.f,
@@ -314,6 +325,7 @@ impl Machine {
             jumps: &arena.jumps,
             loads: &arena.loads[slot % CONTEXTS],
             stores: &arena.stores[slot % CONTEXTS],
+            vectors,
             context,
             privilege: self.hart.privilege,
             rv32: !self.hart.isa.is_rv64(),

@@ -218,6 +218,8 @@ pub(crate) struct Engine {
     pub(crate) drops: u64,
     /// Whether each instruction has an op of its own, as observers of retirement need.
     pub(crate) precise: bool,
+    /// Whether blocks contain instructions with vectors, which no observer sees.
+    pub(crate) vectors: bool,
     /// The translator of hot code, if there is one.
     pub(crate) tier: Option<Tier>,
 }
@@ -236,6 +238,7 @@ impl Engine {
             spread: Spread::default(),
             drops: 0,
             precise: false,
+            vectors: false,
             tier: None,
         }
     }

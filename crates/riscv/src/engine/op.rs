@@ -91,6 +91,8 @@ macro_rules! define {
             Called,
             /// The same of a register and the immediate.
             CalledImm,
+            /// An instruction with vectors, which `meta` has.
+            Vector,
             /// For the reference interpreter.
             Step,
             /// For the reference interpreter, fetch and all.

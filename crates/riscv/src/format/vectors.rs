@@ -11,10 +11,11 @@ pub struct VectorFormat {
     pub(crate) rd: RegClass,
     pub(crate) rs1: RegClass,
     pub(crate) rs2: RegClass,
+    pub(crate) source: Source,
 }
 
 /// Where the second operand of an operation comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
     Vector,
     Integer,
@@ -26,20 +27,28 @@ pub(crate) enum Source {
     Nothing,
 }
 
-impl VectorFormat {
-    pub(crate) fn source(&self) -> Source {
-        let has = |slot| self.slots.contains(&slot);
-        match self.rs1 {
-            _ if has(Slot::Vs1) => Source::Vector,
+impl Source {
+    /// The source of a format: what is in the place of `rs1`.
+    pub(crate) const fn of(slots: &[Slot], rs1: RegClass) -> Self {
+        let mut at = 0;
+        while at < slots.len() {
+            match slots[at] {
+                Slot::Vs1 => return Source::Vector,
+                Slot::Simm => return Source::Signed,
+                Slot::Uimm => return Source::Unsigned,
+                Slot::Uimm6 => return Source::Unsigned6,
+                _ => at += 1,
+            }
+        }
+        match rs1 {
             RegClass::X => Source::Integer,
             RegClass::F => Source::Float,
-            _ if has(Slot::Simm) => Source::Signed,
-            _ if has(Slot::Uimm) => Source::Unsigned,
-            _ if has(Slot::Uimm6) => Source::Unsigned6,
             RegClass::None => Source::Nothing,
         }
     }
+}
 
+impl VectorFormat {
     /// Whether it is a load or store with a number of fields, which is in the name of the instruction.
     pub(crate) fn has_fields(&self) -> bool {
         self.mask >> 29 == 0 && self.slots.contains(&Slot::Address)

@@ -59,6 +59,7 @@ pub(crate) trait Host {
 pub(crate) trait Float: Host {
     const SIG_BITS: u32;
     const EXP_BITS: u32;
+    const BYTES: usize = (1 + Self::EXP_BITS + Self::SIG_BITS) as usize / 8;
     const EXP_MAX: i32 = (1 << Self::EXP_BITS) - 1;
     const BIAS: i32 = Self::EXP_MAX >> 1;
     const INFINITY: u64 = (Self::EXP_MAX as u64) << Self::SIG_BITS;

@@ -1,6 +1,6 @@
 //! Floating-point arithmetic (31.13). Elements of 16 bits need Zvfh, but for two conversions Zvfhmin.
 
-use super::{Kind, Legal, Unit, mask, require};
+use super::{Legal, Unit, mask, require};
 use crate::fp::{Compare, F16, F32, F64, Float, Rounding, classify, sign_inject};
 use crate::isa::Extension;
 
@@ -60,7 +60,7 @@ macro_rules! same {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             let size = u.float()?;
             u.same_width()?;
-            by_format!(size, $T => u.each([size; 3], |l, a, b, d| {
+            by_format!(size, $T => u.each::<{ $T::BYTES }, { $T::BYTES }, { $T::BYTES }>(u.lane($T::BYTES), |l, a, b, d| {
                 let ($e, $a, $b, $d) = (&mut l.fpu, $T::boxed(a), $T::boxed(b), $T::boxed(d));
                 $value
             }))
@@ -98,7 +98,9 @@ same! {
 macro_rules! compare {
     ($($name:ident $T:ident |$e:ident, $a:ident, $b:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            by_format!(u.float()?, $T => u.bits(false, |l, a, b, _| {
+            let size = u.float()?;
+            u.to_mask()?;
+            by_format!(size, $T => u.bits::<{ $T::BYTES }>(false, u.lane($T::BYTES), |l, a, b, _| {
                 let ($e, $a, $b) = (&mut l.fpu, $T::boxed(a), $T::boxed(b));
                 $value != 0
             }))
@@ -120,8 +122,8 @@ macro_rules! widen {
     ($($name:ident $second:ident $W:ident |$e:ident, $a:ident, $b:ident, $d:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             let size = u.float()?;
-            let wide = u.widening(widen!(is_wide $second))?.sew;
-            by_formats!(size, N $W => u.each([wide, if widen!(is_wide $second) { wide } else { size }, size], |l, a, b, d| {
+            u.widening(widen!(is_wide $second))?;
+            by_formats!(size, N $W => u.each::<{ $W::BYTES }, { widen!(bytes $second N $W) }, { N::BYTES }>(u.lane(N::BYTES), |l, a, b, d| {
                 let $e = &mut l.fpu;
                 let $a = widen!($second $e N $W a);
                 let ($b, $d) = ($e.convert::<N, $W>(N::boxed(b)), $W::boxed(d));
@@ -131,6 +133,8 @@ macro_rules! widen {
     };
     (is_wide w) => { true };
     (is_wide n) => { false };
+    (bytes w $N:ident $W:ident) => { $W::BYTES };
+    (bytes n $N:ident $W:ident) => { $N::BYTES };
     (w $e:ident $N:ident $W:ident $a:ident) => { $W::boxed($a) };
     (n $e:ident $N:ident $W:ident $a:ident) => { $e.convert::<$N, $W>($N::boxed($a)) };
 }
@@ -153,7 +157,7 @@ macro_rules! convert {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             let size = u.float()?;
             u.same_width()?;
-            by_format!(size, $T => u.each([size; 3], |$l, $a, _, _| $value))
+            by_format!(size, $T => u.each::<{ $T::BYTES }, { $T::BYTES }, { $T::BYTES }>(u.lane($T::BYTES), |$l, $a, _, _| $value))
         })*
     };
 }
@@ -181,15 +185,27 @@ fn has(u: &Unit<'_>, size: u32, half: Extension) -> Legal {
     require(size > 1 || u.isa.has(half))
 }
 
-/// Conversions to elements twice as wide; the format is that of the floating-point side, by its size.
+/// Conversions to elements twice as wide; the format is that of the floating-point side.
 macro_rules! convert_widening {
-    ($($name:ident $from:literal |$l:ident, $T:ident, $a:ident| $value:expr;)*) => {
+    ($($name:ident $from:tt |$l:ident, $T:ident, $a:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            let (Kind { sew, .. }, wide) = (u.kind, u.widening(false)?.sew);
-            let size = if $from { sew } else { wide };
+            let wide = u.widening(false)?.sew;
+            let size = if $from { u.kind.sew } else { wide };
             has(u, size, Extension::Zvfh)?;
-            by_format!(size, $T => u.each([wide, sew, sew], |$l, $a, _, _| $value))
+            convert_widening!($from u size $T |$l, $a| $value)
         })*
+    };
+    (true $u:ident $size:ident $T:ident |$l:ident, $a:ident| $value:expr) => {
+        by_formats!($size, $T W => $u.each::<{ W::BYTES }, { $T::BYTES }, { $T::BYTES }>(
+            $u.lane($T::BYTES),
+            |$l, $a, _, _| $value,
+        ))
+    };
+    (false $u:ident $size:ident $T:ident |$l:ident, $a:ident| $value:expr) => {
+        by_format!($size, $T => $u.each::<{ $T::BYTES }, { $T::BYTES / 2 }, { $T::BYTES / 2 }>(
+            $u.lane($T::BYTES / 2),
+            |$l, $a, _, _| $value,
+        ))
     };
 }
 
@@ -203,20 +219,35 @@ convert_widening! {
 }
 
 pub(crate) fn fwcvt_f_f(u: &mut Unit<'_>) -> Legal {
-    let (sew, wide) = (u.kind.sew, u.widening(false)?.sew);
-    has(u, sew, Extension::Zvfhmin)?;
-    by_formats!(sew, N W => u.each([wide, sew, sew], |l, a, _, _| l.fpu.convert::<N, W>(N::boxed(a))))
+    u.widening(false)?;
+    has(u, u.kind.sew, Extension::Zvfhmin)?;
+    by_formats!(u.kind.sew, N W => u.each::<{ W::BYTES }, { N::BYTES }, { N::BYTES }>(
+        u.lane(N::BYTES),
+        |l, a, _, _| l.fpu.convert::<N, W>(N::boxed(a)),
+    ))
 }
 
 /// Conversions from elements twice as wide.
 macro_rules! convert_narrowing {
-    ($($name:ident $from:literal |$l:ident, $T:ident, $a:ident| $value:expr;)*) => {
+    ($($name:ident $from:tt |$l:ident, $T:ident, $a:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            let (Kind { sew, .. }, wide) = (u.kind, u.narrowing()?.sew);
-            let size = if $from { wide } else { sew };
+            let wide = u.narrowing()?.sew;
+            let size = if $from { wide } else { u.kind.sew };
             has(u, size, Extension::Zvfh)?;
-            by_format!(size, $T => u.each([sew, wide, sew], |$l, $a, _, _| $value))
+            convert_narrowing!($from u size $T |$l, $a| $value)
         })*
+    };
+    (true $u:ident $size:ident $T:ident |$l:ident, $a:ident| $value:expr) => {
+        by_format!($size, $T => $u.each::<{ $T::BYTES / 2 }, { $T::BYTES }, { $T::BYTES / 2 }>(
+            $u.lane($T::BYTES / 2),
+            |$l, $a, _, _| $value,
+        ))
+    };
+    (false $u:ident $size:ident $T:ident |$l:ident, $a:ident| $value:expr) => {
+        by_formats!($size, $T W => $u.each::<{ $T::BYTES }, { W::BYTES }, { $T::BYTES }>(
+            $u.lane($T::BYTES),
+            |$l, $a, _, _| $value,
+        ))
     };
 }
 
@@ -230,15 +261,21 @@ convert_narrowing! {
 }
 
 pub(crate) fn fncvt_f_f(u: &mut Unit<'_>) -> Legal {
-    let (sew, wide) = (u.kind.sew, u.narrowing()?.sew);
-    has(u, sew, Extension::Zvfhmin)?;
-    by_formats!(sew, N W => u.each([sew, wide, sew], |l, a, _, _| l.fpu.convert::<W, N>(W::boxed(a))))
+    u.narrowing()?;
+    has(u, u.kind.sew, Extension::Zvfhmin)?;
+    by_formats!(u.kind.sew, N W => u.each::<{ N::BYTES }, { W::BYTES }, { N::BYTES }>(
+        u.lane(N::BYTES),
+        |l, a, _, _| l.fpu.convert::<W, N>(W::boxed(a)),
+    ))
 }
 
 pub(crate) fn fncvt_rod_f_f(u: &mut Unit<'_>) -> Legal {
-    let (sew, wide) = (u.kind.sew, u.narrowing()?.sew);
-    has(u, sew, Extension::Zvfh)?;
-    by_formats!(sew, N W => u.each([sew, wide, sew], |l, a, _, _| l.fpu.convert_to_odd::<W, N>(W::boxed(a))))
+    u.narrowing()?;
+    has(u, u.kind.sew, Extension::Zvfh)?;
+    by_formats!(u.kind.sew, N W => u.each::<{ N::BYTES }, { W::BYTES }, { N::BYTES }>(
+        u.lane(N::BYTES),
+        |l, a, _, _| l.fpu.convert_to_odd::<W, N>(W::boxed(a)),
+    ))
 }
 
 /// Reductions. With no active element, an unordered sum makes a NaN the canonical one, and says if it is signaling (31.14.3
@@ -247,7 +284,7 @@ macro_rules! reduce {
     ($($name:ident $T:ident $canonical:literal |$e:ident, $sum:ident, $a:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             let size = u.float()?;
-            by_format!(size, $T => u.reduce(size, |l, sum, a| {
+            by_format!(size, $T => u.reduce::<{ $T::BYTES }, { $T::BYTES }>(u.lane($T::BYTES), |l, sum, a| {
                 let ($e, $sum, $a) = (&mut l.fpu, $T::boxed(sum), $T::boxed(a));
                 bits::<$T>($value)
             }, |l, sum| if $canonical { canonical::<$T>(&mut l.fpu, sum) } else { sum }))
@@ -275,7 +312,7 @@ fn canonical<T: Float>(fpu: &mut crate::fp::Fpu, bits: u64) -> u64 {
 /// Sums twice as wide as the elements.
 fn wide_sum(u: &mut Unit<'_>, is_canonical: bool) -> Legal {
     let size = u.float()?;
-    by_formats!(size, N W => u.reduce(size + 1, |l, sum, a| {
+    by_formats!(size, N W => u.reduce::<{ W::BYTES }, { N::BYTES }>(u.lane(N::BYTES), |l, sum, a| {
         let a = l.fpu.convert::<N, W>(N::boxed(a));
         bits::<W>(l.fpu.add::<W>(W::boxed(sum), a))
     }, |l, sum| if is_canonical { canonical::<W>(&mut l.fpu, sum) } else { sum }))

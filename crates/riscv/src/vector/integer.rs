@@ -3,6 +3,7 @@
 //! In a closure `a` and `b` are the elements of the second and the first source, and `d` is the old value, all
 //! zero-extended; of the result the lowest bits count.
 
+use super::elements::{by_width, by_widths};
 use super::{Lane, Legal, Unit, aligned, apart, apart_or_top, require, sign_extended};
 
 /// Elements of the same width.
@@ -10,7 +11,7 @@ macro_rules! same {
     ($($name:ident |$l:ident, $a:ident, $b:ident, $d:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             u.same_width()?;
-            u.each([u.kind.sew; 3], |$l, $a, $b, $d| $value)
+            by_width!(u.kind.sew, S => u.each::<S, S, S>(u.lane(S), |$l, $a, $b, $d| $value))
         })*
     };
 }
@@ -114,7 +115,8 @@ impl Lane {
 macro_rules! with_mask {
     ($($name:ident |$a:ident, $b:ident, $bit:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            u.each_with_mask(|_, $a, $b, $bit| $value)
+            u.same_width()?;
+            by_width!(u.kind.sew, S => u.each_with_mask::<S>(|$a, $b, $bit| $value))
         })*
     };
 }
@@ -129,7 +131,8 @@ with_mask! {
 macro_rules! compare {
     ($($name:ident |$l:ident, $a:ident, $b:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            u.bits(false, |$l, $a, $b, _| $value)
+            u.to_mask()?;
+            by_width!(u.kind.sew, S => u.bits::<S>(false, u.lane(S), |$l, $a, $b, _| $value))
         })*
     };
 }
@@ -146,11 +149,17 @@ compare! {
 }
 
 pub(crate) fn madc(u: &mut Unit<'_>) -> Legal {
-    u.bits(true, |l, a, b, carry| (u128::from(a) + u128::from(b) + u128::from(carry)) >> l.width != 0)
+    u.to_mask()?;
+    by_width!(u.kind.sew, S => u.bits::<S>(true, u.lane(S), |l, a, b, carry| {
+        (u128::from(a) + u128::from(b) + u128::from(carry)) >> l.width != 0
+    }))
 }
 
 pub(crate) fn msbc(u: &mut Unit<'_>) -> Legal {
-    u.bits(true, |_, a, b, borrow| u128::from(a) < u128::from(b) + u128::from(borrow))
+    u.to_mask()?;
+    by_width!(u.kind.sew, S => u.bits::<S>(true, u.lane(S), |_, a, b, borrow| {
+        u128::from(a) < u128::from(b) + u128::from(borrow)
+    }))
 }
 
 /// A destination twice as wide. The elements of the second and the first source are extended: `s` as signed, `u` as unsigned
@@ -158,14 +167,15 @@ pub(crate) fn msbc(u: &mut Unit<'_>) -> Legal {
 macro_rules! widen {
     ($($name:ident $second:ident $first:ident |$a:ident, $b:ident, $d:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            let wide = u.widening(widen!(is_wide $second))?;
-            let sew = u.kind.sew;
-            u.each([wide.sew, if widen!(is_wide $second) { wide.sew } else { sew }, sew], |_l, a, b, $d| {
+            u.widening(widen!(is_wide $second))?;
+            by_widths!(u.kind.sew, S W => u.each::<W, { widen!(size $second S W) }, S>(u.lane(S), |_l, a, b, $d| {
                 let ($a, $b) = (widen!($second _l a), widen!($first _l b));
                 $value
-            })
+            }))
         })*
     };
+    (size w $S:ident $W:ident) => { $W };
+    (size $other:ident $S:ident $W:ident) => { $S };
     (is_wide w) => { true };
     (is_wide $other:ident) => { false };
     (s $l:ident $x:ident) => { $l.signed($x) as u64 };
@@ -191,19 +201,21 @@ widen! {
 }
 
 pub(crate) fn wsll(u: &mut Unit<'_>) -> Legal {
-    let (wide, sew) = (u.widening(false)?, u.kind.sew);
-    u.each([wide.sew, sew, sew], |l, a, b, _| a << (b & u64::from(2 * l.width - 1)))
+    u.widening(false)?;
+    by_widths!(u.kind.sew, S W => u.each::<W, S, S>(u.lane(S), |l, a, b, _| {
+        a << (b & u64::from(2 * l.width - 1))
+    }))
 }
 
 /// A second source twice as wide.
 macro_rules! narrow {
     ($($name:ident |$l:ident, $a:ident, $by:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            let (wide, sew) = (u.narrowing()?, u.kind.sew);
-            u.each([sew, wide.sew, sew], |$l, $a, b, _| {
+            u.narrowing()?;
+            by_widths!(u.kind.sew, S W => u.each::<S, W, S>(u.lane(S), |$l, $a, b, _| {
                 let $by = b as u32 & (2 * $l.width - 1);
                 $value
-            })
+            }))
         })*
     };
 }
@@ -228,8 +240,19 @@ fn extend(u: &mut Unit<'_>, signed: bool) -> Legal {
         ..0 => apart(u.rd, u.kind.lmul, u.rs2, group),
         _ => apart_or_top(u.rd, u.kind.lmul, u.rs2, group),
     })?;
-    let width = 8 << sew;
-    u.each([u.kind.sew, sew, 0], |_, a, _, _| if signed { sign_extended(a, width) as u64 } else { a })
+    match (sew, by) {
+        (0, 1) => extend_elements::<2, 1>(u, signed),
+        (0, 2) => extend_elements::<4, 1>(u, signed),
+        (0, _) => extend_elements::<8, 1>(u, signed),
+        (1, 1) => extend_elements::<4, 2>(u, signed),
+        (1, _) => extend_elements::<8, 2>(u, signed),
+        _ => extend_elements::<8, 4>(u, signed),
+    }
+}
+
+fn extend_elements<const D: usize, const A: usize>(u: &mut Unit<'_>, signed: bool) -> Legal {
+    let value = |a| if signed { sign_extended(a, 8 * A as u32) as u64 } else { a };
+    u.each::<D, A, 1>(u.lane(D), |_, a, _, _| value(a))
 }
 
 pub(crate) fn zext(u: &mut Unit<'_>) -> Legal {
@@ -244,7 +267,7 @@ pub(crate) fn sext(u: &mut Unit<'_>) -> Legal {
 macro_rules! reduce {
     ($($name:ident |$l:ident, $sum:ident, $a:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            u.reduce(u.kind.sew, |$l, $sum, $a| $value, |_, sum| sum)
+            by_width!(u.kind.sew, S => u.reduce::<S, S>(u.lane(S), |$l, $sum, $a| $value, |_, sum| sum))
         })*
     };
 }
@@ -262,12 +285,11 @@ reduce! {
 
 /// A sum twice as wide as the elements.
 fn wide_sum(u: &mut Unit<'_>, signed: bool) -> Legal {
-    require(u.kind.sew < 3)?;
-    u.reduce(
-        u.kind.sew + 1,
+    by_widths!(u.kind.sew, S W => u.reduce::<W, S>(
+        u.lane(S),
         |l, sum, a| sum.wrapping_add(if signed { l.signed(a) as u64 } else { a }),
         |_, sum| sum,
-    )
+    ))
 }
 
 pub(crate) fn wredsumu(u: &mut Unit<'_>) -> Legal {

@@ -1,16 +1,14 @@
 //! Masks (31.15) and permutations (31.16).
 
+use super::elements::by_width;
 use super::{Legal, Source, Unit, aligned, apart, require, sign_extended};
+use crate::vector_state::Vector;
 
 /// Operations on the bits of masks, which are not masked themselves.
 macro_rules! logical {
     ($($name:ident |$a:ident, $b:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
-            for i in 0..u.vl() {
-                let ($a, $b) = (u.v.bit(u.rs2, i), u.v.bit(u.rs1, i));
-                u.v.set_bit(u.rd, i, $value);
-            }
-            Some(())
+            u.each_word(|$a, $b| $value)
         })*
     };
 }
@@ -23,18 +21,50 @@ logical! {
     morn |a, b| a | !b;
     mnand |a, b| !(a & b);
     mnor |a, b| !(a | b);
-    mxnor |a, b| a == b;
+    mxnor |a, b| !(a ^ b);
+}
+
+impl Unit<'_> {
+    /// A word of a mask, as far as it is not in the tail.
+    fn word(&self, register: usize, word: usize) -> u64 {
+        self.v.element::<8>(register, word) & self.body(word)
+    }
+
+    /// The bits of a word of a mask that are not in the tail.
+    fn body(&self, word: usize) -> u64 {
+        u64::MAX >> (64 - (self.vl() - 64 * word).min(64))
+    }
+
+    /// Computes the words of a mask from those of the second and the first source.
+    #[inline(always)]
+    fn each_word(&mut self, operation: impl Fn(u64, u64) -> u64) -> Legal {
+        for word in 0..self.vl().div_ceil(64) {
+            let value = operation(self.word(self.rs2, word), self.word(self.rs1, word));
+            let (body, old) = (self.body(word), self.v.element::<8>(self.rd, word));
+            self.v.set_element::<8>(self.rd, word, old & !body | value & body);
+        }
+        Some(())
+    }
+
+    /// The active elements of the second source, a mask, that are set.
+    fn set_words(&self) -> impl Iterator<Item = u64> {
+        (0..self.vl().div_ceil(64)).map(|word| {
+            let active = if self.masked { self.word(0, word) } else { u64::MAX };
+            self.word(self.rs2, word) & active
+        })
+    }
 }
 
 /// `vcpop.m`: how many active elements of a mask are set.
 pub(crate) fn count_mask(u: &mut Unit<'_>) -> Legal {
-    u.result = Some((0..u.vl()).filter(|&i| u.is_active(i) && u.v.bit(u.rs2, i)).count() as u64);
+    u.result = Some(u.set_words().map(|word| u64::from(word.count_ones())).sum());
     Some(())
 }
 
 /// The first active element of a mask that is set.
 fn first_set(u: &Unit<'_>) -> Option<usize> {
-    (0..u.vl()).find(|&i| u.is_active(i) && u.v.bit(u.rs2, i))
+    let mut words = u.set_words().enumerate();
+    words.find(|(_, word)| *word != 0).map(|(n, word)| 64 * n + word.trailing_zeros() as usize)
 }
 
 /// `vfirst.m`: its index, or -1.
@@ -87,7 +117,7 @@ pub(crate) fn iota(u: &mut Unit<'_>) -> Legal {
 pub(crate) fn id(u: &mut Unit<'_>) -> Legal {
     u.keeps_mask()?;
     aligned(u.rd, u.kind.lmul)?;
-    moved(u, |_, i| Some(i as u64))
+    by_width!(u.kind.sew, S => u.moved::<S>(|_, i| Some(i as u64)))
 }
 
 /// `vmv.x.s`.
@@ -120,48 +150,44 @@ fn slides(u: &Unit<'_>, up: bool) -> Legal {
     require(!up || u.rd != u.rs2)
 }
 
-/// Gives each active element a value; `None` leaves it as it is.
-fn moved(u: &mut Unit<'_>, mut value: impl FnMut(&Unit<'_>, usize) -> Option<u64>) -> Legal {
-    for i in 0..u.vl() {
-        if u.is_active(i)
-            && let Some(value) = value(u, i)
-        {
-            u.v.set(u.rd, u.kind.sew, i, value);
-        }
-    }
-    Some(())
-}
-
-impl Unit<'_> {
-    /// An element of the second source by an index that can be too large: then it is 0.
-    fn indexed(&self, index: u64) -> u64 {
-        if index < self.vlmax() { self.v.get(self.rs2, self.kind.sew, index as usize) } else { 0 }
-    }
+/// An element of the second source by an index that can be too large: then it is 0.
+#[inline(always)]
+fn indexed<const S: usize>(v: &Vector, register: usize, index: u64, vlmax: u64) -> u64 {
+    if index < vlmax { v.element::<S>(register, index as usize) } else { 0 }
 }
 
 pub(crate) fn slideup(u: &mut Unit<'_>) -> Legal {
     slides(u, true)?;
-    let by = u.scalar;
-    moved(u, |u, i| (i as u64).checked_sub(by).map(|from| u.indexed(from)))
+    let (by, from) = (u.scalar, u.rs2);
+    by_width!(u.kind.sew, S => u.moved::<S>(|v, i| {
+        (i as u64).checked_sub(by).map(|index| v.element::<S>(from, index as usize))
+    }))
 }
 
 pub(crate) fn slidedown(u: &mut Unit<'_>) -> Legal {
     slides(u, false)?;
-    let by = u.scalar;
-    moved(u, |u, i| Some(u.indexed(by.saturating_add(i as u64))))
+    let (by, from, vlmax) = (u.scalar, u.rs2, u.vlmax());
+    by_width!(u.kind.sew, S => u.moved::<S>(|v, i| {
+        Some(indexed::<S>(v, from, by.saturating_add(i as u64), vlmax))
+    }))
 }
 
 /// Up by one, with a scalar as the first element.
 pub(super) fn slide_in_first(u: &mut Unit<'_>, scalar: u64) -> Legal {
     slides(u, true)?;
-    moved(u, |u, i| Some(i.checked_sub(1).map_or(scalar, |from| u.v.get(u.rs2, u.kind.sew, from))))
+    let from = u.rs2;
+    by_width!(u.kind.sew, S => u.moved::<S>(|v, i| {
+        Some(i.checked_sub(1).map_or(scalar, |index| v.element::<S>(from, index)))
+    }))
 }
 
 /// Down by one, with a scalar as the last element.
 pub(super) fn slide_in_last(u: &mut Unit<'_>, scalar: u64) -> Legal {
     slides(u, false)?;
-    let last = u.vl().wrapping_sub(1);
-    moved(u, |u, i| Some(if i == last { scalar } else { u.v.get(u.rs2, u.kind.sew, i + 1) }))
+    let (from, last) = (u.rs2, u.vl().wrapping_sub(1));
+    by_width!(u.kind.sew, S => u.moved::<S>(|v, i| {
+        Some(if i == last { scalar } else { v.element::<S>(from, i + 1) })
+    }))
 }
 
 pub(crate) fn slide1up(u: &mut Unit<'_>) -> Legal {
@@ -172,15 +198,25 @@ pub(crate) fn slide1down(u: &mut Unit<'_>) -> Legal {
     slide_in_last(u, u.scalar)
 }
 
+/// Gathers by indices of `I` bytes.
+#[inline(always)]
+fn gather<const S: usize, const I: usize>(u: &mut Unit<'_>) -> Legal {
+    let (from, indices, vlmax) = (u.rs2, u.rs1, u.vlmax());
+    u.moved::<S>(|v, i| Some(indexed::<S>(v, from, v.element::<I>(indices, i), vlmax)))
+}
+
 pub(crate) fn rgather(u: &mut Unit<'_>) -> Legal {
     u.same_width()?;
     require(u.rd != u.rs2)?;
     if u.source == Source::Vector {
         require(u.rd != u.rs1)?;
-        return moved(u, |u, i| Some(u.indexed(u.v.get(u.rs1, u.kind.sew, i))));
+        return by_width!(u.kind.sew, S => gather::<S, S>(u));
     }
-    let value = u.indexed(u.scalar);
-    moved(u, |_, _| Some(value))
+    let (index, from, vlmax) = (u.scalar, u.rs2, u.vlmax());
+    by_width!(u.kind.sew, S => {
+        let value = indexed::<S>(u.v, from, index, vlmax);
+        u.moved::<S>(|_, _| Some(value))
+    })
 }
 
 /// `vrgatherei16.vv`: the indices have 16 bits.
@@ -192,7 +228,7 @@ pub(crate) fn rgatherei16(u: &mut Unit<'_>) -> Legal {
     aligned(u.rs2, u.kind.lmul)?;
     aligned(u.rs1, group)?;
     require(u.rd != u.rs2 && apart(u.rd, u.kind.lmul, u.rs1, group))?;
-    moved(u, |u, i| Some(u.indexed(u.v.get(u.rs1, 1, i))))
+    by_width!(u.kind.sew, S => gather::<S, 2>(u))
 }
 
 pub(crate) fn compress(u: &mut Unit<'_>) -> Legal {

@@ -2,10 +2,15 @@
 //! `vstart`, and what was done before it stays done.
 
 use super::{Kind, Legal, Vector, aligned, apart, apart_or_top, require};
+use crate::engine::tlb_index;
 use crate::exception::{AccessType, Exception};
 use crate::insn::Insn;
+use crate::isa::Isa;
 use crate::machine::Machine;
+use crate::map::{from_le, put_le};
+use crate::mmu::PAGE;
 use crate::observer::{AccessKind, AnyObserver};
+use crate::tier::Tlb;
 
 /// How a load or store addresses memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,6 +31,12 @@ pub(crate) enum Addressing {
 
 /// A load or store, checked.
 struct Plan {
+    addressing: Addressing,
+    rd: usize,
+    rs2: usize,
+    base: u64,
+    /// From one element to the next.
+    stride: u64,
     /// Sizes of elements of data and of indices, as powers of two.
     size: u32,
     index: u32,
@@ -42,27 +53,57 @@ struct Plan {
 impl Plan {
     /// Whole registers, which are what kernels save, are accessed by doublewords where those are aligned: no trap can separate their
     /// bytes.
-    fn of_doublewords(self, base: u64, vstart: u64, addressing: Addressing) -> Self {
+    fn of_doublewords(self, vstart: u64) -> Self {
         let joined = 3 - self.size;
-        if addressing != Addressing::Whole || base & 7 != 0 || vstart & ((1 << joined) - 1) != 0 {
+        if self.addressing != Addressing::Whole || self.base & 7 != 0 || vstart & ((1 << joined) - 1) != 0 {
             return self;
         }
-        Self { size: 3, length: self.length >> joined, joined, ..self }
+        Self { size: 3, length: self.length >> joined, joined, stride: 8, ..self }
+    }
+
+    /// The offset of an element from the base.
+    fn offset(&self, v: &Vector, element: u64) -> u64 {
+        match self.addressing {
+            Addressing::Indexed => v.get(self.rs2, self.index, element as usize),
+            _ => self.stride.wrapping_mul(element),
+        }
     }
 }
 
 impl Vector {
-    fn plan(&self, insn: &Insn, addressing: Addressing, store: bool, rv64: bool) -> Option<Plan> {
+    #[inline(always)]
+    fn plan(
+        &self,
+        insn: &Insn,
+        addressing: Addressing,
+        store: bool,
+        x: &[u64; 256],
+        rv64: bool,
+    ) -> Option<Plan> {
         let (rd, rs2) = (usize::from(insn.rd), usize::from(insn.rs2));
         // Bits 14:12 are 0, 5, 6 and 7.
         let width = u32::from(insn.rm & 3);
         let fields = (insn.imm as usize >> 4 & 7) + 1;
         let masked = insn.imm & 1 == 0;
+        let plan = Plan {
+            addressing,
+            rd,
+            rs2,
+            base: x[usize::from(insn.rs1)],
+            stride: x[rs2],
+            size: width,
+            index: width,
+            fields,
+            group: 1,
+            length: 0,
+            masked,
+            joined: 0,
+        };
         if addressing == Addressing::Whole {
             require(rd & (fields - 1) == 0)?;
             let size = if store { 0 } else { width };
             let length = (fields * self.vlenb) as u64 >> size;
-            return Some(Plan { size, index: 0, fields: 1, group: fields, length, masked: false, joined: 0 });
+            return Some(Plan { stride: 1 << size, size, fields: 1, length, masked: false, ..plan });
         }
         let kind = self.kind()?;
         let indexed = addressing == Addressing::Indexed;
@@ -87,7 +128,11 @@ impl Vector {
             }
         }
         let length = if addressing == Addressing::Mask { self.vl.div_ceil(8) } else { self.vl };
-        Some(Plan { size, index: width, fields, group: registers, length, masked, joined: 0 })
+        let stride = match addressing {
+            Addressing::Strided => plan.stride,
+            _ => (fields as u64) << size,
+        };
+        Some(Plan { stride, size, group: registers, length, ..plan })
     }
 
     /// The indices of a load may overlap a field of its destination only as sources of another width may (31.5.2), and
@@ -114,6 +159,112 @@ impl Vector {
     }
 }
 
+/// RAM, and the pages of it that loads and stores of a block may go to.
+pub(crate) struct Memory<'a> {
+    pub(crate) ram: &'a mut [u8],
+    pub(crate) loads: &'a Tlb,
+    pub(crate) stores: &'a Tlb,
+}
+
+/// An access whose page is in no entry of the TLB.
+pub(super) struct Missing {
+    pub(super) va: u64,
+    pub(super) size: u64,
+}
+
+impl Memory<'_> {
+    /// Bytes of one page; the inner `None` if the address is not a multiple of `size`.
+    #[inline(always)]
+    fn find(&mut self, va: u64, size: u64, len: usize, store: bool) -> Result<Option<&mut [u8]>, Missing> {
+        if va & (size - 1) != 0 {
+            return Ok(None);
+        }
+        let entry = &(if store { self.stores } else { self.loads })[tlb_index(va)];
+        if entry.tag != va & !(PAGE - 1) {
+            return Err(Missing { va, size });
+        }
+        let index = va.wrapping_add(entry.addend) as usize;
+        Ok(self.ram.get_mut(index..index.saturating_add(len)))
+    }
+}
+
+impl Vector {
+    /// Executes a load or store of a block. What it cannot do, it leaves with `vstart` at the first element that is not done; `None`
+    /// leaves it to the reference interpreter.
+    pub(super) fn access(
+        &mut self,
+        insn: &Insn,
+        addressing: Addressing,
+        store: bool,
+        x: &[u64; 256],
+        isa: Isa,
+        mut memory: Memory<'_>,
+    ) -> Option<Result<(), Missing>> {
+        let plan = self.plan(insn, addressing, store, x, isa.is_rv64())?;
+        let is_contiguous = plan.fields == 1
+            && !plan.masked
+            && !matches!(addressing, Addressing::Strided | Addressing::Indexed);
+        while self.vstart < plan.length {
+            let done = if is_contiguous {
+                self.access_page(&plan, store, &mut memory)
+            } else if plan.masked && !self.bit(0, self.vstart as usize) {
+                Ok(Some(1))
+            } else {
+                self.access_element(&plan, store, &mut memory)
+            };
+            match done {
+                Ok(elements) => self.vstart += elements?,
+                Err(missing) => return Some(Err(missing)),
+            }
+        }
+        self.vstart = 0;
+        Some(Ok(()))
+    }
+
+    /// Accesses the next elements as far as they are in one page; yields how many.
+    fn access_page(
+        &mut self,
+        plan: &Plan,
+        store: bool,
+        memory: &mut Memory<'_>,
+    ) -> Result<Option<u64>, Missing> {
+        let va = plan.base.wrapping_add(self.vstart << plan.size);
+        let count = (plan.length - self.vstart).min((PAGE - va % PAGE) >> plan.size);
+        let [from, len] = [self.vstart, count].map(|elements| (elements as usize) << plan.size);
+        let Some(bytes) = memory.find(va, 1 << plan.size, len, store)? else { return Ok(None) };
+        let registers = &mut self.regs[plan.rd * self.vlenb + from..][..len];
+        if store {
+            bytes.copy_from_slice(registers);
+        } else {
+            registers.copy_from_slice(bytes);
+        }
+        Ok(Some(count))
+    }
+
+    /// Accesses all fields of the next element.
+    fn access_element(
+        &mut self,
+        plan: &Plan,
+        store: bool,
+        memory: &mut Memory<'_>,
+    ) -> Result<Option<u64>, Missing> {
+        let at = self.vstart as usize;
+        let va = plan.base.wrapping_add(plan.offset(self, self.vstart));
+        let size = 1 << plan.size;
+        for field in 0..plan.fields {
+            let va = va.wrapping_add((field << plan.size) as u64);
+            let register = plan.rd + field * plan.group;
+            let Some(bytes) = memory.find(va, size, size as usize, store)? else { return Ok(None) };
+            if store {
+                put_le(bytes, self.get(register, plan.size, at));
+            } else {
+                self.set(register, plan.size, at, from_le(bytes));
+            }
+        }
+        Ok(Some(1))
+    }
+}
+
 impl Machine {
     /// Executes a load or store.
     pub(crate) fn vector_access(
@@ -124,10 +275,10 @@ impl Machine {
         obs: &mut AnyObserver<'_>,
     ) -> Result<(), Exception> {
         let mut v = self.take_vectors()?;
-        let done = match v.plan(insn, addressing, store, self.hart.isa.is_rv64()) {
+        let done = match v.plan(insn, addressing, store, &self.hart.x, self.hart.isa.is_rv64()) {
             Some(plan) => {
                 self.make_vectors_dirty(obs);
-                self.access_elements(&mut v, insn, plan, addressing, store, obs)
+                self.access_elements(&mut v, plan, store, obs)
             }
             None => Err(self.illegal_now()),
         };
@@ -138,32 +289,20 @@ impl Machine {
     fn access_elements(
         &mut self,
         v: &mut Vector,
-        insn: &Insn,
         plan: Plan,
-        addressing: Addressing,
         store: bool,
         obs: &mut AnyObserver<'_>,
     ) -> Result<(), Exception> {
-        let (rd, rs2) = (usize::from(insn.rd), usize::from(insn.rs2));
-        let base = self.hart.x[usize::from(insn.rs1)];
-        let plan = plan.of_doublewords(base, v.vstart, addressing);
-        let start = v.vstart >> plan.joined;
-        let stride = match addressing {
-            Addressing::Strided => self.hart.x[rs2],
-            _ => (plan.fields as u64) << plan.size,
-        };
-        for i in start..plan.length {
+        let plan = plan.of_doublewords(v.vstart);
+        for i in v.vstart >> plan.joined..plan.length {
             let at = i as usize;
             if plan.masked && !v.bit(0, at) {
                 continue;
             }
-            let offset = match addressing {
-                Addressing::Indexed => v.get(rs2, plan.index, at),
-                _ => stride.wrapping_mul(i),
-            };
+            let va = plan.base.wrapping_add(plan.offset(v, i));
             for field in 0..plan.fields {
-                let register = rd + field * plan.group;
-                let va = base.wrapping_add(offset).wrapping_add((field as u64) << plan.size);
+                let register = plan.rd + field * plan.group;
+                let va = va.wrapping_add((field as u64) << plan.size);
                 let bytes = 1 << plan.size;
                 let done = if store {
                     self.write_data(va, bytes, v.get(register, plan.size, at), AccessKind::Data, obs)
@@ -173,7 +312,7 @@ impl Machine {
                 };
                 match done {
                     Ok(()) => {}
-                    Err(_) if addressing == Addressing::FaultFirst && i > 0 => {
+                    Err(_) if plan.addressing == Addressing::FaultFirst && i > 0 => {
                         (v.vl, v.vstart) = (i, 0);
                         return Ok(());
                     }

@@ -24,6 +24,7 @@ mod official;
 mod permissions;
 mod pk;
 mod qemu;
+mod small;
 mod snapshot;
 mod traps;
 mod vectors;

@@ -167,6 +167,98 @@ fn a_snapshot_keeps_the_vector_state() {
     }
 }
 
+/// A program of assembly on both engines, which must agree; VS and FS are on, and traps end in a loop.
+fn both(isa: &str, ram_bytes: u64, text: &str) -> Machine {
+    let isa: Isa = isa.parse().unwrap();
+    let text = format!(
+        "la t0, end\ncsrw mtvec, t0\nli t0, 0x6600\ncsrs mstatus, t0\n{text}\n.align 2\nend: j end\n"
+    );
+    let options = asm::Options { isa, ..asm::Options::default() };
+    let image =
+        asm::assemble(&asm::Sources::new("a.s", &text), &options).unwrap_or_else(|all| panic!("{}", all[0]));
+    let [blocks, reference] = [true, false].map(|blocks| {
+        let config = Config { isa, ram_bytes, machine: MachineKind::Virt, ..Config::default() };
+        let mut machine = Machine::new(config).unwrap();
+        machine.write_memory(BASE, &image.program.segments[0].data).unwrap();
+        if blocks {
+            machine.run(5000, &mut ());
+        } else {
+            machine.run_reference(5000, &mut ());
+        }
+        machine
+    });
+    let csrs = [0x300, 0x342, 0x343, 8, 9, 10, 1, 0xc20, 0xc21];
+    assert_eq!(csrs.map(|csr| blocks.csr(csr)), csrs.map(|csr| reference.csr(csr)));
+    assert!((0..32).all(|r| blocks.x(r) == reference.x(r) && blocks.f(r) == reference.f(r)));
+    let memory = |machine: &Machine| machine.read_memory(BASE, ram_bytes).unwrap().to_vec();
+    assert!(memory(&blocks) == memory(&reference), "memories differ");
+    blocks
+}
+
+fn words(machine: &Machine, address: u64, count: u64) -> Vec<u32> {
+    let bytes = machine.read_memory(address, 4 * count).unwrap();
+    bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+const VSTART: u16 = 8;
+const MCAUSE: u16 = 0x342;
+const MTVAL: u16 = 0x343;
+
+/// Elements 4 MiB apart have the same place in the engine's TLB, so that each access of a loop misses; the last one is behind RAM.
+#[test]
+fn accesses_go_on_behind_each_page_that_was_missing() {
+    const RAM: u64 = 32 << 20;
+    let set = "li t0, 8\nvsetvli t0, t0, e32, m1, ta, ma\nvid.v v1\nli t1, 0x80100000\nli t2, 0x400000\nli t3, 0x80200000";
+    // All in RAM: element i of 7 at 4 MiB * i, stored, loaded and stored side by side.
+    let text = format!(
+        "{set}\nli t0, 7\nvsetvli t0, t0, e32, m1, ta, ma\nvsse32.v v1, (t1), t2\nvlse32.v v2, (t1), t2
+        vadd.vi v2, v2, 10\nvse32.v v2, (t3)"
+    );
+    let machine = both("rv64gcv_zvl256b", RAM, &text);
+    assert_eq!(machine.csr(MCAUSE), Some(0));
+    assert_eq!(words(&machine, 0x8020_0000, 7), [10, 11, 12, 13, 14, 15, 16]);
+    // The seventh is behind RAM.
+    let text = format!("{set}\nli t1, 0x80800000\nvsse32.v v1, (t1), t2");
+    let machine = both("rv64gcv_zvl256b", RAM, &text);
+    assert_eq!([MCAUSE, MTVAL, VSTART].map(|csr| machine.csr(csr)), [Some(7), Some(0x8200_0000), Some(6)]);
+    assert_eq!(words(&machine, 0x81c0_0000, 1), [5]);
+    // Units that cross pages, up to the end of RAM and over it: what was in RAM is stored.
+    let text =
+        format!("{set}\nvsetvli t0, zero, e32, m8, ta, ma\nvid.v v8\nli t1, 0x81ffff80\nvse32.v v8, (t1)");
+    let machine = both("rv64gcv_zvl256b", RAM, &text);
+    assert_eq!([MCAUSE, MTVAL, VSTART].map(|csr| machine.csr(csr)), [Some(7), Some(0x8200_0000), Some(32)]);
+    assert_eq!(words(&machine, 0x81ff_ff80, 32), (0..32).collect::<Vec<_>>());
+    // The first fault of a load that may be cut ends the vector without a trap.
+    let text = format!("{set}\nli t1, 0x81ffffec\nvle32ff.v v3, (t1)\ncsrr a0, vl");
+    let machine = both("rv64gcv_zvl256b", RAM, &text);
+    assert_eq!((machine.csr(MCAUSE), machine.x(10), machine.csr(VSTART)), (Some(0), 5, Some(0)));
+}
+
+/// Registers that are written at the end of the last one, whole chunks of elements or not, and around masks and tails.
+#[test]
+fn elements_outside_of_an_instruction_keep_their_values() {
+    for (sew, group) in [(8, 1), (16, 2), (32, 4), (64, 8), (8, 8), (64, 1)] {
+        let first = 32 - group;
+        let text = format!(
+            "vsetvli t0, zero, e8, m8, ta, ma\nvmv.v.i v24, 9\nli t1, 0x80100000\nli t0, 0x55
+            vsetivli x0, 1, e8, m1, ta, ma\nvmv.v.x v0, t0\nvsetivli t2, 7, e{sew}, m{group}, tu, mu
+            vadd.vi v{first}, v{first}, 3, v0.t\nvs8r.v v24, (t1)"
+        );
+        let machine = both("rv64gcv", 4 << 20, &text);
+        assert_eq!(machine.csr(MCAUSE), Some(0), "{text}");
+        let found = machine.read_memory(0x8010_0000, 128).unwrap();
+        let (at, size) = (16 * (8 - group), sew / 8);
+        let length = machine.x(7).min(7) as usize;
+        // The mask has elements 0, 2, 4 and 6; of each the lowest byte becomes 12.
+        let expected = (0..128).map(|byte| {
+            let element = usize::wrapping_sub(byte, at) / size;
+            let is_lowest = byte >= at && (byte - at) % size == 0;
+            if is_lowest && element < length && element % 2 == 0 { 12 } else { 9 }
+        });
+        assert_eq!(found, expected.collect::<Vec<u8>>(), "e{sew}, m{group}");
+    }
+}
+
 /// Digests of the records of these programs, of each seed in all machines, when they were equal to those of Spike 55b4658d:
 /// `TOLLGATE_SPIKE=spike cargo test -p tollgate-riscv --test all vectors::`.
 const RECORDED: [[u64; 5]; 2] = [
