@@ -127,7 +127,7 @@ fn check_errors(program: &Path) -> Result<()> {
         let output = show.args(["show", "/nonexistent"]).env(switch, "1").output().context("the program")?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(
-            output.status.code() == Some(1) && said.starts_with("tollgate: ") && said.lines().count() == 1,
+            output.status.code() == Some(2) && said.starts_with("tollgate: ") && said.lines().count() == 1,
             "with {switch}=1 an error ends the program with {} and says: {said}",
             output.status
         );

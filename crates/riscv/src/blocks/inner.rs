@@ -288,7 +288,8 @@ impl<O: Observer> Inner<'_, O> {
         self.write_fp(op, value, [0; 2]);
     }
 
-    #[inline(always)]
+    /// Never a part of the loop, which has the registers for all others.
+    #[inline(never)]
     fn vector(&mut self, op: &MicroOp) -> Result<(), Leave> {
         let left = match &mut self.vectors {
             Some(vectors) => {
