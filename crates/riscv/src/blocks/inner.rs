@@ -59,8 +59,9 @@ pub(super) struct Inner<'a, O> {
     pub(super) jumps: &'a [Jump; JUMP_ENTRIES],
     pub(super) loads: &'a Tlb,
     pub(super) stores: &'a Tlb,
-    /// The vector state, if VS is Dirty and nobody observes.
-    pub(super) vectors: Option<Vectors<'a>>,
+    /// The vector state, if VS is Dirty and nobody observes. (Behind a reference: what is passed on must not have its address in here, or
+    /// the compiler cannot take this apart.)
+    pub(super) vectors: Option<&'a mut Vectors<'a>>,
     pub(super) context: u32,
     /// For observers: the mode, whether registers have 32 bits, and how often blocks were dropped.
     pub(super) privilege: Privilege,
@@ -288,8 +289,7 @@ impl<O: Observer> Inner<'_, O> {
         self.write_fp(op, value, [0; 2]);
     }
 
-    /// Never a part of the loop, which has the registers for all others.
-    #[inline(never)]
+    #[inline(always)]
     fn vector(&mut self, op: &MicroOp) -> Result<(), Leave> {
         let left = match &mut self.vectors {
             Some(vectors) => {

@@ -308,7 +308,7 @@ impl Machine {
         let Some(arena) = &mut self.engine.arena else { return Leave::Limit(self.hart.pc) };
         let is_on = self.engine.vectors && self.hart.mstatus & status::VS == status::VS;
         let is_float = self.hart.mstatus & status::FS == status::FS;
-        let vectors = self.hart.vector.as_deref_mut().filter(|_| is_on).map(|state| Vectors {
+        let mut vectors = self.hart.vector.as_deref_mut().filter(|_| is_on).map(|state| Vectors {
             state,
             isa: self.hart.isa,
             rounding: Rounding::from_bits(self.hart.frm).filter(|_| is_float),
@@ -325,7 +325,7 @@ impl Machine {
             jumps: &arena.jumps,
             loads: &arena.loads[slot % CONTEXTS],
             stores: &arena.stores[slot % CONTEXTS],
-            vectors,
+            vectors: vectors.as_mut(),
             context,
             privilege: self.hart.privilege,
             rv32: !self.hart.isa.is_rv64(),
