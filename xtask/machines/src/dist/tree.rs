@@ -177,6 +177,8 @@ fn copy_pages(from: &Path, to: &Path) -> Result<()> {
 /// The licenses of everything that is compiled into the program, with their texts.
 fn licenses(root: &Path) -> Result<String> {
     need("cargo-about", "cargo install cargo-about --locked --features cli")?;
+    // Offline, the tool takes texts from the packages alone, so that two builds have the same ones; but it wants those of all platforms.
+    printed(Command::new("cargo").args(["fetch", "--locked", "--quiet"]).current_dir(root))?;
     let packaging = root.join("packaging");
     let mut about = Command::new("cargo-about");
     about
