@@ -330,7 +330,7 @@ mod tests {
         let segment = &elf.segments[0];
         assert_eq!((segment.address, segment.memory_size), (FREE.start, 8));
         assert_eq!(segment.data, [0x73, 0, 0x20, 0x30]);
-        // What is elsewhere stays.
+        // A segment at another address keeps its headers.
         let mut far = linked(FREE.start - 0x2000);
         cut_headers(&mut far);
         assert_eq!(far, linked(FREE.start - 0x2000));

@@ -223,7 +223,7 @@ impl Unit<'_> {
         self.fpu
     }
 
-    /// What operations on elements of `size` bytes need.
+    /// Width, rounding modes and flags for operations on elements of `size` bytes.
     #[inline(always)]
     pub(crate) fn lane(&self, size: usize) -> Lane {
         let fpu = self.fpu.unwrap_or(Fpu::NEAREST);

@@ -100,7 +100,7 @@ fn without_backtraces() {
     unsafe { std::env::set_var(SWITCH, "0") };
     // The first one reads the environment for all that follow.
     let _ = std::backtrace::Backtrace::capture();
-    // What this process starts gets the environment as it was.
+    // Child processes get the environment unchanged.
     // SAFETY: as above.
     match asked {
         Some(value) => unsafe { std::env::set_var(SWITCH, value) },

@@ -122,6 +122,9 @@ pub enum ExecError {
     Cycles { charged: u64, cycles: u64 },
 }
 
+/// Memory for each task of a program; one with more tasks forks for ever. Linux permits about four times as many.
+pub(super) const TASK_BYTES: u64 = 512 << 10;
+
 fn last_words(lines: &str) -> String {
     if lines.trim().is_empty() { "it printed nothing".into() } else { format!("its last lines:\n{lines}") }
 }
@@ -211,7 +214,8 @@ impl Ended {
                 "stopped: it has not ended; --max-instructions gives it more".into()
             }
             Self::Stopped(Outcome::Tasks(tasks)) => format!(
-                "stopped: it has {tasks} processes and threads, more than one for each 512 KiB of memory; --memory gives it more"
+                "stopped: it has {tasks} processes and threads, more than one for each {} KiB of memory; --memory gives it more",
+                TASK_BYTES >> 10
             ),
             Self::Stopped(Outcome::Interrupted) => "interrupted".into(),
             Self::Stopped(Outcome::Waits) => {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use tollgate_riscv::{Aside, Boot, Config, Firmware, Isa, Machine, MachineKind, Stop, aside};
 
 use super::code::{Code, PAGE};
-use super::job::{Ended, ExecError, ExecJob, Limits, Outcome, PassOn, Ran};
+use super::job::{Ended, ExecError, ExecJob, Limits, Outcome, PassOn, Ran, TASK_BYTES};
 use super::tree::Rooted;
 use super::watch::Watch;
 use crate::boot::{self, KernelError};
@@ -42,8 +42,6 @@ const STUCK: u32 = 8;
 const SLICE: u64 = 1 << 20;
 /// Slices between two looks at the number of tasks.
 const SLICES: u32 = 64;
-/// Memory for each task of a program; one with more tasks forks for ever. Linux permits about four times as many.
-const TASK_BYTES: u64 = 512 << 10;
 /// Simulated nanoseconds in which a program only waits, after which nothing will wake it.
 const LONGEST_WAIT: u64 = 300_000_000_000;
 /// The kernel's command line: quiet, without the self-tests of its cryptography, and it ends when it panics.

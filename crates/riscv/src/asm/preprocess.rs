@@ -333,7 +333,7 @@ impl<'a> Preprocessor<'a> {
             let entry = entry.clone();
             changed = true;
             let mut text = self.replacement(word, &entry, &args, hidden)?;
-            // What a macro ends with can be the name of another one, whose arguments are behind it.
+            // A macro may end with the name of another one, whose arguments follow in the source.
             while scan.rest().trim_start().starts_with('(')
                 && let Some((name, entry)) = self.function_at_end(&text, word, hidden)
             {

@@ -218,7 +218,7 @@ pub(crate) struct Engine {
     pub(crate) drops: u64,
     /// Whether each instruction has an op of its own, as observers of retirement need.
     pub(crate) precise: bool,
-    /// Whether blocks contain instructions with vectors, which no observer sees.
+    /// Whether blocks contain vector instructions: only while no observer wants to see what they do.
     pub(crate) vectors: bool,
     /// The translator of hot code, if there is one.
     pub(crate) tier: Option<Tier>,

@@ -24,7 +24,7 @@ pub(crate) enum Left {
     Miss { va: u64, size: u64, store: bool },
 }
 
-/// What an instruction does.
+/// How blocks execute a vector instruction.
 enum Work {
     Compute(fn(&mut Unit<'_>) -> Legal),
     Access(Addressing, bool),
@@ -53,7 +53,7 @@ macro_rules! define {
     ($($section:ident { $($class:ident {
         $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)*
     })* })*) => {
-        /// What an instruction does, if it is one with vectors.
+        /// How blocks execute an instruction; `None` if it is no vector instruction.
         fn work(op: Op) -> Option<Work> {
             match op {
                 $($($(Op::$op => work!($class $($size)? $($call)?),)*)*)*
@@ -63,7 +63,7 @@ macro_rules! define {
 }
 instruction_table!(define);
 
-/// Whether blocks contain an instruction while VS is Dirty.
+/// Whether this is a vector instruction that blocks execute while VS is Dirty.
 pub(crate) fn is_vector(op: Op) -> bool {
     work(op).is_some()
 }

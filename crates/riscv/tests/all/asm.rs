@@ -197,7 +197,7 @@ fn the_preprocessor() {
     assert_eq!(image.program.segments[0].data, [2, 3]);
 }
 
-/// What course material uses of the C preprocessor: each line of bytes follows from C's rules.
+/// The C preprocessor as course material uses it. The expected bytes follow from C's rules.
 #[test]
 fn the_preprocessor_of_course_material() {
     let cases: &[(&str, &[u8])] = &[
