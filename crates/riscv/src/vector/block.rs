@@ -53,7 +53,7 @@ macro_rules! define {
     ($($section:ident { $($class:ident {
         $($op:ident $m:literal $w:ident $e:ident $f:ident $b:literal $($size:literal)? $($call:ident)? $(|$($arg:ident),+| $x:expr)?;)*
     })* })*) => {
-        /// How blocks execute an instruction; `None` if it is no vector instruction.
+        /// How blocks execute an instruction; `None` if it is not a vector instruction.
         fn work(op: Op) -> Option<Work> {
             match op {
                 $($($(Op::$op => work!($class $($size)? $($call)?),)*)*)*
