@@ -129,6 +129,9 @@ impl Signals {
             witness.watch_stopped(command);
         }
         take_default(signal);
+        if let Some(witness) = &mut *locked(&self.held.shared.witness) {
+            witness.goes_on();
+        }
     }
 }
 

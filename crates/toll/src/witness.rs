@@ -55,8 +55,10 @@ pub(crate) struct Witness {
     answer: File,
 }
 
-/// The request for the received signals; any other number is that of a process to watch.
+/// The request for the received signals; a positive number is that of a process to watch.
 const SIGNALS: libc::pid_t = 0;
+/// The request that ends the watch.
+const GOES_ON: libc::pid_t = -1;
 /// How long the end of a stop may remain unseen.
 const LOOK_MS: libc::c_int = 20;
 
@@ -93,10 +95,15 @@ impl Witness {
         }
     }
 
-    /// Lets this process go on after it has stopped, once the command has gone on or its time is up: `SIGCONT` may have been sent to
-    /// the command alone, or before this process has stopped.
+    /// Lets this process go on whenever it is stopped, once the command has gone on or its time is up, until [`Self::goes_on`]:
+    /// `SIGCONT` may have been sent to the command alone, or before this process has stopped.
     pub(crate) fn watch_stopped(&mut self, command: libc::pid_t) {
         self.request(command);
+    }
+
+    /// Ends the watch: this process runs again.
+    pub(crate) fn goes_on(&mut self) {
+        self.request(GOES_ON);
     }
 
     fn request(&mut self, number: libc::pid_t) -> Option<()> {
@@ -124,9 +131,15 @@ fn serve(asked: RawFd, answers: RawFd, queue: RawFd, timer: RawFd, parent: libc:
             let (descriptors, time) = if watched == 0 { (1, -1) } else { (2, LOOK_MS) };
             libc::poll(poll.as_mut_ptr(), descriptors, time);
             if poll[0].revents == 0 {
+                // One that comes while the parent is about to stop itself is lost, so it is repeated until the parent says that
+                // it goes on.
                 if watched != 0 && (poll[1].revents != 0 || !is_stopped(watched)) {
-                    watched = 0;
-                    libc::kill(parent, libc::SIGCONT);
+                    if is_stopped(parent) {
+                        libc::kill(parent, libc::SIGCONT);
+                    }
+                    if poll[1].revents != 0 {
+                        libc::poll(poll.as_mut_ptr(), 1, LOOK_MS);
+                    }
                 }
                 continue;
             }
@@ -136,8 +149,8 @@ fn serve(asked: RawFd, answers: RawFd, queue: RawFd, timer: RawFd, parent: libc:
             {
                 libc::_exit(0);
             }
-            watched = number;
             if number != SIGNALS {
+                watched = number.max(0);
                 continue;
             }
             let mut info: libc::signalfd_siginfo = mem::zeroed();
