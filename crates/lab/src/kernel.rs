@@ -4,6 +4,7 @@
 mod crossings;
 pub(crate) mod kallsyms;
 mod rules;
+mod sel4;
 mod watch;
 mod xv6;
 
@@ -16,7 +17,7 @@ use tollgate_record::text::printable;
 use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Phase as RecordPhase, Status, Warning, counter, warning,
 };
-use tollgate_riscv::{Elf, Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
+use tollgate_riscv::{Elf, Firmware, Isa, Machine, MemoryError, Observer, Privilege, Stop, Trap};
 
 use crate::boot::{self, BootJob, KernelError};
 use crate::initramfs::Archive;
@@ -24,7 +25,7 @@ use crate::phase::Phase;
 use crate::program::{self, Job, ProgramError};
 use crate::rtl::proof;
 use crossings::EVICTED;
-pub use crossings::{CROSSINGS, Kind, System, crossing};
+pub use crossings::{CROSSINGS, Kind, System, crossing, known};
 pub use rules::Rules;
 use watch::{Bill, OnHart, Watch};
 
@@ -46,6 +47,8 @@ pub(crate) const IMAGE: u64 = RAM + (2 << 20);
 pub(crate) const IMAGE_BYTES: u64 = 128 << 20;
 /// The most instructions of a boot, of the process's beginning, and of all crossings.
 const BOOT: u64 = 20_000_000_000;
+/// That of a kernel that boots in a moment.
+const QUICK: u64 = 1_000_000_000;
 const BEGINNING: u64 = 1_000_000_000;
 const WATCHED: u64 = 5_000_000_000;
 
@@ -108,13 +111,20 @@ pub enum BillError {
     #[error("not a file system of xv6 with a file init of {0} bytes or more in its root")]
     NotXv6(usize),
     #[error(
-        "xv6 moves its processes between harts, and riscv-pk uses one; a bill is of one hart: leave --harts out"
+        "xv6 moves its processes between harts, riscv-pk and seL4 use one; a bill is of one hart: leave --harts out"
     )]
     Harts,
     #[error("{0} needs another hart: boot the kernel with --harts {1}")]
     OneHart(&'static str, usize),
     #[error("this kernel boots in a moment, so its machine is not saved: leave --save out")]
     NotSaved,
+    #[error("{0}")]
+    Memory(#[from] MemoryError),
+    #[error(
+        "the root task's call in line {line} of probe-sel4.c failed with seL4's error {error}; it needs seL4 13 or later for \
+         RV64 with one hart, without MCS and the debugging of hardware"
+    )]
+    RootTask { line: u64, error: u64 },
     #[error("a saved machine is Linux's; boot this kernel with --kernel")]
     NotLinux,
     #[error("'{0}' is not a crossing of this kernel's first process: give some of {1}, or all")]
@@ -142,15 +152,19 @@ impl Ready {
         let symbols = symbols(&image, map.as_deref())?;
         let rules = rules_for(rules, &symbols)?;
         let drive = match (rules.system, drive) {
-            (System::Linux | System::Pk, Some(_)) => return Err(BillError::Drive),
-            (System::Xv6 | System::Pk, _) if harts > 1 => return Err(BillError::Harts),
-            (System::Linux | System::Pk, None) => None,
+            (System::Linux | System::Pk | System::Sel4, Some(_)) => return Err(BillError::Drive),
+            (System::Xv6 | System::Pk | System::Sel4, _) if harts > 1 => return Err(BillError::Harts),
+            (System::Linux | System::Pk | System::Sel4, None) => None,
             (System::Xv6, None) => return Err(BillError::NoDrive),
             (System::Xv6, Some(mut drive)) => {
                 xv6::install(&mut drive, PROBE_XV6).ok_or(BillError::NotXv6(PROBE_XV6.len()))?;
                 Some(drive)
             }
         };
+        if rules.system == System::Sel4 {
+            let machine = sel4::boot(image, isa, interrupted)?;
+            return Ok(Self { machine, symbols, rules, kernel: "seL4".into() });
+        }
         if rules.system == System::Pk {
             let machine = asking(proxied(image, isa)?, interrupted)?;
             return Ok(Self { machine, symbols, rules, kernel: "riscv-pk".into() });
@@ -245,9 +259,12 @@ impl Ready {
         let marks: Vec<String> = job.crossings.iter().map(|kind| kind.mark().to_string()).collect();
         let line = format!("{}\n", marks.join(" "));
 
-        let mut first = FirstCall { number: system.first_call(), hart: 0, handler: None };
+        let mut first = FirstCall::new(system.first_call());
         let mut console = Vec::new();
         let machine = &mut self.machine;
+        if system == System::Sel4 {
+            sel4::ask(machine, job.crossings.iter().map(|kind| kind.mark()))?;
+        }
         // In short pieces: the crossings begin a moment after the first call.
         let begins = |first: &FirstCall, _: &[u8]| first.handler.is_some();
         if !run(machine, BEGINNING, 1 << 14, &mut first, &mut console, line.as_bytes(), begins) {
@@ -415,6 +432,12 @@ struct FirstCall {
     hart: usize,
     /// Where the kernel takes traps.
     handler: Option<u64>,
+}
+
+impl FirstCall {
+    fn new(number: u64) -> Self {
+        Self { number, hart: 0, handler: None }
+    }
 }
 
 impl Observer for FirstCall {

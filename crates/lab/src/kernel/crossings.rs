@@ -17,6 +17,8 @@ pub enum System {
     /// The proxy kernel, which runs one program that the host gives it.
     #[serde(rename = "riscv-pk")]
     Pk,
+    /// seL4 without MCS, whose root task the host places in memory.
+    Sel4,
 }
 
 impl System {
@@ -26,14 +28,16 @@ impl System {
             Self::Linux => &CROSSINGS,
             Self::Xv6 => &XV6,
             Self::Pk => &PK,
+            Self::Sel4 => &SEL4,
         }
     }
 
-    /// The call that the process begins with: `getppid`, or `getpid` of xv6.
+    /// The call that the process begins with: `getppid`, or `getpid` of xv6, `seL4_Yield`.
     pub(super) fn first_call(self) -> u64 {
         match self {
             Self::Linux | Self::Pk => 173,
             Self::Xv6 => 11,
+            Self::Sel4 => -7_i64 as u64,
         }
     }
 
@@ -41,7 +45,7 @@ impl System {
     pub(super) fn evicts(self) -> &'static str {
         match self {
             Self::Linux | Self::Pk => "2 MiB",
-            Self::Xv6 => "256 KiB",
+            Self::Xv6 | Self::Sel4 => "256 KiB",
         }
     }
 }
@@ -135,9 +139,29 @@ static PK: [Kind; 6] = [
     other("fault-file", Per::Trap, 200, "the first read of a page of a file, which the host reads"),
 ];
 
-/// The crossing of a name, in Linux.
+/// Those of seL4, marked behind Linux's. Each is one way: to another thread, which waits at a higher priority, or back.
+static SEL4: [Kind; 11] = [
+    other("yield", Per::Trap, 200, "seL4_Yield, and no other thread is ready"),
+    other("call-process", Per::Switch, 200, "from seL4_Call until a thread in another address space has it"),
+    other("reply-process", Per::Switch, 200, "from seL4_ReplyRecv there until the caller has the reply"),
+    other("call-thread", Per::Switch, 200, "from seL4_Call until a thread in the same address space has it"),
+    other("reply-thread", Per::Switch, 200, "from seL4_ReplyRecv there until the caller has the reply"),
+    other("call-slow", Per::Switch, 200, "as call-process, of 5 words: more than the fast path passes on"),
+    other("notify", Per::Switch, 200, "from seL4_Signal until a thread in another address space has waited"),
+    other("fault", Per::Switch, 200, "from an illegal instruction until the handler in another address space has it"),
+    other("fault-reply", Per::Switch, 200, "from the handler's reply until the thread continues"),
+    other("fault-page", Per::Switch, 200, "from a read of a page that is not mapped until the handler has it"),
+    interrupt("tick", 5, 2, "a timer interrupt while the thread computes"),
+];
+
+/// The crossings of all systems, each name once.
+pub fn known() -> impl Iterator<Item = &'static Kind> {
+    CROSSINGS.iter().chain(SEL4.iter().filter(|kind| CROSSINGS.iter().all(|other| other.name != kind.name)))
+}
+
+/// The crossing of a name, in the first system that has one.
 pub fn crossing(name: &str) -> Option<&'static Kind> {
-    CROSSINGS.iter().find(|kind| kind.name == name)
+    known().find(|kind| kind.name == name)
 }
 
 /// The mark of the end of all crossings.
@@ -146,7 +170,7 @@ pub(super) const DONE: u16 = 99;
 impl Kind {
     /// The number that marks it in the program.
     pub(super) fn mark(&self) -> u16 {
-        CROSSINGS.iter().position(|kind| kind.name == self.name).map_or(0, |n| n as u16 + 1)
+        known().position(|kind| kind.name == self.name).map_or(0, |n| n as u16 + 1)
     }
 }
 

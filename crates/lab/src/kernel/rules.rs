@@ -1,7 +1,7 @@
 //! Which phase of a crossing an instruction of a kernel belongs to: rules over its functions, in a file for each kernel.
 
 use serde::Deserialize;
-use tollgate_riscv::{Class, Insn, Op};
+use tollgate_riscv::{Class, Insn, Op, X_NAMES};
 
 use super::crossings::System;
 use super::kallsyms::Symbol;
@@ -41,6 +41,9 @@ struct Rule {
     phase: Phase,
     functions: Vec<String>,
     only: Option<Only>,
+    /// The register with the address, of loads and stores.
+    #[serde(default, deserialize_with = "register")]
+    base: Option<u8>,
 }
 
 /// The instructions to which a rule applies.
@@ -63,6 +66,18 @@ fn phase<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Phase, D::Error> {
     name.parse().map_err(|_| serde::de::Error::custom(format!("there is no phase '{name}'")))
 }
 
+fn register<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error> {
+    let name = String::deserialize(from)?;
+    let number = (0..32).find(|&number| X_NAMES[usize::from(number)] == name);
+    number.map(Some).ok_or_else(|| serde::de::Error::custom(format!("there is no register '{name}'")))
+}
+
+impl Rule {
+    fn fits(&self, insn: &Insn) -> bool {
+        self.only.is_none_or(|only| only.fits(insn)) && self.base.is_none_or(|base| insn.rs1 == base)
+    }
+}
+
 impl Only {
     fn fits(self, insn: &Insn) -> bool {
         let class = insn.row().class;
@@ -80,15 +95,16 @@ impl Only {
 }
 
 /// The kernels whose rules are here.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 4] = [
     ("linux", include_str!("linux.toml")),
     ("xv6", include_str!("xv6.toml")),
     ("riscv-pk", include_str!("riscv-pk.toml")),
+    ("sel4", include_str!("sel4.toml")),
 ];
 
 impl Rules {
     /// The names of the kernels whose rules are known.
-    pub const NAMES: [&str; 3] = [KNOWN[0].0, KNOWN[1].0, KNOWN[2].0];
+    pub const NAMES: [&str; 4] = [KNOWN[0].0, KNOWN[1].0, KNOWN[2].0, KNOWN[3].0];
 
     /// Reads a file of rules.
     ///
@@ -139,7 +155,7 @@ impl Rules {
         let rule = self
             .rules
             .iter()
-            .find(|rule| rule.only.is_none_or(|only| only.fits(insn)) && rule.functions.iter().any(named));
+            .find(|rule| rule.fits(insn) && rule.functions.iter().any(named));
         rule.map(|rule| rule.phase)
     }
 }
@@ -224,7 +240,8 @@ mod tests {
     fn a_wrong_file_of_rules_is_refused_with_the_reason() {
         let rules = |rest: &str| Rules::parse(&format!("entry = \"trap\"\n{rest}")).unwrap_err().to_string();
         assert!(
-            rules("system = \"minix\"\nrule = []").contains("expected one of `linux`, `xv6`, `riscv-pk`")
+            rules("system = \"minix\"\nrule = []")
+                .contains("expected one of `linux`, `xv6`, `riscv-pk`, `sel4`")
         );
         assert!(rules("rule = []").contains("missing field `system`"));
         let error = rules("system = \"xv6\"\n[[rule]]\nphase = \"sleep\"\nfunctions = []");
