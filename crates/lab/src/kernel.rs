@@ -3,6 +3,7 @@
 
 mod crossings;
 pub(crate) mod kallsyms;
+mod probe;
 mod rules;
 mod sel4;
 mod watch;
@@ -15,7 +16,8 @@ use tollgate_cores::{Cause, Core, CoreError};
 use tollgate_record::family::{Caches, TrapAsked, TrapFound};
 use tollgate_record::text::printable;
 use tollgate_record::{
-    Asked, Estimate, Evidence, Found, Measurement, Phase as RecordPhase, Status, Warning, counter, warning,
+    Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Status, Warning, counter,
+    warning,
 };
 use tollgate_riscv::{Elf, Firmware, Isa, Machine, MemoryError, Observer, Privilege, Stop, Trap};
 
@@ -26,6 +28,7 @@ use crate::program::{self, Job, ProgramError};
 use crate::rtl::proof;
 use crossings::EVICTED;
 pub use crossings::{CROSSINGS, Kind, System, crossing, known};
+pub use probe::{HEADER, Probe};
 pub use rules::Rules;
 use watch::{Bill, OnHart, Watch};
 
@@ -73,6 +76,8 @@ pub struct Kernel {
     pub rules: Option<Rules>,
     /// The harts of its machine; 0 counts as 1.
     pub harts: usize,
+    /// The first process; if `None`, ours.
+    pub probe: Option<Probe>,
 }
 
 /// A machine whose first process waits for what it is to cross, and what is known of its kernel.
@@ -81,6 +86,8 @@ pub struct Ready {
     symbols: Vec<kallsyms::Symbol>,
     rules: Rules,
     kernel: String,
+    /// The name of a user's process, and where it began.
+    probe: Option<(String, FirstCall)>,
 }
 
 /// Why there is no bill.
@@ -138,6 +145,17 @@ pub enum BillError {
     NotAsking,
     #[error("the first process did not make its crossings '{0}'; the kernel's last lines:\n{1}")]
     NoCrossings(&'static str, String),
+    #[error("not a static program for Linux on RISC-V: {0}")]
+    Probe(String),
+    #[error("a first process of your own runs on Linux only: leave --probe out")]
+    ProbeOnLinux,
+    #[error(
+        "it marked no crossing with a trap in it: include crossing.h, and write CROSSING_BEGINS(1) before and CROSSING_ENDS() \
+         behind what is to be billed"
+    )]
+    NoMarks,
+    #[error("it ended {0}; the kernel's last lines:\n{1}")]
+    ProbeEnded(String, String),
     #[error("the instructions of a crossing do not add up: {counted} by function, {retired} by the counter")]
     Sum { counted: u64, retired: u64 },
 }
@@ -148,9 +166,15 @@ impl Ready {
     /// # Errors
     /// A kernel that does not start the process, or whose symbols or rules are not known.
     pub fn boot(kernel: Kernel, isa: Isa, interrupted: &dyn Fn() -> bool) -> Result<Self, BillError> {
-        let Kernel { image, map, drive, rules, harts } = kernel;
+        let Kernel { image, map, drive, rules, harts, probe } = kernel;
         let symbols = symbols(&image, map.as_deref())?;
         let rules = rules_for(rules, &symbols)?;
+        if let Some(probe) = &probe {
+            if rules.system != System::Linux {
+                return Err(BillError::ProbeOnLinux);
+            }
+            probe.check()?;
+        }
         let drive = match (rules.system, drive) {
             (System::Linux | System::Pk | System::Sel4, Some(_)) => return Err(BillError::Drive),
             (System::Xv6 | System::Pk | System::Sel4, _) if harts > 1 => return Err(BillError::Harts),
@@ -163,23 +187,24 @@ impl Ready {
         };
         if rules.system == System::Sel4 {
             let machine = sel4::boot(image, isa, interrupted)?;
-            return Ok(Self { machine, symbols, rules, kernel: "seL4".into() });
+            return Ok(Self { machine, symbols, rules, kernel: "seL4".into(), probe: None });
         }
         if rules.system == System::Pk {
             let machine = asking(proxied(image, isa)?, interrupted)?;
-            return Ok(Self { machine, symbols, rules, kernel: "riscv-pk".into() });
+            return Ok(Self { machine, symbols, rules, kernel: "riscv-pk".into(), probe: None });
         }
         let storage = || drive.clone().map(|drive| Box::new(drive) as _);
         let is_linux = rules.system == System::Linux;
         let name = if is_linux { version(&image) } else { "xv6".into() };
-        let machine = boot::prepare(
+        let init = probe.as_ref().map_or(PROBE, |probe| &probe.program);
+        let mut machine = boot::prepare(
             &BootJob {
                 isa,
                 harts: harts.max(1),
                 ram_bytes: if is_linux { RAM_BYTES } else { RAM_BYTES_XV6 },
                 kernel: image,
                 firmware: is_linux.then_some(Firmware::BuiltIn),
-                initrd: is_linux.then(archive).transpose().map_err(KernelError::Output)?,
+                initrd: is_linux.then(|| archive(init)).transpose().map_err(KernelError::Output)?,
                 // Without the self-tests of its cryptography, which would run beside the crossings.
                 append: if is_linux {
                     "console=ttyS0 rdinit=/init cryptomgr.notests".into()
@@ -191,15 +216,21 @@ impl Ready {
             },
             storage(),
         )?;
-        let mut machine = asking(machine, interrupted)?;
-        // xv6 does nothing in the background, and its scheduler never waits.
-        if is_linux {
-            settle(&mut machine);
-        }
+        let probe = match probe {
+            Some(probe) => Some((probe.name, probe::begun(&mut machine, interrupted)?)),
+            None => {
+                machine = asking(machine, interrupted)?;
+                // xv6 does nothing in the background, and its scheduler never waits.
+                if is_linux {
+                    settle(&mut machine);
+                }
+                None
+            }
+        };
         // As a restored machine begins, with no translations that a core's model has not seen.
         let snapshot = machine.save().map_err(KernelError::from)?;
         let machine = Machine::restore(&snapshot, storage()).map_err(KernelError::from)?;
-        Ok(Self { machine, symbols, rules, kernel: name })
+        Ok(Self { machine, symbols, rules, kernel: name, probe })
     }
 
     /// Continues a machine with Linux that was [saved](Self::save).
@@ -215,7 +246,7 @@ impl Ready {
         if rules.system != System::Linux {
             return Err(BillError::NotLinux);
         }
-        Ok(Self { symbols, rules, kernel: version(image), machine })
+        Ok(Self { symbols, rules, kernel: version(image), machine, probe: None })
     }
 
     /// What its first process can cross, if there are harts enough.
@@ -240,7 +271,7 @@ impl Ready {
     }
 
     /// Lets the process make its crossings, and bills them: each with warm caches and, with a core, after they were evicted.
-    /// Interrupted, it bills those that were made until then.
+    /// Interrupted, it bills those that were made until then. A process of the user's makes all of its own, warm.
     ///
     /// # Errors
     /// A process that does not make them, or symbols that are not the kernel's.
@@ -259,7 +290,8 @@ impl Ready {
         let marks: Vec<String> = job.crossings.iter().map(|kind| kind.mark().to_string()).collect();
         let line = format!("{}\n", marks.join(" "));
 
-        let mut first = FirstCall::new(system.first_call());
+        let begun = self.probe.as_ref().map(|(_, first)| first.clone());
+        let mut first = begun.unwrap_or_else(|| FirstCall::new(system.first_call()));
         let mut console = Vec::new();
         let machine = &mut self.machine;
         if system == System::Sel4 {
@@ -267,14 +299,16 @@ impl Ready {
         }
         // In short pieces: the crossings begin a moment after the first call.
         let begins = |first: &FirstCall, _: &[u8]| first.handler.is_some();
-        if !run(machine, BEGINNING, 1 << 14, &mut first, &mut console, line.as_bytes(), begins) {
+        if first.handler.is_none()
+            && !run(machine, BEGINNING, 1 << 14, &mut first, &mut console, line.as_bytes(), begins)
+        {
             return Err(BillError::NotAsking);
         }
         let bias = first.handler.unwrap_or_default().wrapping_sub(entry);
         let moved = rules.moved(&self.symbols);
         let symbols = self.symbols.into_iter().chain(moved);
         let symbols = symbols.map(|(name, address)| (name, address.wrapping_add(bias))).collect();
-        let watch = Watch::new(symbols, rules, job.core.as_ref(), &machine.code())?;
+        let watch = Watch::new(symbols, rules, job.core.as_ref(), &machine.code(), self.probe.is_some())?;
         let mut watch = OnHart::new(first.hart, watch);
         run(machine, WATCHED, 1 << 20, &mut watch, &mut console, &[], |on, console| {
             on.watch.done || boot::gave_up(console) || interrupted()
@@ -284,7 +318,10 @@ impl Ready {
         if let Some((counted, retired)) = watch.wrong {
             return Err(BillError::Sum { counted, retired });
         }
-        let isa = machine.config().isa;
+        let isa = machine.config().isa.to_string();
+        if let Some((name, _)) = &self.probe {
+            return probe::bills(job, (name, &self.kernel, &isa), &watch, &console);
+        }
         let mut results = Vec::new();
         for &kind in &job.crossings {
             let found = watch.crossings.get(&kind.mark()).map_or(&[][..], Vec::as_slice);
@@ -309,7 +346,8 @@ impl Ready {
                 }
             };
             let entry = |caches, bills| {
-                entry_of(job, &self.kernel, &isa, kind, (caches, about(caches)), bills, &watch)
+                let what = What { name: kind.name, per: kind.per, call: kind.call };
+                entry_of(job, &self.kernel, &isa, &what, (caches, about(caches)), bills, &watch)
             };
             results.push(entry(Caches::Warm, warm).ok_or_else(missing)?);
             if job.core.is_some() && !evicted.is_empty() {
@@ -426,8 +464,10 @@ pub(crate) fn last_lines(console: &[u8]) -> String {
 }
 
 /// Waits for the call that the process begins with.
+#[derive(Clone)]
 struct FirstCall {
-    number: u64,
+    /// If `None`, any trap of the process.
+    number: Option<u64>,
     /// Whose turn it is, until the call: whose it was.
     hart: usize,
     /// Where the kernel takes traps.
@@ -436,7 +476,11 @@ struct FirstCall {
 
 impl FirstCall {
     fn new(number: u64) -> Self {
-        Self { number, hart: 0, handler: None }
+        Self { number: Some(number), hart: 0, handler: None }
+    }
+
+    fn of_any_trap() -> Self {
+        Self { number: None, hart: 0, handler: None }
     }
 }
 
@@ -450,24 +494,23 @@ impl Observer for FirstCall {
     }
 
     fn trap(&mut self, trap: &Trap) {
-        if trap.from == Privilege::User
-            && trap.cause.code() == 8
-            && !trap.cause.is_interrupt()
-            && trap.a7 == self.number
-        {
+        let is_it = self
+            .number
+            .is_none_or(|number| trap.cause.code() == 8 && !trap.cause.is_interrupt() && trap.a7 == number);
+        if trap.from == Privilege::User && self.handler.is_none() && is_it {
             self.handler = Some(trap.handler);
         }
     }
 }
 
-/// An initial RAM disk with the probe as its first process.
-fn archive() -> io::Result<Vec<u8>> {
+/// An initial RAM disk with a first process.
+fn archive(init: &[u8]) -> io::Result<Vec<u8>> {
     let mut archive = Archive::new(Vec::new());
     archive.directory("dev")?;
     for (path, number) in [("dev/console", [5, 1]), ("dev/null", [1, 3]), ("dev/zero", [1, 5])] {
         archive.device(path, number)?;
     }
-    archive.file("init", 0o755, PROBE)?;
+    archive.file("init", 0o755, init)?;
     archive.finish()
 }
 
@@ -494,13 +537,20 @@ pub(crate) fn version(image: &[u8]) -> String {
     if word.is_empty() { "linux".into() } else { format!("linux-{word}") }
 }
 
+/// A kind of crossing, as its record says.
+struct What<'a> {
+    name: &'a str,
+    per: Per,
+    call: Option<u16>,
+}
+
 /// The record of the crossings of a kind: the bill is that of the median one among those into which no interrupt came, so
 /// that its parts are whole numbers that add up.
 fn entry_of(
     job: &KernelJob,
     kernel: &str,
-    isa: &Isa,
-    kind: &Kind,
+    isa: &str,
+    what: &What<'_>,
     (caches, about): (Caches, String),
     crossings: &[Bill],
     watch: &Watch,
@@ -514,14 +564,14 @@ fn entry_of(
     alone.sort_by_key(|bill| size(bill));
     let bill = *alone.get(alone.len() / 2)?;
     let mut entry =
-        Measurement::empty(&format!("riscv-trap/{}", kind.name), "embedded", kind.per, Status::Measured);
+        Measurement::empty(&format!("riscv-trap/{}", what.name), "embedded", what.per, Status::Measured);
     entry.samples = alone.len() as u64;
     entry.crossings = alone.len() as u64;
     entry.asked = Asked::Trap(TrapAsked {
         kernel: kernel.to_owned(),
-        isa: isa.to_string(),
+        isa: isa.to_owned(),
         iterations: crossings.len() as u64,
-        call: kind.call,
+        call: what.call,
         feature: None,
         core: job.core.as_ref().map(|core| core.name.clone()),
         caches: job.core.as_ref().map(|_| caches),
@@ -610,7 +660,7 @@ mod tests {
         };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("initrd");
-        std::fs::write(&path, archive().unwrap()).unwrap();
+        std::fs::write(&path, archive(PROBE).unwrap()).unwrap();
         let list = std::process::Command::new("cpio").args(["-itv", "-F"]).arg(&path).output().unwrap();
         let text = String::from_utf8_lossy(&list.stdout).into_owned();
         for expected in ["drwxr-xr-x", "crw-rw-rw-", "1,   5", "dev/zero", "-rwxr-xr-x", " init"] {

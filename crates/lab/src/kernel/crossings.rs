@@ -148,9 +148,19 @@ static SEL4: [Kind; 11] = [
     other("reply-thread", Per::Switch, 200, "from seL4_ReplyRecv there until the caller has the reply"),
     other("call-slow", Per::Switch, 200, "as call-process, of 5 words: more than the fast path passes on"),
     other("notify", Per::Switch, 200, "from seL4_Signal until a thread in another address space has waited"),
-    other("fault", Per::Switch, 200, "from an illegal instruction until the handler in another address space has it"),
+    other(
+        "fault",
+        Per::Switch,
+        200,
+        "from an illegal instruction until the handler in another address space has it",
+    ),
     other("fault-reply", Per::Switch, 200, "from the handler's reply until the thread continues"),
-    other("fault-page", Per::Switch, 200, "from a read of a page that is not mapped until the handler has it"),
+    other(
+        "fault-page",
+        Per::Switch,
+        200,
+        "from a read of a page that is not mapped until the handler has it",
+    ),
     interrupt("tick", 5, 2, "a timer interrupt while the thread computes"),
 ];
 

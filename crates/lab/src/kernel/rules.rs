@@ -152,10 +152,7 @@ impl Rules {
             Some(begin) => function.starts_with(begin),
             None => function == name,
         };
-        let rule = self
-            .rules
-            .iter()
-            .find(|rule| rule.fits(insn) && rule.functions.iter().any(named));
+        let rule = self.rules.iter().find(|rule| rule.fits(insn) && rule.functions.iter().any(named));
         rule.map(|rule| rule.phase)
     }
 }

@@ -81,6 +81,8 @@ pub(crate) struct Watch {
     /// The crossing that the program marked, and the interrupt that it consists of.
     armed: u16,
     awaited: Option<u64>,
+    /// The marks are a user's: none stands for an interrupt.
+    is_own: bool,
     open: Option<Bill>,
     /// The phase that emptied the pipe last, to which the refill is charged.
     emptied: Option<Phase>,
@@ -101,6 +103,7 @@ impl Watch {
         rules: Rules,
         core: Option<&Core>,
         code: &Code,
+        is_own: bool,
     ) -> Result<Self, CoreError> {
         let mut names = vec![NAMELESS.to_owned(), PROGRAM.to_owned()];
         let mut marks = Vec::new();
@@ -123,6 +126,7 @@ impl Watch {
             clock,
             armed: 0,
             awaited: None,
+            is_own,
             open: None,
             emptied: None,
             last: 0,
@@ -141,7 +145,8 @@ impl Watch {
     fn mark(&mut self, mark: u16) {
         self.done |= mark == DONE;
         self.armed = mark;
-        self.awaited = CROSSINGS.iter().find(|kind| kind.mark() == mark).and_then(|kind| kind.interrupt);
+        let kind = CROSSINGS.iter().find(|kind| kind.mark() == mark && !self.is_own);
+        self.awaited = kind.and_then(|kind| kind.interrupt);
         if let Some(bill) = self.open.take().filter(|_| mark == 0) {
             self.close(bill);
         }

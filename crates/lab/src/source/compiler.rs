@@ -89,7 +89,7 @@ impl Compiler {
         let mut command = Command::new(self.name());
         if let Self::Clang(..) = self {
             let target = if recipe.isa.is_rv64() { "riscv64-unknown-elf" } else { "riscv32-unknown-elf" };
-            command.arg(format!("--target={target}")).arg("-fuse-ld=lld");
+            command.arg(format!("--target={target}"));
         }
         let abi = if recipe.isa.is_rv64() { "lp64" } else { "ilp32" };
         command.arg(format!("-march={}", self.march(recipe)));
@@ -185,6 +185,11 @@ fn for_linux(
     let linked = folder.path().join("linked.elf");
     let mut command = Command::new(compiler.name());
     command.args(["-g", "-static", "-o"]).arg(&linked).arg(format!("-O{}", recipe.opt));
+    if !recipe.headers.is_empty() {
+        let headers = folder.path().join("include");
+        write_all(&headers, recipe.headers)?;
+        command.arg("-isystem").arg(&headers);
+    }
     compiler.run(recipe.march, command.arg(std::path::absolute(source)?))?;
     Ok(Executable { elf: fs::read(&linked)?, lines: lines(source)?, ..Executable::default() })
 }
@@ -210,7 +215,9 @@ fn link(
     let mut command = compiler.command(recipe);
     command.args(["-nostdlib", "-static", "-Wl,--build-id=none"]);
     match compiler {
-        Compiler::Clang(..) => command.arg(format!("-Wl,--image-base={:#x}", recipe.base)),
+        Compiler::Clang(..) => {
+            command.args(["-fuse-ld=lld", &format!("-Wl,--image-base={:#x}", recipe.base)])
+        }
         _ => command
             .args(["-nostartfiles", "-Wl,--no-warn-rwx-segments"])
             .arg(format!("-Wl,-Ttext-segment={:#x}", recipe.base)),

@@ -4,8 +4,11 @@ use std::path::Path;
 use std::{env, fs};
 
 use tollgate_cores::Core;
-use tollgate_lab::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, System, crossing};
+use tollgate_lab::kernel::{
+    BillError, CROSSINGS, HEADER, Kernel, KernelJob, Kind, Probe, Ready, Rules, System, crossing,
+};
 use tollgate_lab::program::{self, Job, run};
+use tollgate_lab::source::{self, Recipe};
 use tollgate_record::{Measurement, counter, phase};
 use tollgate_riscv::Isa;
 
@@ -72,7 +75,7 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     assert_eq!(text(&restored().measure(&calls, &|| false).unwrap()), text(&results));
 
     let others: Vec<&'static Kind> =
-        CROSSINGS.iter().filter(|kind| kind.call.is_none() && kind.name != "tick").collect();
+        CROSSINGS.iter().filter(|kind| kind.call.is_none() && kind.name != "tick" && kind.harts == 1).collect();
     let results = restored().measure(&KernelJob { crossings: others, core: None }, &|| false).unwrap();
     results.iter().for_each(check);
     let found = |name: &str| results.iter().find(|result| result.probe.ends_with(name)).unwrap();
@@ -93,6 +96,40 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     assert!(more > 1024.0, "{more}");
     assert!(
         of(found("signal"), phase::SIGNAL_FRAME) > 0.0 && of(found("fault-file"), phase::PAGE_TABLE) > 0.0
+    );
+}
+
+/// A first process of the user's crosses as ours does, and its marks are its own, also that of our `tick`.
+#[test]
+fn a_user_s_own_crossing_costs_what_ours_does() {
+    let Some(path) = env::var_os("TOLLGATE_LINUX") else {
+        return tollgate_testkit::skip!("TOLLGATE_LINUX does not name a riscv64 kernel");
+    };
+    let image = fs::read(Path::new(&path)).unwrap();
+    let own = |status: u32| {
+        let source = format!(
+            "#include <crossing.h>\n.globl _start\n_start: li s0, 50\n\
+             1: li a7, 172\n CROSSING_BEGINS(13)\n ecall\n CROSSING_ENDS()\n\
+             addi s0, s0, -1\n bnez s0, 1b\n li a0, {status}\n li a7, 93\n ecall\n"
+        );
+        let recipe = Recipe { headers: &[HEADER], ..Recipe::new("rv64gc", Isa::default()).for_linux() };
+        let program = source::assemble(&[("own.S", &source)], &recipe).unwrap().elf;
+        let probe = Some(Probe { name: "own".into(), program });
+        Ready::boot(Kernel { probe, ..kernel(image.clone()) }, isa(), &|| false).unwrap()
+    };
+    let results = own(0).measure(&job(&[], Some("rocket")), &|| false).unwrap();
+    results.iter().for_each(check);
+    let ours = Ready::boot(kernel(image.clone()), isa(), &|| false).unwrap();
+    let ours = ours.measure(&job(&["getpid"], None), &|| false).unwrap();
+    let summary = |result: &Measurement| (result.probe.clone(), result.counter(counter::INSTRUCTIONS));
+    assert_eq!(
+        results.iter().map(summary).collect::<Vec<_>>(),
+        [("riscv-trap/own".into(), summary(&ours[0]).1)]
+    );
+    let failed = own(3).measure(&job(&[], None), &|| false);
+    assert!(
+        matches!(&failed, Err(BillError::ProbeEnded(how, _)) if how == "with the status 3"),
+        "{failed:?}"
     );
 }
 

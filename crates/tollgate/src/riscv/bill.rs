@@ -7,7 +7,10 @@ use anyhow::Result;
 use clap::Args;
 use tollgate_cores::Core;
 use tollgate_lab::boot::KernelError;
-use tollgate_lab::kernel::{BillError, CROSSINGS, Kernel, KernelJob, Kind, Ready, Rules, crossing};
+use tollgate_lab::kernel::{
+    BillError, CROSSINGS, HEADER, Kernel, KernelJob, Kind, Probe, Ready, Rules, crossing,
+};
+use tollgate_lab::source::Recipe;
 use tollgate_measure::host;
 use tollgate_record::Measurement;
 use tollgate_record::parse::share;
@@ -15,7 +18,7 @@ use tollgate_riscv::ConfigError;
 use tollgate_supervise::Stop;
 
 use super::boot::{ISA, check_writable, save};
-use super::options::{core, isa, program, read, trusted, within};
+use super::options::{built, core, isa, program, read, trusted, within};
 use crate::args::{Destination, Usage};
 use crate::output::say;
 use crate::session::Session;
@@ -27,6 +30,7 @@ use crate::session::Session;
                         tollgate riscv bill --kernel Image --save image.snap --call all\n  \
                         tollgate riscv bill --from image.snap --call switch-process --core rocket\n  \
                         tollgate riscv bill --kernel Image --against-kernel Image.old\n  \
+                        tollgate riscv bill --kernel Image --probe futex.c --core rocket\n  \
                         tollgate riscv bill --kernel xv6/kernel/kernel --drive xv6/fs.img --call all")]
 pub(super) struct BillArgs {
     /// The kernel: Linux's Image, xv6's kernel/kernel with --drive, or riscv-pk's pk
@@ -59,6 +63,12 @@ pub(super) struct BillArgs {
     /// has the calls, fault-anonymous and fault-file.
     #[arg(long = "call", value_name = "CROSSINGS", value_delimiter = ',')]
     calls: Vec<String>,
+    /// Bill what a first process of your own marks: .c, .S, or a static program for Linux
+    ///
+    /// It includes crossing.h, and writes CROSSING_BEGINS(1) before and CROSSING_ENDS() behind what is billed, many times. Other
+    /// numbers, up to 98, mark other kinds.
+    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["from", "save", "calls", "drive"])]
+    probe: Option<PathBuf>,
     /// Count the cycles of this core, too: a preset, or a file that ends in .toml
     ///
     /// They are counted with warm caches and after eviction.
@@ -135,6 +145,7 @@ impl BillArgs {
             drive: self.drive.as_deref().map(read).transpose()?,
             rules: self.rules.as_deref().map(rules).transpose()?,
             harts: self.harts as usize,
+            probe: self.probe.as_deref().map(probe).transpose()?,
         })
     }
 
@@ -146,6 +157,7 @@ impl BillArgs {
             drive: self.drive.as_deref().map(read).transpose()?,
             rules: self.rules.as_deref().map(rules).transpose()?,
             harts: self.harts as usize,
+            probe: self.probe.as_deref().map(probe).transpose()?,
         })
     }
 
@@ -162,11 +174,15 @@ impl BillArgs {
         let explain = |error: BillError| match (&error, &self.symbols) {
             (BillError::NoEntry(_) | BillError::NotAMap, Some(map)) => Usage::file(map, error),
             (BillError::NotXv6(_), _) => Usage::file(self.drive.as_deref().unwrap_or("".as_ref()), error),
+            (BillError::Probe(_) | BillError::NoMarks | BillError::ProbeEnded(..), _) => {
+                Usage::file(self.probe.as_deref().unwrap_or("".as_ref()), error)
+            }
             (BillError::NoSuchCrossing(..) | BillError::OneHart(..), _) => Usage::option("--call", error),
             (
                 BillError::Kernel(KernelError::Machine(ConfigError::NoMemory(_)))
                 | BillError::Drive
                 | BillError::Harts
+                | BillError::ProbeOnLinux
                 | BillError::NotSaved,
                 _,
             ) => Usage::new(error.to_string()),
@@ -209,6 +225,14 @@ fn chosen(calls: &[String], all: &'static [Kind], harts: usize) -> Result<Vec<&'
 
 fn names(kinds: &[Kind]) -> String {
     kinds.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+}
+
+/// A first process, linked or built from a source; its crossings are named after the file.
+fn probe(path: &Path) -> Result<Probe, Usage> {
+    let recipe = Recipe { headers: &[HEADER], ..Recipe::new("rv64gc", isa("rv64gc")?).for_linux() };
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    Ok(Probe { name, program: built(path, &recipe)?.elf })
 }
 
 /// Rules of a name, or of a file.

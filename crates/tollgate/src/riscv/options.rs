@@ -78,8 +78,15 @@ pub(super) fn program(path: &Path) -> Result<Vec<u8>, Usage> {
 /// As [`read`]; all errors of a source, which compiler is missing, or what builds other languages.
 pub(super) fn executable(path: &Path, march: &str, isa: Isa, proxied: bool) -> Result<Executable, Usage> {
     let recipe = Recipe::new(march, isa);
-    let recipe = if proxied { recipe.for_linux() } else { recipe };
-    source::load(path, &recipe).map_err(|error| match error {
+    built(path, &if proxied { recipe.for_linux() } else { recipe })
+}
+
+/// The same by a recipe.
+///
+/// # Errors
+/// As [`executable`].
+pub(super) fn built(path: &Path, recipe: &Recipe<'_>) -> Result<Executable, Usage> {
+    source::load(path, recipe).map_err(|error| match error {
         SourceError::Read(error) if path.exists() => Usage::not_a_program(path, error),
         SourceError::Read(error) => Usage { of_guest: NOT_FOUND, ..Usage::file(path, error) },
         SourceError::Unknown
