@@ -74,8 +74,10 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     let text = |results: &[Measurement]| format!("{results:?}");
     assert_eq!(text(&restored().measure(&calls, &|| false).unwrap()), text(&results));
 
-    let others: Vec<&'static Kind> =
-        CROSSINGS.iter().filter(|kind| kind.call.is_none() && kind.name != "tick" && kind.harts == 1).collect();
+    let others: Vec<&'static Kind> = CROSSINGS
+        .iter()
+        .filter(|kind| kind.call.is_none() && kind.name != "tick" && kind.harts == 1)
+        .collect();
     let results = restored().measure(&KernelJob { crossings: others, core: None }, &|| false).unwrap();
     results.iter().for_each(check);
     let found = |name: &str| results.iter().find(|result| result.probe.ends_with(name)).unwrap();

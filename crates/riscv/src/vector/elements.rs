@@ -189,6 +189,17 @@ impl Unit<'_> {
         self.finish(&lane)
     }
 
+    /// The same, for operations that programs rarely have: they share one loop for each size, as a loop for each operation would
+    /// take 6 kB of the program.
+    #[inline(never)]
+    pub(super) fn each_rare<const D: usize, const A: usize, const B: usize>(
+        &mut self,
+        lane: Lane,
+        operation: &mut dyn FnMut(&mut Lane, u64, u64, u64) -> u64,
+    ) -> Legal {
+        self.each::<D, A, B>(lane, operation)
+    }
+
     /// The same for elements that are not masked but have a bit of the mask as a third operand.
     #[inline(always)]
     pub(super) fn each_with_mask<const S: usize>(

@@ -1,6 +1,6 @@
 //! Floating-point arithmetic (31.13). Elements of 16 bits need Zvfh, but for two conversions Zvfhmin.
 
-use super::{Legal, Unit, mask, require};
+use super::{Lane, Legal, Unit, mask, require};
 use crate::fp::{Compare, F16, F32, F64, Float, Rounding, classify, sign_inject};
 use crate::isa::Extension;
 
@@ -56,11 +56,11 @@ macro_rules! by_formats {
 /// Elements of the same width: `e` rounds and has the flags; `a`, `b` and `d` are the second and the first source and the old value
 /// of the destination, as floating-point registers hold them.
 macro_rules! same {
-    ($($name:ident $T:ident |$e:ident, $a:ident, $b:ident, $d:ident| $value:expr;)*) => {
+    ($each:ident: $($name:ident $T:ident |$e:ident, $a:ident, $b:ident, $d:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             let size = u.float()?;
             u.same_width()?;
-            by_format!(size, $T => u.each::<{ $T::BYTES }, { $T::BYTES }, { $T::BYTES }>(u.lane($T::BYTES), |l, a, b, d| {
+            by_format!(size, $T => u.$each::<{ $T::BYTES }, { $T::BYTES }, { $T::BYTES }>(u.lane($T::BYTES), &mut |l: &mut Lane, a: u64, b: u64, d: u64| {
                 let ($e, $a, $b, $d) = (&mut l.fpu, $T::boxed(a), $T::boxed(b), $T::boxed(d));
                 $value
             }))
@@ -68,26 +68,29 @@ macro_rules! same {
     };
 }
 
-same! {
+same! { each:
     fadd T |e, a, b, _d| e.add::<T>(a, b);
     fsub T |e, a, b, _d| e.sub::<T>(a, b);
-    frsub T |e, a, b, _d| e.sub::<T>(b, a);
     fmul T |e, a, b, _d| e.mul::<T>(a, b);
-    fdiv T |e, a, b, _d| e.div::<T>(a, b);
-    frdiv T |e, a, b, _d| e.div::<T>(b, a);
     fmacc T |e, a, b, d| e.fma::<T>(b, a, d, false, false);
     fnmacc T |e, a, b, d| e.fma::<T>(b, a, d, true, true);
     fmsac T |e, a, b, d| e.fma::<T>(b, a, d, false, true);
     fnmsac T |e, a, b, d| e.fma::<T>(b, a, d, true, false);
     fmadd T |e, a, b, d| e.fma::<T>(b, d, a, false, false);
-    fnmadd T |e, a, b, d| e.fma::<T>(b, d, a, true, true);
-    fmsub T |e, a, b, d| e.fma::<T>(b, d, a, false, true);
-    fnmsub T |e, a, b, d| e.fma::<T>(b, d, a, true, false);
     fmin T |e, a, b, _d| e.min_max::<T>(a, b, false);
     fmax T |e, a, b, _d| e.min_max::<T>(a, b, true);
     fsgnj T |_e, a, b, _d| sign_inject::<T>(a, b, |_, t| t);
     fsgnjn T |_e, a, b, _d| sign_inject::<T>(a, b, |_, t| !t);
     fsgnjx T |_e, a, b, _d| sign_inject::<T>(a, b, |s, t| s ^ t);
+}
+
+same! { each_rare:
+    frsub T |e, a, b, _d| e.sub::<T>(b, a);
+    fdiv T |e, a, b, _d| e.div::<T>(a, b);
+    frdiv T |e, a, b, _d| e.div::<T>(b, a);
+    fnmadd T |e, a, b, d| e.fma::<T>(b, d, a, true, true);
+    fmsub T |e, a, b, d| e.fma::<T>(b, d, a, false, true);
+    fnmsub T |e, a, b, d| e.fma::<T>(b, d, a, true, false);
     fsqrt T |e, a, _b, _d| e.sqrt::<T>(a);
     frec7 T |e, a, _b, _d| e.reciprocal::<T>(a);
     frsqrt7 T |e, a, _b, _d| e.reciprocal_root::<T>(a);
@@ -157,7 +160,7 @@ macro_rules! convert {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             let size = u.float()?;
             u.same_width()?;
-            by_format!(size, $T => u.each::<{ $T::BYTES }, { $T::BYTES }, { $T::BYTES }>(u.lane($T::BYTES), |$l, $a, _, _| $value))
+            by_format!(size, $T => u.each_rare::<{ $T::BYTES }, { $T::BYTES }, { $T::BYTES }>(u.lane($T::BYTES), &mut |$l: &mut Lane, $a, _, _| $value))
         })*
     };
 }
@@ -196,15 +199,15 @@ macro_rules! convert_widening {
         })*
     };
     (true $u:ident $size:ident $T:ident |$l:ident, $a:ident| $value:expr) => {
-        by_formats!($size, $T W => $u.each::<{ W::BYTES }, { $T::BYTES }, { $T::BYTES }>(
+        by_formats!($size, $T W => $u.each_rare::<{ W::BYTES }, { $T::BYTES }, { $T::BYTES }>(
             $u.lane($T::BYTES),
-            |$l, $a, _, _| $value,
+            &mut |$l: &mut Lane, $a, _, _| $value,
         ))
     };
     (false $u:ident $size:ident $T:ident |$l:ident, $a:ident| $value:expr) => {
-        by_format!($size, $T => $u.each::<{ $T::BYTES }, { $T::BYTES / 2 }, { $T::BYTES / 2 }>(
+        by_format!($size, $T => $u.each_rare::<{ $T::BYTES }, { $T::BYTES / 2 }, { $T::BYTES / 2 }>(
             $u.lane($T::BYTES / 2),
-            |$l, $a, _, _| $value,
+            &mut |$l: &mut Lane, $a, _, _| $value,
         ))
     };
 }
@@ -221,9 +224,9 @@ convert_widening! {
 pub(crate) fn fwcvt_f_f(u: &mut Unit<'_>) -> Legal {
     u.widening(false)?;
     has(u, u.kind.sew, Extension::Zvfhmin)?;
-    by_formats!(u.kind.sew, N W => u.each::<{ W::BYTES }, { N::BYTES }, { N::BYTES }>(
+    by_formats!(u.kind.sew, N W => u.each_rare::<{ W::BYTES }, { N::BYTES }, { N::BYTES }>(
         u.lane(N::BYTES),
-        |l, a, _, _| l.fpu.convert::<N, W>(N::boxed(a)),
+        &mut |l: &mut Lane, a, _, _| l.fpu.convert::<N, W>(N::boxed(a)),
     ))
 }
 
@@ -238,15 +241,15 @@ macro_rules! convert_narrowing {
         })*
     };
     (true $u:ident $size:ident $T:ident |$l:ident, $a:ident| $value:expr) => {
-        by_format!($size, $T => $u.each::<{ $T::BYTES / 2 }, { $T::BYTES }, { $T::BYTES / 2 }>(
+        by_format!($size, $T => $u.each_rare::<{ $T::BYTES / 2 }, { $T::BYTES }, { $T::BYTES / 2 }>(
             $u.lane($T::BYTES / 2),
-            |$l, $a, _, _| $value,
+            &mut |$l: &mut Lane, $a, _, _| $value,
         ))
     };
     (false $u:ident $size:ident $T:ident |$l:ident, $a:ident| $value:expr) => {
-        by_formats!($size, $T W => $u.each::<{ $T::BYTES }, { W::BYTES }, { $T::BYTES }>(
+        by_formats!($size, $T W => $u.each_rare::<{ $T::BYTES }, { W::BYTES }, { $T::BYTES }>(
             $u.lane($T::BYTES),
-            |$l, $a, _, _| $value,
+            &mut |$l: &mut Lane, $a, _, _| $value,
         ))
     };
 }
@@ -263,18 +266,18 @@ convert_narrowing! {
 pub(crate) fn fncvt_f_f(u: &mut Unit<'_>) -> Legal {
     u.narrowing()?;
     has(u, u.kind.sew, Extension::Zvfhmin)?;
-    by_formats!(u.kind.sew, N W => u.each::<{ N::BYTES }, { W::BYTES }, { N::BYTES }>(
+    by_formats!(u.kind.sew, N W => u.each_rare::<{ N::BYTES }, { W::BYTES }, { N::BYTES }>(
         u.lane(N::BYTES),
-        |l, a, _, _| l.fpu.convert::<W, N>(W::boxed(a)),
+        &mut |l: &mut Lane, a, _, _| l.fpu.convert::<W, N>(W::boxed(a)),
     ))
 }
 
 pub(crate) fn fncvt_rod_f_f(u: &mut Unit<'_>) -> Legal {
     u.narrowing()?;
     has(u, u.kind.sew, Extension::Zvfh)?;
-    by_formats!(u.kind.sew, N W => u.each::<{ N::BYTES }, { W::BYTES }, { N::BYTES }>(
+    by_formats!(u.kind.sew, N W => u.each_rare::<{ N::BYTES }, { W::BYTES }, { N::BYTES }>(
         u.lane(N::BYTES),
-        |l, a, _, _| l.fpu.convert_to_odd::<W, N>(W::boxed(a)),
+        &mut |l: &mut Lane, a, _, _| l.fpu.convert_to_odd::<W, N>(W::boxed(a)),
     ))
 }
 

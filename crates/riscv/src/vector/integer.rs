@@ -6,17 +6,17 @@
 use super::elements::{by_width, by_widths};
 use super::{Lane, Legal, Unit, aligned, apart, apart_or_top, require, sign_extended};
 
-/// Elements of the same width.
+/// Elements of the same width, by a loop of `Unit`.
 macro_rules! same {
-    ($($name:ident |$l:ident, $a:ident, $b:ident, $d:ident| $value:expr;)*) => {
+    ($each:ident: $($name:ident |$l:ident, $a:ident, $b:ident, $d:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             u.same_width()?;
-            by_width!(u.kind.sew, S => u.each::<S, S, S>(u.lane(S), |$l, $a, $b, $d| $value))
+            by_width!(u.kind.sew, S => u.$each::<S, S, S>(u.lane(S), &mut |$l: &mut Lane, $a: u64, $b: u64, $d: u64| $value))
         })*
     };
 }
 
-same! {
+same! { each:
     add |_l, a, b, _d| a.wrapping_add(b);
     sub |_l, a, b, _d| a.wrapping_sub(b);
     rsub |_l, a, b, _d| b.wrapping_sub(a);
@@ -31,6 +31,14 @@ same! {
     srl |l, a, b, _d| a >> l.shift(b);
     sra |l, a, b, _d| (l.signed(a) >> l.shift(b)) as u64;
     mul |_l, a, b, _d| a.wrapping_mul(b);
+    macc |_l, a, b, d| a.wrapping_mul(b).wrapping_add(d);
+    nmsac |_l, a, b, d| d.wrapping_sub(a.wrapping_mul(b));
+    madd |_l, a, b, d| d.wrapping_mul(b).wrapping_add(a);
+    nmsub |_l, a, b, d| a.wrapping_sub(d.wrapping_mul(b));
+    andn |_l, a, b, _d| a & !b;
+}
+
+same! { each_rare:
     mulhu |l, a, b, _d| ((u128::from(a) * u128::from(b)) >> l.width) as u64;
     mulh |l, a, b, _d| ((i128::from(l.signed(a)) * i128::from(l.signed(b))) >> l.width) as u64;
     mulhsu |l, a, b, _d| ((i128::from(l.signed(a)) * i128::from(b)) >> l.width) as u64;
@@ -38,10 +46,6 @@ same! {
     div |l, a, b, _d| if b == 0 { u64::MAX } else { l.signed(a).wrapping_div(l.signed(b)) as u64 };
     remu |_l, a, b, _d| a.checked_rem(b).unwrap_or(a);
     rem |l, a, b, _d| if b == 0 { a } else { l.signed(a).wrapping_rem(l.signed(b)) as u64 };
-    macc |_l, a, b, d| a.wrapping_mul(b).wrapping_add(d);
-    nmsac |_l, a, b, d| d.wrapping_sub(a.wrapping_mul(b));
-    madd |_l, a, b, d| d.wrapping_mul(b).wrapping_add(a);
-    nmsub |_l, a, b, d| a.wrapping_sub(d.wrapping_mul(b));
     saddu |l, a, b, _d| l.saturate_unsigned(i128::from(a) + i128::from(b));
     ssubu |l, a, b, _d| l.saturate_unsigned(i128::from(a) - i128::from(b));
     sadd |l, a, b, _d| l.saturate(i128::from(l.signed(a)) + i128::from(l.signed(b)));
@@ -56,7 +60,6 @@ same! {
     };
     ssrl |l, a, b, _d| l.rounded(a.into(), l.shift(b)) as u64;
     ssra |l, a, b, _d| l.rounded(l.signed(a).into(), l.shift(b)) as u64;
-    andn |_l, a, b, _d| a & !b;
     rol |l, a, b, _d| l.rotated_left(a, b);
     ror |l, a, b, _d| l.rotated_left(a, b.wrapping_neg());
     brev |l, a, _b, _d| a.reverse_bits() >> (64 - l.width);
@@ -209,10 +212,10 @@ pub(crate) fn wsll(u: &mut Unit<'_>) -> Legal {
 
 /// A second source twice as wide.
 macro_rules! narrow {
-    ($($name:ident |$l:ident, $a:ident, $by:ident| $value:expr;)*) => {
+    ($each:ident: $($name:ident |$l:ident, $a:ident, $by:ident| $value:expr;)*) => {
         $(pub(crate) fn $name(u: &mut Unit<'_>) -> Legal {
             u.narrowing()?;
-            by_widths!(u.kind.sew, S W => u.each::<S, W, S>(u.lane(S), |$l, $a, b, _| {
+            by_widths!(u.kind.sew, S W => u.$each::<S, W, S>(u.lane(S), &mut |$l: &mut Lane, $a: u64, b: u64, _: u64| {
                 let $by = b as u32 & (2 * $l.width - 1);
                 $value
             }))
@@ -220,9 +223,12 @@ macro_rules! narrow {
     };
 }
 
-narrow! {
+narrow! { each:
     nsrl |_l, a, by| a >> by;
     nsra |l, a, by| (sign_extended(a, 2 * l.width) >> by) as u64;
+}
+
+narrow! { each_rare:
     nclipu |l, a, by| l.saturate_unsigned(l.rounded(a.into(), by));
     nclip |l, a, by| l.saturate(l.rounded(sign_extended(a, 2 * l.width).into(), by));
 }
