@@ -148,9 +148,19 @@ static SEL4: [Kind; 11] = [
     other("reply-thread", Per::Switch, 200, "from seL4_ReplyRecv there until the caller has the reply"),
     other("call-slow", Per::Switch, 200, "as call-process, of 5 words: more than the fast path passes on"),
     other("notify", Per::Switch, 200, "from seL4_Signal until a thread in another address space has waited"),
-    other("fault", Per::Switch, 200, "from an illegal instruction until the handler in another address space has it"),
+    other(
+        "fault",
+        Per::Switch,
+        200,
+        "from an illegal instruction until the handler in another address space has it",
+    ),
     other("fault-reply", Per::Switch, 200, "from the handler's reply until the thread continues"),
-    other("fault-page", Per::Switch, 200, "from a read of a page that is not mapped until the handler has it"),
+    other(
+        "fault-page",
+        Per::Switch,
+        200,
+        "from a read of a page that is not mapped until the handler has it",
+    ),
     interrupt("tick", 5, 2, "a timer interrupt while the thread computes"),
 ];
 
@@ -190,6 +200,21 @@ mod tests {
         assert_eq!(crossing("getpid").unwrap().mark(), 1);
         assert!(XV6.iter().chain(&PK).all(|kind| kind.mark() == crossing(kind.name).unwrap().mark()));
         assert!(PK.iter().all(|kind| kind.call == crossing(kind.name).unwrap().call));
+        let sel4 = include_str!("../../guests/riscv/programs/probe-sel4.c");
+        for kind in &SEL4 {
+            let name = kind.name.to_uppercase().replace('-', "_");
+            assert!(sel4.contains(&format!("is_asked({name})")), "{name}");
+        }
+        let list = sel4.split_once(", YIELD = 15,").unwrap().1.split_once('}').unwrap().0;
+        assert_eq!(["yield", "tick"].map(|name| crossing(name).unwrap().mark()), [15, 13]);
+        for (mark, name) in (16..).zip(list.split(',')) {
+            let name = name.trim().to_lowercase().replace('_', "-");
+            assert_eq!(crossing(&name).unwrap().mark(), mark, "{name}");
+        }
+        assert!(
+            sel4.contains("END, TICK = 13,")
+                && sel4.contains(&format!("DONE = {DONE}, WARM = 200, EVICTED = 12,"))
+        );
         let (begin, rest) = source.split_once("#ifdef XV6").unwrap();
         let (xv6, linux) = rest.split_once("#else").unwrap();
         assert!(begin.contains(&format!("DONE = {DONE} ")));

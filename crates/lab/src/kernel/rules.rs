@@ -152,10 +152,7 @@ impl Rules {
             Some(begin) => function.starts_with(begin),
             None => function == name,
         };
-        let rule = self
-            .rules
-            .iter()
-            .find(|rule| rule.fits(insn) && rule.functions.iter().any(named));
+        let rule = self.rules.iter().find(|rule| rule.fits(insn) && rule.functions.iter().any(named));
         rule.map(|rule| rule.phase)
     }
 }
@@ -234,6 +231,52 @@ mod tests {
         assert_eq!(phase("start_user", 0x1020_0073), Some(Phase::Return));
         assert_eq!(phase("sys_getpid", 0x0000_8067), Some(Phase::Handler));
         assert_eq!(phase("memcpy", 0x0000_8067), None);
+    }
+
+    /// By `src/arch/riscv/traps.S` and `include/arch/riscv/arch/fastpath/fastpath.h` of seL4.
+    #[test]
+    fn the_fast_path_of_sel4_restores_what_is_at_t0() {
+        let symbols = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 0)).collect::<Vec<_>>();
+        let system = |names: &[&str]| Rules::detect(&symbols(names)).map(|rules| rules.system);
+        assert_eq!(system(&["trap_entry", "restore_user_context", "c_handle_syscall"]), Some(System::Sel4));
+        assert_eq!(system(&["trap_entry", "c_handle_syscall"]), None);
+
+        let rules = Rules::of("sel4").unwrap();
+        let decoder = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap());
+        let phase = |function: &str, word: u32| rules.phase(function, &decoder.decode(word).unwrap());
+        // csrrw t0, sscratch, t0; sd ra, 0(t0); auipc gp, 9; csrr s0, scause; bltz s0, 8.
+        assert_eq!(phase("trap_entry", 0x1402_92f3), Some(Phase::Save));
+        assert_eq!(phase("trap_entry", 0x0012_b023), Some(Phase::Save));
+        assert_eq!(phase("trap_entry", 0x0000_9197), Some(Phase::StackSwitch));
+        assert_eq!(phase("trap_entry", 0x1420_2473), Some(Phase::Save));
+        // ld ra, 0(t0); ld a5, 8(a0); csrw satp, a0; sfence.vma; csrw sepc, t1; sret.
+        for function in ["c_handle_fastpath_call", "c_handle_fastpath_reply_recv"] {
+            assert_eq!(phase(function, 0x0002_b083), Some(Phase::Restore));
+            assert_eq!(phase(function, 0x0085_3783), Some(Phase::Handler));
+            assert_eq!(phase(function, 0x1805_1073), Some(Phase::Space));
+            assert_eq!(phase(function, 0x1200_0073), Some(Phase::Space));
+            assert_eq!(phase(function, 0x1413_1073), Some(Phase::Restore));
+            assert_eq!(phase(function, 0x1020_0073), Some(Phase::Return));
+        }
+        assert_eq!(phase("restore_user_context", 0x0085_3783), Some(Phase::Restore));
+        assert_eq!(phase("restore_user_context", 0x1020_0073), Some(Phase::Return));
+        for (function, of) in [
+            ("handle_syscall", Some(Phase::Dispatch)),
+            ("lookupCapAndSlot", Some(Phase::Dispatch)),
+            ("setVMRoot", Some(Phase::Space)),
+            ("schedule", Some(Phase::Schedule)),
+            ("switchToThread", Some(Phase::Switch)),
+            ("possibleSwitchTo", Some(Phase::Wake)),
+            ("sendFaultIPC", Some(Phase::Handler)),
+            ("cteInsert", None),
+        ] {
+            // ret.
+            assert_eq!(phase(function, 0x0000_8067), of, "{function}");
+        }
+        let error = Rules::parse(
+            "system = \"sel4\"\nentry = \"a\"\n[[rule]]\nphase = \"save\"\nfunctions = []\nbase = \"t9\"",
+        );
+        assert!(error.unwrap_err().to_string().contains("there is no register 't9'"));
     }
 
     #[test]
