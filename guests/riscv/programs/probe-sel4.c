@@ -10,8 +10,8 @@
 enum { END, TICK = 13, YIELD = 15, CALL_PROCESS, REPLY_PROCESS, CALL_THREAD, REPLY_THREAD, CALL_SLOW, NOTIFY, FAULT, FAULT_REPLY,
        FAULT_PAGE };
 enum { DONE = 99, WARM = 200, EVICTED = 12, LINE = 64, PAGE = 4096, MEMORY = 256 << 10, STACK = 1024, HELPERS = 9 };
-// Ticks of 2 ms come 16 times, of the 10 MHz of the machine's time.
-enum { SPIN = 16 * 20000 };
+// Ticks of 2 ms come 8 times, of the 10 MHz of the machine's time.
+enum { SPIN = 8 * 20000 };
 
 // System calls: libsel4/include/api/syscall.xml.
 enum { CALL = -1, REPLY_RECV = -2, SEND = -3, RECV = -5, YIELD_CALL = -7 };
