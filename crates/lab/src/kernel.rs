@@ -48,7 +48,7 @@ pub(crate) const IMAGE_BYTES: u64 = 128 << 20;
 /// The most instructions of a boot, of the process's beginning, and of all crossings.
 const BOOT: u64 = 20_000_000_000;
 /// That of a kernel that boots in a moment.
-const QUICK: u64 = 1_000_000_000;
+const QUICK: u64 = 1 << 26;
 const BEGINNING: u64 = 1_000_000_000;
 const WATCHED: u64 = 5_000_000_000;
 
