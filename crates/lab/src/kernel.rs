@@ -19,7 +19,7 @@ use tollgate_record::{
     Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Status, Warning, counter,
     warning,
 };
-use tollgate_riscv::{Elf, Firmware, Isa, Machine, MemoryError, Observer, Privilege, Stop, Trap};
+use tollgate_riscv::{Elf, Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
 
 use crate::boot::{self, BootJob, KernelError};
 use crate::initramfs::Archive;
@@ -51,7 +51,7 @@ pub(crate) const IMAGE_BYTES: u64 = 128 << 20;
 /// The most instructions of a boot, of the process's beginning, and of all crossings.
 const BOOT: u64 = 20_000_000_000;
 /// That of a kernel that boots in a moment.
-const QUICK: u64 = 1_000_000_000;
+const QUICK: u64 = 1 << 26;
 const BEGINNING: u64 = 1_000_000_000;
 const WATCHED: u64 = 5_000_000_000;
 
@@ -125,13 +125,16 @@ pub enum BillError {
     OneHart(&'static str, usize),
     #[error("this kernel boots in a moment, so its machine is not saved: leave --save out")]
     NotSaved,
-    #[error("{0}")]
-    Memory(#[from] MemoryError),
     #[error(
-        "the root task's call in line {line} of probe-sel4.c failed with seL4's error {error}; it needs seL4 13 or later for \
-         RV64 with one hart, without MCS and the debugging of hardware"
+        "seL4 refused a call of the root task (probe-sel4.c, line {line}: error {error}): build release 13 or later for RV64 and one \
+         hart, without MCS scheduling and the interface for debug registers"
     )]
     RootTask { line: u64, error: u64 },
+    #[error(
+        "seL4 did not start the root task: build it for one hart and a platform with RAM from {RAM:#x} on and at most 4 GiB, such as \
+         spike; the kernel's last lines:\n{0}"
+    )]
+    NoRootTask(String),
     #[error("a saved machine is Linux's; boot this kernel with --kernel")]
     NotLinux,
     #[error("'{0}' is not a crossing of this kernel's first process: give some of {1}, or all")]
@@ -186,7 +189,7 @@ impl Ready {
             }
         };
         if rules.system == System::Sel4 {
-            let machine = sel4::boot(image, isa, interrupted)?;
+            let machine = rooted(sel4::prepare(image, isa)?, interrupted)?;
             return Ok(Self { machine, symbols, rules, kernel: "seL4".into(), probe: None });
         }
         if rules.system == System::Pk {
@@ -372,6 +375,20 @@ fn proxied(image: Vec<u8>, isa: Isa) -> Result<Machine, BillError> {
     let mut machine = program::boot(&job)?.machine;
     machine.open_input();
     Ok(machine)
+}
+
+/// seL4, until the root task waits for what it is to cross.
+fn rooted(mut machine: Machine, interrupted: &dyn Fn() -> bool) -> Result<Machine, BillError> {
+    let mut first = FirstCall::new(System::Sel4.first_call());
+    let mut console = Vec::new();
+    let ends = |first: &FirstCall, _: &[u8]| first.handler.is_some() || interrupted();
+    run(&mut machine, QUICK, 1 << 16, &mut first, &mut console, &[], ends);
+    match (first.handler, sel4::failure(&machine)?) {
+        (None, _) if interrupted() => Err(BillError::Interrupted),
+        (None, _) => Err(BillError::NoRootTask(last_lines(&console))),
+        (Some(_), Some((line, error))) => Err(BillError::RootTask { line, error }),
+        (Some(_), None) => Ok(machine),
+    }
 }
 
 /// Runs until the first process asks.

@@ -10,8 +10,8 @@
 enum { END, TICK = 13, YIELD = 15, CALL_PROCESS, REPLY_PROCESS, CALL_THREAD, REPLY_THREAD, CALL_SLOW, NOTIFY, FAULT, FAULT_REPLY,
        FAULT_PAGE };
 enum { DONE = 99, WARM = 200, EVICTED = 12, LINE = 64, PAGE = 4096, MEMORY = 256 << 10, STACK = 1024, HELPERS = 9 };
-// Ticks of 2 ms come 16 times, of the 10 MHz of the machine's time.
-enum { SPIN = 16 * 20000 };
+// Ticks of 2 ms come 8 times, of the 10 MHz of the machine's time.
+enum { SPIN = 8 * 20000 };
 
 // System calls: libsel4/include/api/syscall.xml.
 enum { CALL = -1, REPLY_RECV = -2, SEND = -3, RECV = -5, YIELD_CALL = -7 };
@@ -121,19 +121,23 @@ static void find_methods(void) {
     check(error, __LINE__);
 }
 
-// Another address space with the pages of this program.
+// Maps a frame in another address space as well, by a capability of its own.
+static void share(u64 frame, u64 space, u64 at) {
+    u64 copy = next_slot++, error;
+    while ((error = invoke(OWN_CNODE, cnode_copy, LIST(OWN_CNODE), LIST(copy, WORD_BITS, frame, WORD_BITS, ALL_RIGHTS))) ==
+               ILLEGAL_OPERATION && cnode_copy < LAST)
+        cnode_copy++;
+    check(error, __LINE__);
+    NEED(copy, page_table_map + PAGE_MAP_AFTER, LIST(space), LIST(at, READ_WRITE, 0));
+}
+
+// Another address space with this program and its message buffer, which is behind it.
 static u64 make_space(const struct boot *boot) {
-    u64 space = make(PAGE_TABLE), at = (u64)boot->buffer - (boot->frames.end - boot->frames.start) * PAGE;
+    u64 space = make(PAGE_TABLE), at = (u64)buffer - (boot->frames.end - boot->frames.start) * PAGE;
     NEED(ASID_POOL, page_table_map + ASSIGN_AFTER, LIST(space), NONE);
     for (int level = 0; level < 2; level++) NEED(make(PAGE_TABLE), page_table_map, LIST(space), LIST(at, 0));
-    for (u64 frame = boot->frames.start; frame < boot->frames.end; frame++, at += PAGE) {
-        u64 copy = next_slot++, error;
-        while ((error = invoke(OWN_CNODE, cnode_copy, LIST(OWN_CNODE), LIST(copy, WORD_BITS, frame, WORD_BITS, ALL_RIGHTS))) ==
-                   ILLEGAL_OPERATION && cnode_copy < LAST)
-            cnode_copy++;
-        check(error, __LINE__);
-        NEED(copy, page_table_map + PAGE_MAP_AFTER, LIST(space), LIST(at, READ_WRITE, 0));
-    }
+    for (u64 frame = boot->frames.start; frame < boot->frames.end; frame++, at += PAGE) share(frame, space, at);
+    share(OWN_BUFFER, space, at);
     return space;
 }
 
@@ -178,13 +182,13 @@ static void skip(u64 endpoint) {
     }
 }
 
-static u64 frame;
+static u64 touched;
 
 static void map(u64 endpoint) {
     u64 words[4] = {0, 0, 0, 0};
     for (ipc(RECV, endpoint, 0, words);; ipc(REPLY_RECV, endpoint, 0, words)) {
         MARK(END);
-        invoke(frame, page_table_map + PAGE_MAP_AFTER, LIST(OWN_SPACE), LIST((u64)UNMAPPED, READ_WRITE, 0));
+        invoke(touched, page_table_map + PAGE_MAP_AFTER, LIST(OWN_SPACE), LIST((u64)UNMAPPED, READ_WRITE, 0));
     }
 }
 
@@ -239,7 +243,7 @@ __attribute__((used, noreturn)) static void root(const struct boot *boot) {
     find_untyped(boot);
     find_methods();
     u64 space = make_space(boot);
-    frame = make(FRAME);
+    touched = make(FRAME);
     NEED(OWN_TCB, TCB_SET_PRIORITY, LIST(OWN_TCB), LIST(PRIORITY));
     u64 to_process = start(receive, make(ENDPOINT), space), from_process = start(reply_process, make(ENDPOINT), space);
     u64 to_thread = start(receive, make(ENDPOINT), OWN_SPACE), from_thread = start(reply_thread, make(ENDPOINT), OWN_SPACE);
@@ -276,7 +280,7 @@ __attribute__((used, noreturn)) static void root(const struct boot *boot) {
     if (is_asked(FAULT_PAGE)) TIMES {
         MARK(FAULT_PAGE);
         *UNMAPPED;
-        invoke(frame, page_table_map + PAGE_UNMAP_AFTER, NONE, NONE);
+        invoke(touched, page_table_map + PAGE_UNMAP_AFTER, NONE, NONE);
     }
     if (is_asked(TICK)) {
         // Each interrupt between the marks is a crossing.

@@ -200,6 +200,21 @@ mod tests {
         assert_eq!(crossing("getpid").unwrap().mark(), 1);
         assert!(XV6.iter().chain(&PK).all(|kind| kind.mark() == crossing(kind.name).unwrap().mark()));
         assert!(PK.iter().all(|kind| kind.call == crossing(kind.name).unwrap().call));
+        let sel4 = include_str!("../../guests/riscv/programs/probe-sel4.c");
+        for kind in &SEL4 {
+            let name = kind.name.to_uppercase().replace('-', "_");
+            assert!(sel4.contains(&format!("is_asked({name})")), "{name}");
+        }
+        let list = sel4.split_once(", YIELD = 15,").unwrap().1.split_once('}').unwrap().0;
+        assert_eq!(["yield", "tick"].map(|name| crossing(name).unwrap().mark()), [15, 13]);
+        for (mark, name) in (16..).zip(list.split(',')) {
+            let name = name.trim().to_lowercase().replace('_', "-");
+            assert_eq!(crossing(&name).unwrap().mark(), mark, "{name}");
+        }
+        assert!(
+            sel4.contains("END, TICK = 13,")
+                && sel4.contains(&format!("DONE = {DONE}, WARM = 200, EVICTED = 12,"))
+        );
         let (begin, rest) = source.split_once("#ifdef XV6").unwrap();
         let (xv6, linux) = rest.split_once("#else").unwrap();
         assert!(begin.contains(&format!("DONE = {DONE} ")));

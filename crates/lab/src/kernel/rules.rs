@@ -41,9 +41,17 @@ struct Rule {
     phase: Phase,
     functions: Vec<String>,
     only: Option<Only>,
-    /// The register with the address, of loads and stores.
-    #[serde(default, deserialize_with = "register")]
-    base: Option<u8>,
+    frame: Option<Frame>,
+}
+
+/// Where the registers of a program are: loads and stores of other addresses are not meant.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Frame {
+    /// The register with its address.
+    #[serde(deserialize_with = "register")]
+    base: u8,
+    bytes: u16,
 }
 
 /// The instructions to which a rule applies.
@@ -66,15 +74,22 @@ fn phase<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Phase, D::Error> {
     name.parse().map_err(|_| serde::de::Error::custom(format!("there is no phase '{name}'")))
 }
 
-fn register<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u8>, D::Error> {
+fn register<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
     let name = String::deserialize(from)?;
     let number = (0..32).find(|&number| X_NAMES[usize::from(number)] == name);
-    number.map(Some).ok_or_else(|| serde::de::Error::custom(format!("there is no register '{name}'")))
+    number.ok_or_else(|| serde::de::Error::custom(format!("there is no register '{name}'")))
 }
 
 impl Rule {
     fn fits(&self, insn: &Insn) -> bool {
-        self.only.is_none_or(|only| only.fits(insn)) && self.base.is_none_or(|base| insn.rs1 == base)
+        self.only.is_none_or(|only| only.fits(insn)) && self.frame.is_none_or(|frame| frame.holds(insn))
+    }
+}
+
+impl Frame {
+    fn holds(self, insn: &Insn) -> bool {
+        let is_memory = matches!(insn.row().class, Class::Load | Class::Store);
+        is_memory && insn.rs1 == self.base && (0..i64::from(self.bytes)).contains(&insn.imm)
     }
 }
 
@@ -231,6 +246,53 @@ mod tests {
         assert_eq!(phase("start_user", 0x1020_0073), Some(Phase::Return));
         assert_eq!(phase("sys_getpid", 0x0000_8067), Some(Phase::Handler));
         assert_eq!(phase("memcpy", 0x0000_8067), None);
+    }
+
+    /// By `src/arch/riscv/traps.S` and `include/arch/riscv/arch/fastpath/fastpath.h` of seL4.
+    #[test]
+    fn the_fast_path_of_sel4_restores_what_is_at_t0() {
+        let symbols = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), 0)).collect::<Vec<_>>();
+        let system = |names: &[&str]| Rules::detect(&symbols(names)).map(|rules| rules.system);
+        assert_eq!(system(&["trap_entry", "restore_user_context", "c_handle_syscall"]), Some(System::Sel4));
+        assert_eq!(system(&["trap_entry", "c_handle_syscall"]), None);
+
+        let rules = Rules::of("sel4").unwrap();
+        let decoder = tollgate_riscv::Decoder::new("rv64gc".parse().unwrap());
+        let phase = |function: &str, word: u32| rules.phase(function, &decoder.decode(word).unwrap());
+        // csrrw t0, sscratch, t0; sd ra, 0(t0); auipc gp, 9; csrr s0, scause; bltz s0, 8.
+        assert_eq!(phase("trap_entry", 0x1402_92f3), Some(Phase::Save));
+        assert_eq!(phase("trap_entry", 0x0012_b023), Some(Phase::Save));
+        assert_eq!(phase("trap_entry", 0x0000_9197), Some(Phase::StackSwitch));
+        assert_eq!(phase("trap_entry", 0x1420_2473), Some(Phase::Save));
+        // ld ra, 0(t0); ld a5, 352(t0); ld a5, 8(a0); csrw satp, a0; sfence.vma; csrw sepc, t1; sret.
+        for function in ["c_handle_fastpath_call", "c_handle_fastpath_reply_recv"] {
+            assert_eq!(phase(function, 0x0002_b083), Some(Phase::Restore));
+            assert_eq!(phase(function, 0x1602_b783), Some(Phase::Handler));
+            assert_eq!(phase(function, 0x0085_3783), Some(Phase::Handler));
+            assert_eq!(phase(function, 0x1805_1073), Some(Phase::Space));
+            assert_eq!(phase(function, 0x1200_0073), Some(Phase::Space));
+            assert_eq!(phase(function, 0x1413_1073), Some(Phase::Restore));
+            assert_eq!(phase(function, 0x1020_0073), Some(Phase::Return));
+        }
+        assert_eq!(phase("restore_user_context", 0x0085_3783), Some(Phase::Restore));
+        assert_eq!(phase("restore_user_context", 0x1020_0073), Some(Phase::Return));
+        for (function, of) in [
+            ("handle_syscall", Some(Phase::Dispatch)),
+            ("lookupCapAndSlot", Some(Phase::Dispatch)),
+            ("setVMRoot", Some(Phase::Space)),
+            ("schedule", Some(Phase::Schedule)),
+            ("switchToThread", Some(Phase::Switch)),
+            ("possibleSwitchTo", Some(Phase::Wake)),
+            ("sendFaultIPC", Some(Phase::Handler)),
+            ("cteInsert", None),
+        ] {
+            // ret.
+            assert_eq!(phase(function, 0x0000_8067), of, "{function}");
+        }
+        let error = Rules::parse(
+            "system = \"sel4\"\nentry = \"a\"\n[[rule]]\nphase = \"save\"\nfunctions = []\nframe = { base = \"t9\", bytes = 8 }",
+        );
+        assert!(error.unwrap_err().to_string().contains("there is no register 't9'"));
     }
 
     #[test]

@@ -268,6 +268,65 @@ fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
     ));
 }
 
+/// Bills the crossings of the seL4 at `TOLLGATE_SEL4`: its fast path, the slow one, notifications and faults.
+#[test]
+fn the_bill_of_sel4_names_its_instructions_and_adds_up() {
+    let Some(path) = env::var_os("TOLLGATE_SEL4") else {
+        return tollgate_testkit::skip!("TOLLGATE_SEL4 does not name the kernel.elf of an seL4 for RV64");
+    };
+    let image = fs::read(Path::new(&path)).unwrap();
+    let measured = |core: Option<&str>| {
+        let ready = Ready::boot(kernel(image.clone()), isa(), &|| false).unwrap();
+        let crossings = ready.crossings().iter().collect();
+        let core = core.map(|name| Core::preset(name).unwrap());
+        ready.measure(&KernelJob { crossings, core }, &|| false).unwrap()
+    };
+    let results = measured(None);
+    assert_eq!(results.len(), System::Sel4.crossings().len());
+    results.iter().for_each(check);
+    for result in &results {
+        assert_eq!(result.proof["traps-per-crossing"], 1.0, "{}", result.probe);
+        assert_eq!(of(result, phase::RETURN), 1.0, "{}", result.probe);
+        // By src/arch/riscv/traps.S: a frame of 34 words, and an exchange and four or five reads of control registers.
+        assert!((39.0..42.0).contains(&of(result, phase::REGISTER_SAVE)), "{}", result.probe);
+        assert_eq!(of(result, phase::OTHER), 0.0, "{}", result.probe);
+    }
+    let found = |name: &str| results.iter().find(|result| result.probe.ends_with(name)).unwrap();
+    let count = |name: &str| found(name).counter(counter::INSTRUCTIONS).unwrap();
+    let enters = |name: &str, function: &str| {
+        found(name).counters.contains_key(&format!("function/{function}/instructions"))
+    };
+    // All of a message's way is the fast path: neither the scheduler nor the slow path. So it costs the same in one address space.
+    for (way, function) in [("call", "c_handle_fastpath_call"), ("reply", "c_handle_fastpath_reply_recv")] {
+        let [process, thread] = ["process", "thread"].map(|to| format!("{way}-{to}"));
+        assert!(enters(&process, function) && !enters(&process, "slowpath"), "{way}");
+        assert_eq!(count(&process), count(&thread), "{way}");
+        // By fastpath_restore: 29 registers, the pc and the status; three control registers are written.
+        assert_eq!(of(found(&process), phase::REGISTER_RESTORE), 34.0, "{way}");
+        // A write of satp and a fence.
+        assert_eq!(of(found(&process), phase::ADDRESS_SPACE), 2.0, "{way}");
+    }
+    assert!(count("call-slow") > 2.0 * count("call-process"));
+    for name in ["yield", "notify", "fault", "fault-page"] {
+        assert!(of(found(name), phase::WAKE_UP) > 0.0 && of(found(name), phase::SCHEDULE) > 0.0, "{name}");
+    }
+    assert!(enters("fault", "handleUserLevelFault") && enters("fault-page", "handleVMFaultEvent"));
+    assert!(enters("tick", "timerTick"));
+
+    let timed = measured(Some("rocket"));
+    // The tick has no bill after eviction.
+    assert_eq!(timed.len(), 2 * results.len() - 1);
+    timed.iter().for_each(check);
+    let [warm, evicted] = [2, 3].map(|n| timed[n].cycles.unwrap().estimate);
+    assert!(evicted > 2.0 * warm);
+    assert_eq!(timed[2].counter(counter::INSTRUCTIONS), Some(count("call-process")));
+    assert_eq!(format!("{:?}", measured(Some("rocket"))), format!("{timed:?}"));
+
+    let refused = |kernel: Kernel| Ready::boot(kernel, isa(), &|| false).err().unwrap();
+    assert!(matches!(refused(Kernel { harts: 2, ..kernel(image.clone()) }), BillError::Harts));
+    assert!(matches!(refused(Kernel { drive: Some(Vec::new()), ..kernel(image.clone()) }), BillError::Drive));
+}
+
 fn kernel(image: Vec<u8>) -> Kernel {
     Kernel { image, ..Kernel::default() }
 }
@@ -284,6 +343,11 @@ fn what_is_no_linux_is_refused_with_a_reason() {
     let error = boot(Some("80000000 T handle_exception")).to_string();
     assert!(error.contains("neither an ELF file nor a RISC-V Linux image"), "{error}");
     assert!(Ready::restore(b"nothing", None, None).is_err());
+
+    let map =
+        Some("80000000 T trap_entry\n80000004 T restore_user_context\n80000008 T c_handle_syscall".into());
+    let error = Ready::boot(Kernel { map, ..kernel(vec![0; 4096]) }, isa(), &|| false).err().unwrap();
+    assert!(error.to_string().contains("not an ELF file"), "{error}");
 
     let xv6 = |drive: Option<Vec<u8>>| {
         let map = Some("80007000 T trampoline\n80007000 T uservec".into());

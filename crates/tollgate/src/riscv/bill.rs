@@ -8,7 +8,7 @@ use clap::Args;
 use tollgate_cores::Core;
 use tollgate_lab::boot::KernelError;
 use tollgate_lab::kernel::{
-    BillError, CROSSINGS, HEADER, Kernel, KernelJob, Kind, Probe, Ready, Rules, crossing,
+    BillError, HEADER, Kernel, KernelJob, Kind, Probe, Ready, Rules, crossing, known,
 };
 use tollgate_lab::source::Recipe;
 use tollgate_measure::host;
@@ -31,9 +31,10 @@ use crate::session::Session;
                         tollgate riscv bill --from image.snap --call switch-process --core rocket\n  \
                         tollgate riscv bill --kernel Image --against-kernel Image.old\n  \
                         tollgate riscv bill --kernel Image --probe futex.c --core rocket\n  \
-                        tollgate riscv bill --kernel xv6/kernel/kernel --drive xv6/fs.img --call all")]
+                        tollgate riscv bill --kernel xv6/kernel/kernel --drive xv6/fs.img --call all\n  \
+                        tollgate riscv bill --kernel sel4/kernel.elf --call call-process --core rocket")]
 pub(super) struct BillArgs {
-    /// The kernel: Linux's Image, xv6's kernel/kernel with --drive, or riscv-pk's pk
+    /// The kernel: Linux's Image, xv6's kernel/kernel with --drive, riscv-pk's pk, or seL4's kernel.elf
     #[arg(long, value_name = "FILE", required_unless_present = "from")]
     kernel: Option<PathBuf>,
     /// Compare with the same crossings of another kernel, its image
@@ -53,14 +54,15 @@ pub(super) struct BillArgs {
     /// A program of this command replaces its /init in memory.
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     drive: Option<PathBuf>,
-    /// The rules of phases: linux, xv6, riscv-pk, or a file that ends in .toml [default: the kernel's]
+    /// The rules of phases: linux, xv6, riscv-pk, sel4, or a file that ends in .toml [default: the kernel's]
     #[arg(long, hide_short_help = true, value_name = "RULES")]
     rules: Option<PathBuf>,
-    /// What is crossed, as getpid,tick, or all [default: getpid,read,write,openat]
+    /// What is crossed, as getpid,tick, or all [default: getpid,read,write,openat, or all of seL4]
     ///
     /// The crossings are getpid, read, write, openat, fault-anonymous, fault-file, fault-copy, signal, switch-process,
     /// switch-thread, fork, exec, tick, and ipi with --harts 2. xv6 has no faults, signal, switch-thread, tick and ipi; riscv-pk
-    /// has the calls, fault-anonymous and fault-file.
+    /// has the calls, fault-anonymous and fault-file. seL4 has tick and its own: yield, call-process, reply-process, call-thread,
+    /// reply-thread, call-slow, notify, fault, fault-reply and fault-page.
     #[arg(long = "call", value_name = "CROSSINGS", value_delimiter = ',')]
     calls: Vec<String>,
     /// Bill what a first process of your own marks: .c, .S, or a static program for Linux
@@ -126,9 +128,9 @@ pub(super) fn run(args: &BillArgs) -> Result<ExitCode> {
 impl BillArgs {
     /// Checks the options, and reads the files; the image is the kernel or the snapshot.
     fn kernel(&self) -> Result<Kernel, Usage> {
-        let known = |name: &String| name == "all" && self.calls.len() == 1 || crossing(name).is_some();
-        if let Some(name) = self.calls.iter().find(|name| !known(name)) {
-            let advice = format!("give some of {}, or all", names(&CROSSINGS));
+        let exists = |name: &String| name == "all" && self.calls.len() == 1 || crossing(name).is_some();
+        if let Some(name) = self.calls.iter().find(|name| !exists(name)) {
+            let advice = format!("give some of {}, or all", names(known()));
             return Err(Usage::value("--call", name, advice));
         }
         within("--harts", self.harts, "a number", 1..=8)?;
@@ -217,14 +219,17 @@ fn chosen(calls: &[String], all: &'static [Kind], harts: usize) -> Result<Vec<&'
         found.ok_or_else(|| BillError::NoSuchCrossing(name.clone(), names(all)))
     };
     match calls {
-        [] => Ok(all.iter().filter(|kind| kind.call.is_some()).collect()),
+        [] if all.iter().any(|kind| kind.call.is_some()) => {
+            Ok(all.iter().filter(|kind| kind.call.is_some()).collect())
+        }
+        [] => Ok(all.iter().collect()),
         [name] if name == "all" => Ok(all.iter().filter(|kind| kind.harts <= harts).collect()),
         calls => calls.iter().map(named).collect(),
     }
 }
 
-fn names(kinds: &[Kind]) -> String {
-    kinds.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+fn names<'a>(kinds: impl IntoIterator<Item = &'a Kind>) -> String {
+    kinds.into_iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
 /// A first process, linked or built from a source; its crossings are named after the file.

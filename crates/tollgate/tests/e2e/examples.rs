@@ -220,8 +220,10 @@ fn furnish(dir: &Path) {
     )
     .unwrap();
     fs::write(dir.join("hello.s"), "_start: li a7, 93\n li a0, 0\n ecall\n").unwrap();
-    fs::create_dir_all(dir.join("xv6/kernel")).unwrap();
-    for name in ["Image", "Image.old", "xv6/kernel/kernel"] {
+    for folder in ["xv6/kernel", "sel4"] {
+        fs::create_dir_all(dir.join(folder)).unwrap();
+    }
+    for name in ["Image", "Image.old", "xv6/kernel/kernel", "sel4/kernel.elf"] {
         fs::write(dir.join(name), kernel_that_powers_off()).unwrap();
     }
     fs::write(dir.join("System.map"), "0000000080200000 T _start\n").unwrap();
