@@ -148,8 +148,8 @@ impl Case {
     }
 }
 
-/// The simulated part. Of a record: the bytes behind `host` and before `checksum`, which has no `id`, `started`, `seed`, `tool`, `command`
-/// and `complete`. Of a text: all but the head, which names the machine, and the last line, which names the saved run.
+/// The simulated part. Of a record: the bytes behind `host` and before `checksum`; in front are `id`, `started`, `tool` and `command`.
+/// Of a text: all but the head, which names the machine, and the last line, which names the saved run.
 fn simulated(text: &str) -> &str {
     let is_record = text.starts_with('{');
     let end = if is_record { "\n  \"checksum\": " } else { "\nsaved as " };
