@@ -222,7 +222,7 @@ pub(super) fn changes(tool: &Tool) -> Result<Vec<Figure>> {
             |_| in_turns(|| seconds(&before), || seconds(&after)).map(|(before, after)| after / before - 1.0);
         let host: Vec<f64> = (0..PAIRS).map(change).collect::<Result<_>>()?;
         let dearer = sign(&host);
-        let agrees = |guest: f64| dearer == Some(guest > 0.0);
+        let agrees = |guest: f64| guest != 0.0 && dearer == Some(guest > 0.0);
         let verdict = if dearer.is_some() { "" } else { " (cannot tell)" };
         let [a, b] = [instructions, cycles].map(|guest| if agrees(guest) { "" } else { " (disagrees)" });
         println!(
