@@ -221,9 +221,9 @@ pub(super) fn changes(tool: &Tool) -> Result<Vec<Figure>> {
         let change =
             |_| in_turns(|| seconds(&before), || seconds(&after)).map(|(before, after)| after / before - 1.0);
         let host: Vec<f64> = (0..PAIRS).map(change).collect::<Result<_>>()?;
-        let dearer = sign(&host);
-        let agrees = |guest: f64| guest != 0.0 && dearer == Some(guest > 0.0);
-        let verdict = if dearer.is_some() { "" } else { " (cannot tell)" };
+        let costs_more = sign(&host);
+        let agrees = |guest: f64| guest != 0.0 && costs_more == Some(guest > 0.0);
+        let verdict = if costs_more.is_some() { "" } else { " (cannot tell)" };
         let [a, b] = [instructions, cycles].map(|guest| if agrees(guest) { "" } else { " (disagrees)" });
         println!(
             "  {name}: instructions {:+.1} %{a}, cycles on rocket {:+.1} %{b}, the host {:+.1} %{verdict}",
