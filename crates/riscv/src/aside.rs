@@ -22,10 +22,16 @@ pub struct Aside<'o, O> {
     place: Place<'o, O>,
     /// [`Observer::operands`].
     operands: bool,
-    /// Instructions of the engine's memory that the other thread knows, in this epoch of this hart.
-    known: usize,
-    epoch: u64,
     hart: usize,
+    /// By hart.
+    known: Vec<Known>,
+}
+
+/// What the other thread has of the instructions in the memory of a hart's engine.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    count: usize,
+    epoch: u64,
 }
 
 enum Place<'o, O> {
@@ -68,6 +74,7 @@ struct Lengths {
     /// Instructions that are new, and the place of the first of them in the engine's memory.
     insns: usize,
     place: usize,
+    hart: usize,
     epoch: u64,
     privilege: Privilege,
     rv32: bool,
@@ -107,9 +114,9 @@ fn aside_if<O: Observer + Send, R>(apart: bool, observer: &mut O, run: impl FnOn
         let (used, empty) = channel();
         let observe = move || {
             if let Ok(observer) = given.recv() {
-                let mut insns = Vec::new();
+                let mut memories = Vec::new();
                 for mut batch in filled {
-                    batch.observe(observer, &mut insns);
+                    batch.observe(observer, &mut memories);
                     // At the end nobody takes it.
                     let _ = used.send(batch);
                 }
@@ -123,7 +130,7 @@ fn aside_if<O: Observer + Send, R>(apart: bool, observer: &mut O, run: impl FnOn
         } else {
             Place::Here(observer)
         };
-        let mut aside = Aside { place, operands, known: 0, epoch: 0, hart: 0 };
+        let mut aside = Aside { place, operands, hart: 0, known: vec![Known::default()] };
         let result = run(&mut aside);
         aside.pass_on();
         result
@@ -156,11 +163,15 @@ impl<O: Observer> Aside<'_, O> {
 }
 
 impl Batch {
-    /// Notes runs of instructions; the first `known` are known in this epoch. Yields how many are now.
-    fn add(&mut self, several: &Several, known: usize) -> usize {
+    /// Notes runs of instructions of a hart.
+    fn add(&mut self, several: &Several, hart: usize, known: &mut Known) {
+        if known.epoch != several.epoch {
+            *known = Known { count: 0, epoch: several.epoch };
+        }
+        let place = known.count;
         let end = several.passes.iter().map(|pass| usize::from(pass.end())).max().unwrap_or(0);
         // The place behind a run tells where its last instruction goes.
-        let insns = several.insns.get(known..(end + 1).min(several.insns.len())).unwrap_or_default();
+        let insns = several.insns.get(place..(end + 1).min(several.insns.len())).unwrap_or_default();
         self.passes.extend_from_slice(several.passes);
         self.accesses.extend_from_slice(several.accesses);
         self.operands.extend_from_slice(several.operands);
@@ -170,23 +181,28 @@ impl Batch {
             accesses: several.accesses.len(),
             operands: several.operands.len(),
             insns: insns.len(),
-            place: known,
+            place,
+            hart,
             epoch: several.epoch,
             privilege: several.privilege,
             rv32: several.rv32,
             retired: several.retired,
         }));
         // (What is behind the last run may not be decoded yet.)
-        known.max(end)
+        known.count = place.max(end);
     }
 
-    /// Shows it to the observer, and empties it. `memory` is a copy of the engine's instructions.
-    fn observe<O: Observer>(&mut self, observer: &mut O, memory: &mut Vec<BlockInsn>) {
+    /// Shows it to the observer, and empties it. `memories` are copies of the instructions of each hart's engine.
+    fn observe<O: Observer>(&mut self, observer: &mut O, memories: &mut Vec<Vec<BlockInsn>>) {
         let (mut passes, mut accesses) = (&*self.passes, &*self.accesses);
         let (mut operands, mut insns) = (&*self.operands, &*self.insns);
         for event in &self.events {
             match event {
                 Event::Several(lengths) => {
+                    if memories.len() <= lengths.hart {
+                        memories.resize_with(lengths.hart + 1, Vec::new);
+                    }
+                    let memory = &mut memories[lengths.hart];
                     memory.truncate(lengths.place);
                     memory.extend_from_slice(first(&mut insns, lengths.insns));
                     observer.several(&Several {
@@ -245,10 +261,7 @@ impl<O: Observer> Observer for Aside<'_, O> {
         match &mut self.place {
             Place::Here(observer) => observer.several(several),
             Place::There { batch, .. } => {
-                if std::mem::replace(&mut self.epoch, several.epoch) != several.epoch {
-                    self.known = 0;
-                }
-                self.known = batch.add(several, self.known);
+                batch.add(several, self.hart, &mut self.known[self.hart]);
                 if batch.passes.len() + batch.accesses.len() + batch.events.len() >= BATCH {
                     self.pass_on();
                 }
@@ -257,9 +270,9 @@ impl<O: Observer> Observer for Aside<'_, O> {
     }
 
     fn hart(&mut self, hart: usize) {
-        // Each has an engine of its own.
-        if std::mem::replace(&mut self.hart, hart) != hart {
-            self.known = 0;
+        self.hart = hart;
+        if self.known.len() <= hart {
+            self.known.resize(hart + 1, Known::default());
         }
         self.note(|observer| observer.hart(hart), || Event::Hart(hart));
     }
@@ -294,7 +307,8 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
-    use crate::{Config, Elf, Machine};
+    use crate::turn::QUANTUM;
+    use crate::{Config, Elf, Machine, MachineKind};
 
     /// Everything that was seen, as text, and of runs all their instructions.
     #[derive(Default, PartialEq)]
@@ -381,6 +395,48 @@ mod tests {
             assert_eq!(here, there);
         }
         assert_eq!(here.epochs, there.epochs);
+    }
+
+    /// Two harts that count in loops of their own.
+    fn harts() -> Machine {
+        let mut machine =
+            Machine::new(Config { machine: MachineKind::Virt, harts: 2, ..Config::default() }).unwrap();
+        // csrr a0, mhartid; beqz a0, 12; addi a1, a1, 1; j -4; addi a2, a2, 1; j -4
+        let code: [u32; 6] = [0xf140_2573, 0x0005_0663, 0x0015_8593, 0xffdf_f06f, 0x0016_0613, 0xffdf_f06f];
+        machine.write_memory(0x8000_0000, &code.map(u32::to_le_bytes).concat()).unwrap();
+        machine
+    }
+
+    #[test]
+    fn harts_that_take_turns_are_seen_with_their_own_instructions() {
+        let seen = |apart| {
+            let (mut machine, mut seen) = (harts(), Seen::default());
+            aside_if(apart, &mut seen, |observer| machine.run(5 * QUANTUM, observer));
+            seen
+        };
+        let (here, there) = (seen(false), seen(true));
+        for counts in ["rd: 11", "rd: 12"] {
+            assert!(
+                here.events.iter().any(|event| event.contains(counts)),
+                "no {counts} in {:?}",
+                here.events.last()
+            );
+        }
+        assert!(here.events == there.events);
+    }
+
+    #[test]
+    fn instructions_go_to_the_other_thread_once_per_hart() {
+        let (mut machine, mut sent) = (harts(), Vec::new());
+        aside_if(true, &mut Seen::default(), |observer| {
+            for _ in 0..6 {
+                machine.run(QUANTUM, observer);
+                let Place::There { batch, .. } = &observer.place else { panic!("no second thread") };
+                sent.push(batch.insns.len());
+            }
+        });
+        // Some code is decoded later.
+        assert!(sent[0] < sent[1] && sent[5] < 2 * sent[1], "{sent:?}");
     }
 
     #[test]

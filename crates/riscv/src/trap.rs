@@ -103,7 +103,11 @@ fn raised_by(hart: &Hart, bus: &Bus, pc: u64, privilege: Privilege) -> Option<Ra
         Some((pa, bus.ram_read(pa, 2)? as u32))
     };
     let (pa, low) = half(pc)?;
-    let high = if low & 3 == 3 { half(hart.canonical(pc.wrapping_add(2)))?.1 } else { 0 };
+    let high = match low & 3 {
+        3 if pa % mmu::PAGE == mmu::PAGE - 2 => half(hart.canonical(pc.wrapping_add(2)))?.1,
+        3 => bus.ram_read(pa + 2, 2)? as u32,
+        _ => 0,
+    };
     Some(Raised { pa, word: low | high << 16 })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::tool::Tool;
 use anyhow::Result;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 use statrs::statistics::{Data, OrderStatistics, Statistics};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -80,6 +80,14 @@ pub(super) fn ratio(logs: &[f64]) -> [f64; 3] {
     let half = quantile * logs.std_dev() / rounds.sqrt();
     let mean = logs.mean();
     [mean - half, mean, mean + half].map(f64::exp)
+}
+
+/// Whether differences of pairs are above zero; `None` if a two-sided sign test at 5 % cannot tell.
+pub(super) fn sign(differences: &[f64]) -> Option<bool> {
+    let [above, below] =
+        [1.0, -1.0].map(|side| differences.iter().filter(|it| *it * side > 0.0).count() as u64);
+    let chance = 2.0 * Binomial::new(0.5, above + below).ok()?.cdf(above.min(below));
+    (chance <= 0.05).then_some(above > below)
 }
 
 /// The host's row of a probe.
@@ -188,6 +196,14 @@ mod tests {
         assert_eq!(number_after(text, &["mix", "blocks"]), Some(658.0));
         assert_eq!(number_after(text, &["start", "instructions:"]), Some(875.0));
         assert_eq!(number_after(text, &["float", "blocks"]), None);
+    }
+
+    /// Of 11 pairs 10 must agree, of 21 pairs 16; those without a difference do not count.
+    #[test]
+    fn the_sign_test_decides_as_its_table_says() {
+        let sign = |above, below| sign(&[vec![0.1; above], vec![-0.1; below], vec![0.0; 5]].concat());
+        assert_eq!([sign(10, 1), sign(9, 2), sign(1, 10)], [Some(true), None, Some(false)]);
+        assert_eq!([sign(16, 5), sign(15, 6), sign(5, 0), sign(0, 0)], [Some(true), None, None, None]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-// Changes of a program, for `cargo xtask bench exec-exact-changes` (exact.rs): is the sign that `tollgate riscv exec --against` finds
-// that of `tollgate exec --against` on the host? A line `change NAME TURNS` begins each; it is compiled with -DCHANGE_NAME and
+// Changes of a program, for `cargo xtask bench exec-exact-changes` (exact.rs): does the sign that `tollgate riscv exec --against` finds
+// agree with the host's processor time? A line `change NAME TURNS` begins each; it is compiled with -DCHANGE_NAME and
 // with -DAFTER=0 or 1.
 #define _GNU_SOURCE
 #include <fcntl.h>

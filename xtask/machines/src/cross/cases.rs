@@ -21,6 +21,13 @@ pub(super) enum Check {
     Rows(&'static [&'static str]),
 }
 
+/// Stands for a file, whose text is judged instead of standard output.
+const OUT: &str = "{out}";
+
+/// Makes 130,000 instructions of system calls, so that a bill has each kind of figure.
+const GUEST: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../guests/riscv/images/enhanced_ctx_switch-linux.elf");
+
 /// Every case. Those with rows are in the table of `docs/reference/architectures.md`.
 pub(super) static CASES: &[Case] = &[
     Case { name: "version", args: &["--version"], check: Check::Text(|text| text.starts_with("tollgate ")) },
@@ -28,6 +35,23 @@ pub(super) static CASES: &[Case] = &[
     Case {
         name: "riscv trap, in cycles",
         args: &["riscv", "trap", "--kernel", "full", "--core", "cva6"],
+        check: Check::AsHere,
+    },
+    Case {
+        name: "riscv exec",
+        args: &[
+            "riscv",
+            "exec",
+            "--no-save",
+            "--user-only",
+            "--core",
+            "cva6",
+            "--json",
+            "--out",
+            OUT,
+            "--",
+            GUEST,
+        ],
         check: Check::AsHere,
     },
     Case { name: "doctor", args: &["doctor"], check: Check::Text(|text| !text.is_empty()) },
@@ -77,9 +101,10 @@ pub(super) static CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// The arguments; commands that measure save their runs in `store`.
-    pub(super) fn args(&self, store: &str) -> Vec<String> {
-        let mut args: Vec<String> = self.args.iter().map(|&arg| arg.to_owned()).collect();
+    /// The arguments; commands that measure save their runs in `store`, and those that have [`OUT`] write to `out`.
+    pub(super) fn args(&self, store: &str, out: &str) -> Vec<String> {
+        let mut args: Vec<String> =
+            self.args.iter().map(|&arg| if arg == OUT { out } else { arg }.to_owned()).collect();
         if matches!(self.check, Check::Rows(_)) {
             args.extend(["--store".to_owned(), store.to_owned()]);
         }
@@ -123,13 +148,16 @@ impl Case {
     }
 }
 
-/// The simulated part: all but the head, which names the machine, and the last line, which names the saved run.
+/// The simulated part. Of a record: the bytes behind `host` and before `checksum`; in front are `id`, `started`, `tool` and `command`.
+/// Of a text: all but the head, which names the machine, and the last line, which names the saved run.
 fn simulated(text: &str) -> &str {
-    let body = match text.split_once("\n\n") {
-        Some((head, body)) if head.contains("seed ") => body,
+    let is_record = text.starts_with('{');
+    let end = if is_record { "\n  \"checksum\": " } else { "\nsaved as " };
+    let body = match text.split_once(if is_record { "\n  \"warnings\": " } else { "\n\n" }) {
+        Some((head, body)) if is_record || head.contains("seed ") => body,
         _ => text,
     };
-    body.rsplit_once("\nsaved as ").map_or(body, |(body, _)| body)
+    body.rsplit_once(end).map_or(body, |(body, _)| body)
 }
 
 fn first_line(text: &str) -> &str {
@@ -139,6 +167,7 @@ fn first_line(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::{CASES, Case, Check};
+    use tollgate_record::{Estimate, Host, Measurement, Per, Run, Status, Tool, document};
 
     #[test]
     fn each_case_is_listed_once() {
@@ -157,5 +186,22 @@ mod tests {
         assert!(case.judge("", None).is_err());
         let run = |host: &str, id: &str| format!("{host}   seed 0\n\n7 cycles\n\nsaved as {id}\n");
         assert!(case.judge(&run("one", "a"), Some(&run("other", "b"))).is_ok());
+    }
+    #[test]
+    fn of_a_record_only_the_host_and_the_name_may_differ() {
+        let case = Case { name: "x", args: &[], check: Check::AsHere };
+        let record = |id: &str, arch: &str, cycles: u32| {
+            let host = Host { arch: arch.to_owned(), ..Host::default() };
+            let tool = Tool { version: String::new(), commit: String::new() };
+            let mut run = Run::begin(id.to_owned(), String::new(), tool, Vec::new(), host, 0);
+            let mut row = Measurement::empty("a/b", "embedded", Per::Run, Status::Measured);
+            row.cycles = Some(Estimate::within(f64::from(cycles), [0.0, 9.0]));
+            run.results.push(row);
+            document::to_json(&run).unwrap()
+        };
+        let one = record("one", "x86_64", 7);
+        assert!(case.judge(&record("other", "aarch64", 7), Some(&one)).is_ok());
+        let error = case.judge(&record("other", "aarch64", 8), Some(&one)).err().unwrap().to_string();
+        assert_eq!(error, "it printed `\"estimate\": 8.0,` where this machine prints `\"estimate\": 7.0,`");
     }
 }

@@ -5,6 +5,7 @@ use crate::build::target::Target;
 use crate::build::{COUNTERS, TestProgram};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 use tollgate_record::Measurement;
@@ -76,8 +77,10 @@ impl Runner {
         scratch: &Path,
         here: &mut Here,
     ) -> Result<Option<Vec<Measurement>>> {
-        let store = scratch.join("store");
-        let stdout = self.output(program, &case.args(&store.to_string_lossy()), scratch)?;
+        let [store, out] = ["store", case.name].map(|name| scratch.join(name));
+        let args = case.args(&store.to_string_lossy(), &out.to_string_lossy());
+        let stdout = self.output(program, &args, scratch)?;
+        let stdout = if out.is_file() { fs::read_to_string(out)? } else { stdout };
         if self.target.is_native() {
             here.insert(case.name, stdout.clone());
         }
