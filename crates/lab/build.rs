@@ -1,4 +1,4 @@
-//! Deflates the programs that are compared with RTL: they are mostly zeros, and would be a fortieth of what users download.
+//! Deflates the images of guests: they are mostly zeros, and would be a sixteenth of what users download.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
     for entry in fs::read_dir(Path::new(IMAGES))? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("rtl-") && name.ends_with(".elf") {
+        if name.ends_with(".elf") {
             let file = fs::File::create(out.join(format!("{name}.zlib")))?;
             let mut encoder = ZlibEncoder::new(file, Compression::best());
             encoder.write_all(&fs::read(&path)?)?;

@@ -4,13 +4,14 @@
 use tollgate_record::family::{FeatureAsked, Policy};
 
 use crate::call::Crossing;
+use crate::deflated::image;
 
 /// One way to build the kernel's side of a trap, and the crossing to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Design<'a> {
     /// Its name, as `--kernel` takes it.
     pub name: &'a str,
-    /// The built image.
+    /// The built image; a bundled one is deflated.
     pub image: &'a [u8],
     /// The machine that it needs.
     pub isa: &'static str,
@@ -74,12 +75,6 @@ impl Design<'_> {
 }
 
 pub(crate) const GC: &str = "rv64gc";
-
-macro_rules! image {
-    ($name:literal) => {
-        include_bytes!(concat!("../guests/riscv/images/", $name, ".elf"))
-    };
-}
 
 const fn row(name: &'static str, image: &'static [u8], about: &'static str) -> Design<'static> {
     Design { name, image, isa: GC, crossing: None, dirty_fp: false, about, own: false }

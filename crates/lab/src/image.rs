@@ -6,6 +6,7 @@ use object::{Endianness, Object, ObjectSymbol};
 
 use crate::bill::Experiment;
 use crate::call::Crossing;
+use crate::deflated::inflated;
 use crate::error::LabError;
 
 /// First word of the parameters: `TOLL01` from its last byte on.
@@ -23,9 +24,9 @@ pub fn prepare(experiment: &Experiment) -> Result<Vec<u8>, LabError> {
     Ok(image)
 }
 
-/// An image with other words at a symbol; the first is a magic number that must be there already.
+/// A deflated image or a file with other words at a symbol; the first is a magic number that must be there already.
 pub(crate) fn with_words(image: &[u8], symbol: &str, words: &[u64]) -> Result<Vec<u8>, LabError> {
-    let mut image = image.to_vec();
+    let mut image = inflated(image).map_err(|e| LabError::Image(e.to_string()))?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let at = file_offset(&image, symbol, bytes.len())?;
     if image[at..at + 8] != bytes[..8] {
@@ -66,7 +67,7 @@ mod tests {
         for design in DESIGNS {
             let crossing = design.crossing.unwrap_or(Crossing::Call(172));
             let image = prepare(&Experiment { design, crossing, iterations: 0x0102_0304 }).unwrap();
-            let changed = image.iter().zip(design.image).filter(|(a, b)| a != b).count();
+            let changed = image.iter().zip(&inflated(design.image).unwrap()).filter(|(a, b)| a != b).count();
             assert!((4..=14).contains(&changed), "{}: {changed} bytes", design.name);
             assert!(image.windows(8).any(|w| w == 0x0102_0304u64.to_le_bytes()), "{}", design.name);
         }

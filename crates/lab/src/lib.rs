@@ -22,6 +22,7 @@ pub mod boot;
 mod call;
 mod calls;
 mod cycles;
+mod deflated;
 mod design;
 mod engine;
 mod error;

@@ -17,6 +17,7 @@ use tollgate_riscv::asm::{Image, Options, Sources, assemble};
 use tollgate_riscv::{Elf, Isa, LoadError, Segment, Symbol, Xlen};
 
 use crate::call::Crossing;
+use crate::deflated::inflated;
 use crate::design::{Design, GC};
 use crate::error::LabError;
 use crate::source::{self, Executable, Library, Recipe, SourceError};
@@ -115,7 +116,8 @@ impl Mode {
     fn base(self) -> Result<Elf, OwnError> {
         let name = if self == Self::Machine { "full-m" } else { "full" };
         let design = Design::find(name).ok_or_else(|| LabError::Image(format!("there is no {name}")))?;
-        Ok(Elf::parse(design.image)?)
+        let file = inflated(design.image).map_err(|e| LabError::Image(e.to_string()))?;
+        Ok(Elf::parse(&file)?)
     }
 
     /// The letter of its registers' names.

@@ -1,7 +1,6 @@
 //! The model against the RTL of cores: programs, when their instructions retired in the RTL, and how far the model is off.
 
 mod corpus;
-mod deflated;
 #[cfg(test)]
 mod equal;
 mod error;

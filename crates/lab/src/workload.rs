@@ -15,6 +15,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::cycles::{Clock, Lost};
+use crate::deflated;
 use crate::error::LabError;
 use crate::image;
 use crate::source::{self, Library, Recipe, SourceError};
@@ -100,7 +101,7 @@ pub const MOST_BYTES: u64 = 1 << 20;
 /// A line of the guest's working set.
 pub const LINE: u64 = 64;
 const MAGIC: u64 = 0x3130_4b52_4f57;
-static IMAGE: &[u8] = include_bytes!("../guests/riscv/images/workload.elf");
+static IMAGE: &[u8] = deflated::image!("workload");
 
 /// One point of a sweep.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,10 @@
 
 use tollgate_riscv::Elf;
 
-use super::deflated;
 use super::error::RtlError;
-use super::program::{Part, Program, RAM, Raise, Shape, address, choose};
+use super::program::{Part, Program, RAM, Raise, Shape, address, choose, parse};
 use super::subject::Subject;
+use crate::deflated;
 
 static RV32: &[u8] = deflated::image!("rtl-interrupts-rv32");
 static CLIC: &[u8] = deflated::image!("rtl-interrupts-clic");
@@ -25,7 +25,7 @@ pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
         (false, true) => RV64,
         (false, false) => RV32,
     };
-    let elf = deflated::parse(image)?;
+    let elf = parse(image)?;
     if subject.has_clic() {
         // With the handler's address in a table, and without.
         let table = with_handler(subject, &elf, address(&elf, "handler")?, true, "-table")?;

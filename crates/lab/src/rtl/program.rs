@@ -5,6 +5,7 @@ use std::ops::Range;
 use tollgate_riscv::{Elf, Symbol, Xlen};
 
 use super::error::RtlError;
+use crate::deflated::inflated;
 use crate::phase::Phase;
 use crate::symbols::Marks;
 
@@ -34,6 +35,11 @@ impl Part {
     pub fn name(self) -> &'static str {
         self.into()
     }
+}
+
+/// Inflates and parses an image.
+pub(super) fn parse(image: &[u8]) -> Result<Elf, RtlError> {
+    Ok(Elf::parse(&inflated(image).map_err(RtlError::Deflated)?)?)
 }
 
 /// The part of a run that is compared.

@@ -2,13 +2,13 @@
 
 use tollgate_riscv::Elf;
 
-use super::deflated;
 use super::error::RtlError;
-use super::program::{Part, Program, Shape, address, choose, flat, next};
+use super::program::{Part, Program, Shape, address, choose, flat, next, parse};
 use super::subject::Subject;
 use crate::attribution::phases;
 use crate::bill::Experiment;
 use crate::call::Crossing;
+use crate::deflated;
 use crate::design::DESIGNS;
 use crate::image;
 
@@ -31,7 +31,7 @@ pub(super) fn programs(subject: &Subject) -> Result<Vec<Program>, RtlError> {
 
 /// The small kernels that a core can run. Memory without a cache has one latency.
 fn small(subject: &Subject) -> Result<Vec<Program>, RtlError> {
-    let elf = deflated::parse(match (subject.without.contains(&"user"), subject.has_clic()) {
+    let elf = parse(match (subject.without.contains(&"user"), subject.has_clic()) {
         (false, _) => RV32,
         (true, false) => MACHINE,
         (true, true) => CLIC,
