@@ -127,7 +127,7 @@ pub enum BillError {
     NotSaved,
     #[error(
         "seL4 refused a call of the root task (probe-sel4.c, line {line}: error {error}): build release 13 or later for RV64 and one \
-         hart, without MCS scheduling and the interface for debug registers"
+         hart, without MCS scheduling"
     )]
     RootTask { line: u64, error: u64 },
     #[error(
