@@ -2,6 +2,7 @@
 //! the machine sees every instruction between the first trap and the last return.
 
 mod crossings;
+mod entry;
 pub(crate) mod kallsyms;
 mod probe;
 mod rules;
@@ -9,28 +10,23 @@ mod sel4;
 mod watch;
 mod xv6;
 
-use std::collections::BTreeMap;
 use std::io;
 
-use tollgate_cores::{Cause, Core, CoreError};
-use tollgate_record::family::{Caches, TrapAsked, TrapFound};
+use tollgate_cores::{Core, CoreError};
+use tollgate_record::Measurement;
+use tollgate_record::family::Caches;
 use tollgate_record::text::printable;
-use tollgate_record::{
-    Asked, Estimate, Evidence, Found, Measurement, Per, Phase as RecordPhase, Status, Warning, counter,
-    warning,
-};
 use tollgate_riscv::{Elf, Firmware, Isa, Machine, Observer, Privilege, Stop, Trap};
 
 use crate::boot::{self, BootJob, KernelError};
 use crate::initramfs::Archive;
-use crate::phase::Phase;
 use crate::program::{self, Job, ProgramError};
-use crate::rtl::proof;
 use crossings::EVICTED;
 pub use crossings::{CROSSINGS, Kind, System, crossing, known};
+use entry::{What, entry_of};
 pub use probe::{HEADER, Probe};
 pub use rules::Rules;
-use watch::{Bill, OnHart, Watch};
+use watch::{OnHart, Watch};
 
 /// Makes the crossings: `guests/riscv/programs/probe.c`.
 static PROBE: &[u8] = include_bytes!("../guests/riscv/images/probe.elf");
@@ -176,7 +172,7 @@ impl Ready {
             if rules.system != System::Linux {
                 return Err(BillError::ProbeOnLinux);
             }
-            probe.check()?;
+            probe.check().map_err(BillError::Probe)?;
         }
         let drive = match (rules.system, drive) {
             (System::Linux | System::Pk | System::Sel4, Some(_)) => return Err(BillError::Drive),
@@ -220,7 +216,7 @@ impl Ready {
             storage(),
         )?;
         let probe = match probe {
-            Some(probe) => Some((probe.name, probe::begun(&mut machine, interrupted)?)),
+            Some(probe) => Some((probe.name, begun(&mut machine, interrupted)?)),
             None => {
                 machine = asking(machine, interrupted)?;
                 // xv6 does nothing in the background, and its scheduler never waits.
@@ -323,7 +319,12 @@ impl Ready {
         }
         let isa = machine.config().isa.to_string();
         if let Some((name, _)) = &self.probe {
-            return probe::bills(job, (name, &self.kernel, &isa), &watch, &console);
+            let failure = probe::failure(&console);
+            if let Some(how) = failure {
+                return Err(BillError::ProbeEnded(how, last_lines(&console)));
+            }
+            let bills = probe::bills(job.core.as_ref(), name, (&self.kernel, &isa), &watch);
+            return if bills.is_empty() { Err(BillError::NoMarks) } else { Ok(bills) };
         }
         let mut results = Vec::new();
         for &kind in &job.crossings {
@@ -350,7 +351,7 @@ impl Ready {
             };
             let entry = |caches, bills| {
                 let what = What { name: kind.name, per: kind.per, call: kind.call };
-                entry_of(job, &self.kernel, &isa, &what, (caches, about(caches)), bills, &watch)
+                entry_of(job.core.as_ref(), &self.kernel, &isa, &what, (caches, about(caches)), bills, &watch)
             };
             results.push(entry(Caches::Warm, warm).ok_or_else(missing)?);
             if job.core.is_some() && !evicted.is_empty() {
@@ -358,6 +359,22 @@ impl Ready {
             }
         }
         Ok(results)
+    }
+}
+
+/// Runs until the process begins, and says on which hart and where the kernel takes its traps: its first page is mapped when
+/// its first instruction traps.
+fn begun(machine: &mut Machine, interrupted: &dyn Fn() -> bool) -> Result<FirstCall, BillError> {
+    let (mut first, mut console) = (FirstCall::of_any_trap(), Vec::new());
+    let ends = |first: &FirstCall, console: &[u8]| {
+        first.handler.is_some() || boot::gave_up(console) || interrupted()
+    };
+    // In short pieces: its first crossing may come soon.
+    run(machine, BOOT, 1 << 10, &mut first, &mut console, &[], ends);
+    match first.handler {
+        Some(_) => Ok(first),
+        None if interrupted() => Err(BillError::Interrupted),
+        None => Err(BillError::NoProcess(last_lines(&console))),
     }
 }
 
@@ -552,105 +569,6 @@ pub(crate) fn version(image: &[u8]) -> String {
     let word: String =
         rest.iter().map(|&byte| char::from(byte)).take_while(char::is_ascii_graphic).take(64).collect();
     if word.is_empty() { "linux".into() } else { format!("linux-{word}") }
-}
-
-/// A kind of crossing, as its record says.
-struct What<'a> {
-    name: &'a str,
-    per: Per,
-    call: Option<u16>,
-}
-
-/// The record of the crossings of a kind: the bill is that of the median one among those into which no interrupt came, so
-/// that its parts are whole numbers that add up.
-fn entry_of(
-    job: &KernelJob,
-    kernel: &str,
-    isa: &str,
-    what: &What<'_>,
-    (caches, about): (Caches, String),
-    crossings: &[Bill],
-    watch: &Watch,
-) -> Option<Measurement> {
-    let mut alone: Vec<&Bill> = crossings.iter().filter(|bill| !bill.disturbed).collect();
-    if alone.len() * 2 < crossings.len() {
-        // Interrupts belong to it, as to the end of a process.
-        alone = crossings.iter().collect();
-    }
-    let size = |bill: &Bill| if job.core.is_some() { bill.cycles() } else { bill.instructions() };
-    alone.sort_by_key(|bill| size(bill));
-    let bill = *alone.get(alone.len() / 2)?;
-    let mut entry =
-        Measurement::empty(&format!("riscv-trap/{}", what.name), "embedded", what.per, Status::Measured);
-    entry.samples = alone.len() as u64;
-    entry.crossings = alone.len() as u64;
-    entry.asked = Asked::Trap(TrapAsked {
-        kernel: kernel.to_owned(),
-        isa: isa.to_owned(),
-        iterations: crossings.len() as u64,
-        call: what.call,
-        feature: None,
-        core: job.core.as_ref().map(|core| core.name.clone()),
-        caches: job.core.as_ref().map(|_| caches),
-    });
-    let proof = job.core.as_ref().and_then(proof);
-    entry.found = Found::Trap(TrapFound { result: None, about, proof });
-
-    let instructions = alone.iter().map(|bill| bill.instructions());
-    entry.count(counter::INSTRUCTIONS, bill.instructions() as f64);
-    entry.count(counter::INSTRUCTIONS_MIN, instructions.clone().min().unwrap_or_default() as f64);
-    entry.count(counter::INSTRUCTIONS_MAX, instructions.max().unwrap_or_default() as f64);
-    if job.core.is_some() {
-        let at = |share: usize| alone[(alone.len() - 1) * share / 100].cycles() as f64;
-        let [min, p10, p50, p90, p99, max] = [0, 10, 50, 90, 99, 100].map(at);
-        debug_assert!(max >= p99);
-        entry.cycles = Some(Estimate { min, p10, p50, p90, p99, ..Estimate::point(bill.cycles() as f64) });
-    }
-    let mut functions: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
-    for (&(function, _), part) in &bill.parts {
-        let sums = functions.entry(watch.name(function)).or_default();
-        sums[0] += part.instructions;
-        sums[1] += part.causes.iter().sum::<u64>();
-    }
-    for (function, [instructions, cycles]) in functions {
-        entry
-            .counters
-            .insert(counter::FUNCTION.part(&format!("{function}/instructions")), instructions as f64);
-        if job.core.is_some() {
-            entry.counters.insert(counter::FUNCTION.part(&format!("{function}/cycles")), cycles as f64);
-        }
-    }
-    for &phase in Phase::ALL {
-        let parts = || bill.parts.iter().filter(|((_, of), _)| *of == phase).map(|(_, part)| part);
-        if parts().next().is_none() {
-            continue;
-        }
-        let mut line = RecordPhase::new(phase.name(), Evidence::Simulated);
-        line.instructions = Some(parts().map(|part| part.instructions).sum::<u64>() as f64);
-        if job.core.is_some() {
-            let of = |cause: Cause| parts().map(|part| part.causes[cause as usize]).sum::<u64>();
-            line.cycles =
-                Some(Estimate::point(Cause::ALL.iter().map(|&cause| of(cause)).sum::<u64>() as f64));
-            for &cause in Cause::ALL {
-                if of(cause) > 0 {
-                    line.causes.insert(cause.name().into(), of(cause) as f64);
-                }
-            }
-        }
-        entry.phases.push(line);
-    }
-    entry.proof.insert("traps-per-crossing".into(), bill.traps as f64);
-    let unnamed: u64 = bill
-        .parts
-        .iter()
-        .filter(|((function, _), _)| *function == 0)
-        .map(|(_, part)| part.instructions)
-        .sum();
-    if unnamed * 50 > bill.instructions() {
-        let text = format!("{unnamed} of {} instructions have no symbol", bill.instructions());
-        entry.warnings.push(Warning::new(warning::UNNAMED, text));
-    }
-    Some(entry)
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! The crossings that a first process of the user's marks.
 
-use std::collections::BTreeSet;
-
+use tollgate_cores::Core;
 use tollgate_record::family::Caches;
 use tollgate_record::{Measurement, Per};
-use tollgate_riscv::{Elf, Machine, Xlen};
+use tollgate_riscv::{Elf, Xlen};
 
-use super::watch::Watch;
-use super::{BOOT, BillError, FirstCall, KernelJob, What, entry_of, last_lines, run};
-use crate::boot;
+use super::entry::{What, entry_of};
+use super::watch::{Bill, Watch};
 
 /// The header that marks crossings, as sources include it: its name and its text.
 pub const HEADER: (&str, &str) = ("crossing.h", include_str!("../../guests/riscv/include/crossing.h"));
@@ -23,61 +21,41 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Whether the kernel can start it.
-    pub(super) fn check(&self) -> Result<(), BillError> {
-        let elf = Elf::parse(&self.program).map_err(|error| BillError::Probe(error.to_string()))?;
-        if elf.xlen != Xlen::Rv64 {
-            return Err(BillError::Probe("a program of 32 bits, and Linux here has 64".into()));
+    /// Why the kernel cannot start it, if that is so.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let elf = Elf::parse(&self.program).map_err(|error| error.to_string())?;
+        match elf.xlen {
+            Xlen::Rv64 => Ok(()),
+            Xlen::Rv32 => Err("a program of 32 bits, and Linux here has 64".into()),
         }
-        Ok(())
-    }
-}
-
-/// Runs until the process begins, and says on which hart and where the kernel takes its traps: its first page is mapped when
-/// its first instruction traps.
-pub(super) fn begun(machine: &mut Machine, interrupted: &dyn Fn() -> bool) -> Result<FirstCall, BillError> {
-    let (mut first, mut console) = (FirstCall::of_any_trap(), Vec::new());
-    let ends = |first: &FirstCall, console: &[u8]| {
-        first.handler.is_some() || boot::gave_up(console) || interrupted()
-    };
-    // In short pieces: its first crossing may come soon.
-    run(machine, BOOT, 1 << 10, &mut first, &mut console, &[], ends);
-    match first.handler {
-        Some(_) => Ok(first),
-        None if interrupted() => Err(BillError::Interrupted),
-        None => Err(BillError::NoProcess(last_lines(&console))),
     }
 }
 
 /// The bills of all crossings that were marked, in the order of their numbers.
 pub(super) fn bills(
-    job: &KernelJob,
-    of: (&str, &str, &str),
+    core: Option<&Core>,
+    name: &str,
+    (kernel, isa): (&str, &str),
     watch: &Watch,
-    console: &[u8],
-) -> Result<Vec<Measurement>, BillError> {
-    let (name, kernel, isa) = of;
-    if let Some(code) = exit_code(console).filter(|&code| code != 0) {
-        let how = match code & 0x7f {
-            0 => format!("with the status {}", code >> 8),
-            signal => format!("by the signal {signal}"),
-        };
-        return Err(BillError::ProbeEnded(how, last_lines(console)));
-    }
-    let marks: BTreeSet<u16> = watch.crossings.keys().copied().collect();
-    if marks.is_empty() {
-        return Err(BillError::NoMarks);
-    }
-    let result = |mark: u16| {
-        let found = &watch.crossings[&mark];
+) -> Vec<Measurement> {
+    let result = |(mark, found): (&u16, &Vec<Bill>)| {
         // The first half warms the caches.
         let warm = &found[found.len() / 2..];
-        let name = if marks.len() == 1 { name.to_owned() } else { format!("{name}-{mark}") };
+        let name = if watch.crossings.len() == 1 { name.to_owned() } else { format!("{name}-{mark}") };
         let about = format!("marked by {name}; warm, the median one");
         let what = What { name: &name, per: Per::Trap, call: None };
-        entry_of(job, kernel, isa, &what, (Caches::Warm, about), warm, watch)
+        entry_of(core, kernel, isa, &what, (Caches::Warm, about), warm, watch)
     };
-    Ok(marks.iter().filter_map(|&mark| result(mark)).collect())
+    watch.crossings.iter().filter_map(result).collect()
+}
+
+/// How the first process ended, if not well.
+pub(super) fn failure(console: &[u8]) -> Option<String> {
+    let code = exit_code(console).filter(|&code| code != 0)?;
+    Some(match code & 0x7f {
+        0 => format!("with the status {}", code >> 8),
+        signal => format!("by the signal {signal}"),
+    })
 }
 
 /// How the first process ended, as the kernel's panic says it (`kernel/exit.c` of Linux): as wait(2) has it.
@@ -99,12 +77,18 @@ mod tests {
         assert_eq!(code(&format!("{panic}0x00000300")), Some(0x300));
         assert_eq!(code(&format!("{panic}0x00")), None);
         assert_eq!(code("Kernel panic - not syncing: VFS"), None);
+        let failure = |text: &str| failure(format!("{panic}{text}").as_bytes());
+        assert_eq!(failure("0x0000000b").unwrap(), "by the signal 11");
+        assert_eq!(failure("0x00000300").unwrap(), "with the status 3");
+        assert_eq!(failure("0x00000000"), None);
     }
 
     #[test]
     fn what_linux_cannot_start_is_refused() {
         let probe = |program: &[u8]| Probe { name: "mine".into(), program: program.into() };
-        assert!(matches!(probe(b"int main;").check(), Err(BillError::Probe(_))));
-        assert!(probe(super::super::PROBE).check().is_ok());
+        assert!(probe(b"int main;").check().is_err());
+        let image = |name| std::fs::read(format!("guests/riscv/images/{name}.elf")).unwrap();
+        assert_eq!(probe(&image("probe")).check(), Ok(()));
+        assert!(probe(&image("icache-rv32im-O1")).check().unwrap_err().contains("32 bits"));
     }
 }
