@@ -82,10 +82,13 @@ fn the_bill_of_linux_names_its_instructions_and_adds_up() {
     results.iter().for_each(check);
     let found = |name: &str| results.iter().find(|result| result.probe.ends_with(name)).unwrap();
     // What each consists of: traps, and phases that the others do not have.
-    for (name, traps) in
-        [("fault-anonymous", 1.0), ("signal", 2.0), ("switch-process", 2.0), ("switch-thread", 2.0)]
-    {
+    for (name, traps) in [("fault-anonymous", 1.0), ("signal", 2.0)] {
         assert_eq!(found(name).proof["traps-per-crossing"], traps, "{name}");
+    }
+    // The writer may be preempted in its write, or goes on to its own read; the reader may have to enter its read first.
+    for name in ["switch-process", "switch-thread"] {
+        let traps = found(name).proof["traps-per-crossing"];
+        assert!((1.0..=3.0).contains(&traps), "{name}: {traps}");
     }
     let [process, thread] = ["switch-process", "switch-thread"].map(found);
     for phase in [phase::WAKE_UP, phase::SCHEDULE, phase::TASK_SWITCH] {
