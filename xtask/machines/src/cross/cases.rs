@@ -187,6 +187,7 @@ mod tests {
         let run = |host: &str, id: &str| format!("{host}   seed 0\n\n7 cycles\n\nsaved as {id}\n");
         assert!(case.judge(&run("one", "a"), Some(&run("other", "b"))).is_ok());
     }
+
     #[test]
     fn of_a_record_only_the_host_and_the_name_may_differ() {
         let case = Case { name: "x", args: &[], check: Check::AsHere };
