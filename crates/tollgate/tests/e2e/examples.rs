@@ -26,7 +26,8 @@ const CALLED: [&str; 9] =
     ["sh", "ln", "ls", "cat", "env", "true", "setarch", "python3", "riscv64-unknown-elf-gcc"];
 
 /// An example that has this in it needs that program.
-const NEEDS: [(&str, &str, &str); 3] = [
+const NEEDS: [(&str, &str, &str); 4] = [
+    ("--probe futex.c", "riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu"),
     ("setarch", "setarch", "util-linux"),
     ("program.c", "riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf"),
     ("--program ./mine", "python3", "python3"),
@@ -220,6 +221,8 @@ fn furnish(dir: &Path) {
     )
     .unwrap();
     fs::write(dir.join("hello.s"), "_start: li a7, 93\n li a0, 0\n ecall\n").unwrap();
+    fs::write(dir.join("futex.c"), "#include <crossing.h>\nint main(void) { CROSSING_BEGINS(1); }\n")
+        .unwrap();
     for folder in ["xv6/kernel", "sel4"] {
         fs::create_dir_all(dir.join(folder)).unwrap();
     }
