@@ -40,7 +40,7 @@ pub enum SourceError {
     )]
     NoCompiler,
     #[error(
-        "C for the proxy kernel needs riscv64-linux-gnu-gcc on PATH: apt-get install gcc-riscv64-linux-gnu"
+        "C for Linux or the proxy kernel needs riscv64-linux-gnu-gcc on PATH: apt-get install gcc-riscv64-linux-gnu"
     )]
     NoLinuxCompiler,
 }

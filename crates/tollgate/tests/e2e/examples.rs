@@ -22,8 +22,18 @@ use tollgate_record::{Host, Measurement, Per, Run, Status, Store, Tool, document
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tollgate");
 
 /// What examples call, beside the program itself.
-const CALLED: [&str; 9] =
-    ["sh", "ln", "ls", "cat", "env", "true", "setarch", "python3", "riscv64-unknown-elf-gcc"];
+const CALLED: [&str; 10] = [
+    "sh",
+    "ln",
+    "ls",
+    "cat",
+    "env",
+    "true",
+    "setarch",
+    "python3",
+    "riscv64-unknown-elf-gcc",
+    "riscv64-linux-gnu-gcc",
+];
 
 /// An example that has this in it needs that program.
 const NEEDS: [(&str, &str, &str); 4] = [
