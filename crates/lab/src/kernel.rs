@@ -44,10 +44,10 @@ const FILE_BYTES: usize = 4096;
 /// Where Linux begins, and how much of the RAM behind may be its image.
 pub(crate) const IMAGE: u64 = RAM + (2 << 20);
 pub(crate) const IMAGE_BYTES: u64 = 128 << 20;
-/// The most instructions of a boot, of the process's beginning, and of all crossings.
+/// The most instructions of a boot of seL4, which takes a moment.
+const BOOT_SEL4: u64 = 1 << 26;
+/// Those of other boots, of the process's beginning, and of all crossings.
 const BOOT: u64 = 20_000_000_000;
-/// That of a kernel that boots in a moment.
-const QUICK: u64 = 1 << 26;
 const BEGINNING: u64 = 1_000_000_000;
 const WATCHED: u64 = 5_000_000_000;
 
@@ -113,9 +113,7 @@ pub enum BillError {
     Drive,
     #[error("not a file system of xv6 with a file init of {0} bytes or more in its root")]
     NotXv6(usize),
-    #[error(
-        "xv6 moves its processes between harts, riscv-pk and seL4 use one; a bill is of one hart: leave --harts out"
-    )]
+    #[error("a bill is of one hart, and only our first process of Linux stays on one: leave --harts out")]
     Harts,
     #[error("{0} needs another hart: boot the kernel with --harts {1}")]
     OneHart(&'static str, usize),
@@ -171,6 +169,9 @@ impl Ready {
         if let Some(probe) = &probe {
             if rules.system != System::Linux {
                 return Err(BillError::ProbeOnLinux);
+            }
+            if harts > 1 {
+                return Err(BillError::Harts);
             }
             probe.check().map_err(BillError::Probe)?;
         }
@@ -290,7 +291,7 @@ impl Ready {
         let line = format!("{}\n", marks.join(" "));
 
         let begun = self.probe.as_ref().map(|(_, first)| first.clone());
-        let mut first = begun.unwrap_or_else(|| FirstCall::new(system.first_call()));
+        let mut first = begun.unwrap_or_else(|| FirstCall::new(Some(system.first_call())));
         let mut console = Vec::new();
         let machine = &mut self.machine;
         if system == System::Sel4 {
@@ -319,12 +320,11 @@ impl Ready {
         }
         let isa = machine.config().isa.to_string();
         if let Some((name, _)) = &self.probe {
-            let failure = probe::failure(&console);
-            if let Some(how) = failure {
+            if let Some(how) = probe::failure(&console) {
                 return Err(BillError::ProbeEnded(how, last_lines(&console)));
             }
             let bills = probe::bills(job.core.as_ref(), name, (&self.kernel, &isa), &watch);
-            return if bills.is_empty() { Err(BillError::NoMarks) } else { Ok(bills) };
+            return if bills.is_empty() && !interrupted() { Err(BillError::NoMarks) } else { Ok(bills) };
         }
         let mut results = Vec::new();
         for &kind in &job.crossings {
@@ -365,7 +365,7 @@ impl Ready {
 /// Runs until the process begins, and says on which hart and where the kernel takes its traps: its first page is mapped when
 /// its first instruction traps.
 fn begun(machine: &mut Machine, interrupted: &dyn Fn() -> bool) -> Result<FirstCall, BillError> {
-    let (mut first, mut console) = (FirstCall::of_any_trap(), Vec::new());
+    let (mut first, mut console) = (FirstCall::new(None), Vec::new());
     let ends = |first: &FirstCall, console: &[u8]| {
         first.handler.is_some() || boot::gave_up(console) || interrupted()
     };
@@ -396,10 +396,10 @@ fn proxied(image: Vec<u8>, isa: Isa) -> Result<Machine, BillError> {
 
 /// seL4, until the root task waits for what it is to cross.
 fn rooted(mut machine: Machine, interrupted: &dyn Fn() -> bool) -> Result<Machine, BillError> {
-    let mut first = FirstCall::new(System::Sel4.first_call());
+    let mut first = FirstCall::new(Some(System::Sel4.first_call()));
     let mut console = Vec::new();
     let ends = |first: &FirstCall, _: &[u8]| first.handler.is_some() || interrupted();
-    run(&mut machine, QUICK, 1 << 16, &mut first, &mut console, &[], ends);
+    run(&mut machine, BOOT_SEL4, 1 << 16, &mut first, &mut console, &[], ends);
     match (first.handler, sel4::failure(&machine)?) {
         (None, _) if interrupted() => Err(BillError::Interrupted),
         (None, _) => Err(BillError::NoRootTask(last_lines(&console))),
@@ -509,12 +509,8 @@ struct FirstCall {
 }
 
 impl FirstCall {
-    fn new(number: u64) -> Self {
-        Self { number: Some(number), hart: 0, handler: None }
-    }
-
-    fn of_any_trap() -> Self {
-        Self { number: None, hart: 0, handler: None }
+    fn new(number: Option<u64>) -> Self {
+        Self { number, hart: 0, handler: None }
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Aside<'o, O> {
     known: Vec<Known>,
 }
 
-/// What the other thread has of the instructions in the memory of a hart's engine.
+/// How many of a hart's decoded instructions the observer's thread has, from the first on.
 #[derive(Clone, Copy, Default)]
 struct Known {
     count: usize,

@@ -82,7 +82,7 @@ pub(super) fn ratio(logs: &[f64]) -> [f64; 3] {
     [mean - half, mean, mean + half].map(f64::exp)
 }
 
-/// Whether differences of pairs are above zero; `None` if a two-sided sign test at 5 % cannot tell.
+/// Whether most differences are positive; `None` if they could as well be negative (two-sided sign test at 5 %).
 pub(super) fn sign(differences: &[f64]) -> Option<bool> {
     let [above, below] =
         [1.0, -1.0].map(|side| differences.iter().filter(|it| *it * side > 0.0).count() as u64);

@@ -14,7 +14,7 @@ pub const HEADER: (&str, &str) = ("crossing.h", include_str!("../../guests/riscv
 /// A first process of Linux, which marks its crossings.
 #[derive(Clone)]
 pub struct Probe {
-    /// What its crossings are called, before their numbers.
+    /// The name of its crossings; if it marks several kinds, their number follows.
     pub name: String,
     /// A static program for Linux.
     pub program: Vec<u8>,

@@ -43,6 +43,14 @@ fn check(result: &Measurement) {
     }
 }
 
+/// All that a kernel's first process crosses.
+fn measured(image: &[u8], core: Option<&str>) -> Vec<Measurement> {
+    let ready = Ready::boot(kernel(image.to_vec()), isa(), &|| false).unwrap();
+    let crossings = ready.crossings().iter().collect();
+    let core = core.map(|name| Core::preset(name).unwrap());
+    ready.measure(&KernelJob { crossings, core }, &|| false).unwrap()
+}
+
 fn of(result: &Measurement, phase: tollgate_record::PhaseName) -> f64 {
     result.phase(phase).and_then(|phase| phase.instructions).unwrap_or(0.0)
 }
@@ -131,6 +139,16 @@ fn a_user_s_own_crossing_costs_what_ours_does() {
         results.iter().map(summary).collect::<Vec<_>>(),
         [("riscv-trap/own".into(), summary(&ours[0]).1)]
     );
+    let moves = Ready::boot(
+        Kernel {
+            harts: 2,
+            probe: Some(Probe { name: "own".into(), program: Vec::new() }),
+            ..kernel(image.clone())
+        },
+        isa(),
+        &|| false,
+    );
+    assert!(matches!(moves.err(), Some(BillError::Harts)));
     let failed = own(3).measure(&job(&[], None), &|| false);
     assert!(
         matches!(&failed, Err(BillError::ProbeEnded(how, _)) if how == "with the status 3"),
@@ -217,13 +235,7 @@ fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
         return tollgate_testkit::skip!("TOLLGATE_PK does not name a riscv-pk for rv64");
     };
     let image = fs::read(Path::new(&path)).unwrap();
-    let measured = |core: Option<&str>| {
-        let ready = Ready::boot(kernel(image.clone()), isa(), &|| false).unwrap();
-        let crossings = ready.crossings().iter().collect();
-        let core = core.map(|name| Core::preset(name).unwrap());
-        ready.measure(&KernelJob { crossings, core }, &|| false).unwrap()
-    };
-    let results = measured(None);
+    let results = measured(&image, None);
     assert_eq!(results.len(), System::Pk.crossings().len());
     results.iter().for_each(check);
     for result in &results {
@@ -255,12 +267,12 @@ fn the_bill_of_riscv_pk_names_its_instructions_and_adds_up() {
     assert!(count("read") > 2.0 * instructions && count("fault-file") > count("fault-anonymous"));
 
     // Each with warm caches and after eviction, and the same again.
-    let timed = measured(Some("rocket"));
+    let timed = measured(&image, Some("rocket"));
     assert_eq!(timed.len(), 2 * results.len());
     timed.iter().for_each(check);
     assert_eq!(timed[0].counter(counter::INSTRUCTIONS), Some(instructions));
     assert!(timed[1].cycles.unwrap().estimate > timed[0].cycles.unwrap().estimate);
-    assert_eq!(format!("{:?}", measured(Some("rocket"))), format!("{timed:?}"));
+    assert_eq!(format!("{:?}", measured(&image, Some("rocket"))), format!("{timed:?}"));
 
     let refused = |kernel: Kernel| Ready::boot(kernel, isa(), &|| false).err().unwrap();
     assert!(matches!(refused(Kernel { harts: 2, ..kernel(image.clone()) }), BillError::Harts));
@@ -278,13 +290,7 @@ fn the_bill_of_sel4_names_its_instructions_and_adds_up() {
         return tollgate_testkit::skip!("TOLLGATE_SEL4 does not name the kernel.elf of an seL4 for RV64");
     };
     let image = fs::read(Path::new(&path)).unwrap();
-    let measured = |core: Option<&str>| {
-        let ready = Ready::boot(kernel(image.clone()), isa(), &|| false).unwrap();
-        let crossings = ready.crossings().iter().collect();
-        let core = core.map(|name| Core::preset(name).unwrap());
-        ready.measure(&KernelJob { crossings, core }, &|| false).unwrap()
-    };
-    let results = measured(None);
+    let results = measured(&image, None);
     assert_eq!(results.len(), System::Sel4.crossings().len());
     results.iter().for_each(check);
     for result in &results {
@@ -316,14 +322,14 @@ fn the_bill_of_sel4_names_its_instructions_and_adds_up() {
     assert!(enters("fault", "handleUserLevelFault") && enters("fault-page", "handleVMFaultEvent"));
     assert!(enters("tick", "timerTick"));
 
-    let timed = measured(Some("rocket"));
+    let timed = measured(&image, Some("rocket"));
     // The tick has no bill after eviction.
     assert_eq!(timed.len(), 2 * results.len() - 1);
     timed.iter().for_each(check);
     let [warm, evicted] = [2, 3].map(|n| timed[n].cycles.unwrap().estimate);
     assert!(evicted > 2.0 * warm);
     assert_eq!(timed[2].counter(counter::INSTRUCTIONS), Some(count("call-process")));
-    assert_eq!(format!("{:?}", measured(Some("rocket"))), format!("{timed:?}"));
+    assert_eq!(format!("{:?}", measured(&image, Some("rocket"))), format!("{timed:?}"));
 
     let refused = |kernel: Kernel| Ready::boot(kernel, isa(), &|| false).err().unwrap();
     assert!(matches!(refused(Kernel { harts: 2, ..kernel(image.clone()) }), BillError::Harts));

@@ -57,7 +57,7 @@ pub(super) struct BillArgs {
     /// The rules of phases: linux, xv6, riscv-pk, sel4, or a file that ends in .toml [default: the kernel's]
     #[arg(long, hide_short_help = true, value_name = "RULES")]
     rules: Option<PathBuf>,
-    /// What is crossed, as getpid,tick, or all [default: getpid,read,write,openat, or all of seL4]
+    /// The crossings to bill, as getpid,tick, or all [default: getpid,read,write,openat; on seL4 all]
     ///
     /// The crossings are getpid, read, write, openat, fault-anonymous, fault-file, fault-copy, signal, switch-process,
     /// switch-thread, fork, exec, tick, and ipi with --harts 2. xv6 has no faults, signal, switch-thread, tick and ipi; riscv-pk
@@ -69,7 +69,7 @@ pub(super) struct BillArgs {
     ///
     /// It includes crossing.h, and writes CROSSING_BEGINS(1) before and CROSSING_ENDS() behind what is billed, many times. Other
     /// numbers, up to 98, mark other kinds.
-    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["from", "save", "calls", "drive"])]
+    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["from", "save", "calls", "drive", "harts"])]
     probe: Option<PathBuf>,
     /// Count the cycles of this core, too: a preset, or a file that ends in .toml
     ///
@@ -89,7 +89,7 @@ pub(super) struct BillArgs {
 /// Boots the kernel or continues, and bills the crossings.
 pub(super) fn run(args: &BillArgs) -> Result<ExitCode> {
     let (kernel, core) = (args.kernel()?, args.core.as_deref().map(core).transpose()?);
-    let old = args.against_kernel.as_deref().map(|path| args.old(path)).transpose()?;
+    let old = args.against_kernel.as_deref().map(|path| BillArgs::old(path, &kernel)).transpose()?;
     let stop = Stop::on_signal()?;
     let mut session = Session::open(&args.destination, host::here(), 0)?;
     session.progress.wait("booting the kernel");
@@ -151,16 +151,11 @@ impl BillArgs {
         })
     }
 
-    /// The other kernel of --against-kernel, with the same rules, harts and drive; its symbols are in its image.
-    fn old(&self, path: &Path) -> Result<Kernel, Usage> {
-        Ok(Kernel {
-            image: program(path)?,
-            map: None,
-            drive: self.drive.as_deref().map(read).transpose()?,
-            rules: self.rules.as_deref().map(rules).transpose()?,
-            harts: self.harts as usize,
-            probe: self.probe.as_deref().map(probe).transpose()?,
-        })
+    /// The other kernel of --against-kernel, with all else the same; its symbols are in its image.
+    fn old(path: &Path, new: &Kernel) -> Result<Kernel, Usage> {
+        let Kernel { drive, rules, probe, .. } = new;
+        let (drive, rules, probe) = (drive.clone(), rules.clone(), probe.clone());
+        Ok(Kernel { image: program(path)?, map: None, drive, rules, probe, harts: new.harts })
     }
 
     /// Boots the kernel, or continues, and bills its crossings; `file` is that of --against-kernel. A machine that cannot be saved is
@@ -219,10 +214,10 @@ fn chosen(calls: &[String], all: &'static [Kind], harts: usize) -> Result<Vec<&'
         found.ok_or_else(|| BillError::NoSuchCrossing(name.clone(), names(all)))
     };
     match calls {
-        [] if all.iter().any(|kind| kind.call.is_some()) => {
-            Ok(all.iter().filter(|kind| kind.call.is_some()).collect())
+        [] => {
+            let calls: Vec<_> = all.iter().filter(|kind| kind.call.is_some()).collect();
+            Ok(if calls.is_empty() { all.iter().collect() } else { calls })
         }
-        [] => Ok(all.iter().collect()),
         [name] if name == "all" => Ok(all.iter().filter(|kind| kind.harts <= harts).collect()),
         calls => calls.iter().map(named).collect(),
     }
