@@ -4,7 +4,7 @@ use crate::output::Sink;
 use std::process::ExitCode;
 use tollgate_boundary::PROBES;
 use tollgate_cores::Core;
-use tollgate_lab::DESIGNS;
+use tollgate_lab::Design;
 use tollgate_measure::bench::PROTOCOL;
 use tollgate_record::SCHEMA;
 
@@ -23,7 +23,7 @@ pub(crate) fn print(verbose: bool) -> anyhow::Result<ExitCode> {
 fn contents() -> Vec<(&'static str, String)> {
     let linked = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
     let features = if cfg!(feature = "translate") { "translate" } else { "none" };
-    let designs: Vec<&str> = DESIGNS.iter().map(|design| design.name).collect();
+    let designs: Vec<&str> = Design::named().map(|design| design.name).collect();
     let mut guests = format!("riscv64: {}", designs.join(" "));
     if cfg!(target_arch = "x86_64") {
         guests += "; x86_64: hardware";

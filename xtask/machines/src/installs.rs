@@ -71,19 +71,21 @@ struct Files {
 }
 
 impl Files {
-    /// The file for this machine whose name ends so, and contains this machine's architecture in the format's words.
-    fn find(&self, end: &str, architectures: &[&str]) -> Result<PathBuf> {
-        let names = fs::read_dir(&self.folder).with_context(|| self.folder.display().to_string())?;
-        let mut found: Vec<PathBuf> = names
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                name.ends_with(end) && architectures.iter().any(|it| name.contains(it))
-            })
-            .collect();
+    /// All files whose names end so, in order.
+    fn all(&self, end: &str) -> Result<Vec<PathBuf>> {
+        let files = fs::read_dir(&self.folder).with_context(|| self.folder.display().to_string())?;
+        let mut found: Vec<PathBuf> = files.flatten().map(|entry| entry.path()).collect();
+        found.retain(|path| path.to_string_lossy().ends_with(end));
         found.sort();
-        found.pop().with_context(|| {
+        Ok(found)
+    }
+
+    /// The file for this machine whose name ends so, and contains this machine's architecture in the format's words.
+    fn find(&self, end: &str, architecture: &str) -> Result<PathBuf> {
+        let is_ours = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().contains(architecture))
+        };
+        self.all(end)?.into_iter().rfind(is_ours).with_context(|| {
             format!("no file *{end} for this machine is in {}: run 'cargo xtask dist'", self.folder.display())
         })
     }
@@ -96,7 +98,7 @@ impl Way {
         let debian = printed(Command::new("dpkg").arg("--print-architecture"))?;
         match self {
             Self::Archive => {
-                let file = files.find("-linux.tar.gz", &[arch])?;
+                let file = files.find("-linux.tar.gz", arch)?;
                 let root = Root::empty(store)?;
                 let begun = Instant::now();
                 root.copy(&file, "srv/tollgate.tar.gz")?;
@@ -105,8 +107,8 @@ impl Way {
                 Ok(begun.elapsed().as_secs_f64())
             }
             Self::Deb => {
-                let file = files.find(".deb", &[debian.trim()])?;
-                lint("lintian", &["--fail-on", "error"], &file)?;
+                let file = files.find(".deb", debian.trim())?;
+                lint("lintian", &["--fail-on", "error"], &files.all(".deb")?)?;
                 let root = Root::empty(store)?;
                 let before = root.files()?;
                 let begun = Instant::now();
@@ -120,8 +122,8 @@ impl Way {
                 Ok(seconds)
             }
             Self::Rpm => {
-                let file = files.find(".rpm", &[arch])?;
-                lint("rpmlint", &["--config", "packaging/rpmlint.toml"], &file)?;
+                let file = files.find(".rpm", arch)?;
+                lint("rpmlint", &["--config", "packaging/rpmlint.toml"], &files.all(".rpm")?)?;
                 let root = Root::empty(store)?;
                 let begun = Instant::now();
                 // The root is of Debian: this machine's rpm installs into it.
@@ -138,7 +140,7 @@ impl Way {
                 Ok(seconds)
             }
             Self::Wheel => {
-                let file = files.find(".whl", &[arch])?;
+                let file = files.find(".whl", arch)?;
                 let root = Root::with_python(store)?;
                 let begun = Instant::now();
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -156,7 +158,7 @@ impl Way {
                 Ok(seconds)
             }
             Self::Image => {
-                let file = files.find("-oci.tar.gz", &[arch])?;
+                let file = files.find("-oci.tar.gz", arch)?;
                 let begun = Instant::now();
                 for privileged in [false, true] {
                     let table = root::run_image(&file, store, privileged, &TABLE)?;
@@ -175,10 +177,11 @@ fn first_table(root: &Root, program: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks a package by the checker of its distribution.
-fn lint(checker: &str, options: &[&str], file: &Path) -> Result<()> {
+/// Checks the packages of all architectures by the checker of their distribution.
+fn lint(checker: &str, options: &[&str], packages: &[PathBuf]) -> Result<()> {
     need(checker, &format!("apt-get install {checker}"))?;
-    let output = Command::new(checker).args(options).arg(file).current_dir(workspace::root()?).output()?;
+    let output =
+        Command::new(checker).args(options).args(packages).current_dir(workspace::root()?).output()?;
     if !output.status.success() {
         bail!("{checker}: {}", String::from_utf8_lossy(&output.stdout));
     }
@@ -213,9 +216,9 @@ mod tests {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
         let files = Files { folder: folder.path().to_owned() };
-        let found = files.find("-linux.tar.gz", &["x86_64"]).unwrap();
+        let found = files.find("-linux.tar.gz", "x86_64").unwrap();
         assert!(found.ends_with("t-0.2.0-x86_64-linux.tar.gz"));
-        let error = files.find(".deb", &["amd64"]).unwrap_err().to_string();
+        let error = files.find(".deb", "amd64").unwrap_err().to_string();
         assert!(error.contains("run 'cargo xtask dist'"), "{error}");
     }
 }
