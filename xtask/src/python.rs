@@ -49,12 +49,12 @@ impl Args {
         if !self.wheel.is_empty() {
             ensure!(self.program.is_none() || self.wheel.len() == 1, "--program is of one architecture");
             for arch in &self.wheel {
+                let components = Some(machines::dist::components(&root, arch)?);
                 let program = match &self.program {
                     Some(program) => program.clone(),
                     None => machines::dist::program(&root, arch)?,
                 };
-                let packer =
-                    Packer { components: Some(machines::dist::components(&root, arch)?), ..package.packer() };
+                let packer = Packer { components, ..package.packer() };
                 let wheel = wheel::pack(packer, &program, arch, &root.join("target/dist"))?;
                 println!("{} ({:.2} MB)", wheel.display(), fs::metadata(&wheel)?.len() as f64 / 1e6);
             }

@@ -73,6 +73,7 @@ impl Args {
             self.program.is_none() || targets.len() == 1,
             "--program is of one architecture: give --arch"
         );
+        tree::tools()?;
         for target in targets {
             let program = match &self.program {
                 Some(program) => prepared(target, program, &folder.join(".program")),

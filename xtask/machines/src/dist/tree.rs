@@ -8,7 +8,7 @@ use object::{LittleEndian, elf};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tollgate_testkit::{need, printed};
+use tollgate_testkit::{Missing, need, printed};
 
 /// A file or a folder of the tree, and where a package installs it.
 pub(super) struct Item {
@@ -174,9 +174,19 @@ fn copy_pages(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
+const ABOUT: (&str, &str) = ("cargo-about", "cargo install cargo-about --locked --features cli");
+const CYCLONEDX: (&str, &str) = ("cargo-cyclonedx", "cargo install cargo-cyclonedx --locked");
+
+/// Checks for the tools that every tree needs, before a program is built for a quarter of an hour.
+///
+/// # Errors
+/// [`Missing`], for the first one.
+pub(super) fn tools() -> Result<(), Missing> {
+    [ABOUT, CYCLONEDX].iter().try_for_each(|(name, install)| need(name, install).map(drop))
+}
+
 /// The licenses of everything that is compiled into the program, with their texts.
 fn licenses(root: &Path) -> Result<String> {
-    need("cargo-about", "cargo install cargo-about --locked --features cli")?;
     // Offline, the tool takes texts from the packages alone, so that two builds have the same ones; but it wants those of all platforms.
     printed(Command::new("cargo").args(["fetch", "--locked", "--quiet"]).current_dir(root))?;
     let packaging = root.join("packaging");
@@ -192,7 +202,7 @@ fn licenses(root: &Path) -> Result<String> {
 
 /// The components of the program as CycloneDX, without what differs between two runs.
 pub(super) fn components(root: &Path, target: &Target, time: u64) -> Result<String> {
-    need("cargo-cyclonedx", "cargo install cargo-cyclonedx --locked")?;
+    need(CYCLONEDX.0, CYCLONEDX.1)?;
     let name = format!("components-{}", target.arch);
     let mut tool = Command::new("cargo-cyclonedx");
     tool.args([
