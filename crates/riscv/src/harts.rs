@@ -1,5 +1,6 @@
 //! Runs several harts in turns, with the effects of one hart on another.
 
+use crate::engine::Engine;
 use crate::hart::Hart;
 use crate::machine::{Machine, Stop};
 use crate::observer::Observer;
@@ -99,23 +100,25 @@ impl Machine {
         }
     }
 
+    /// What a hart, by its number, has decoded.
+    pub(crate) fn engine_mut(&mut self, n: usize) -> &mut Engine {
+        match self.turns.parked.get_mut(n) {
+            Some(core) if n != self.turns.current => &mut core.engine,
+            _ => &mut self.engine,
+        }
+    }
+
     /// Executes `fence.i` on a hart: drops its decoded code, unless each write to code is noticed at once.
     pub(crate) fn fence_i_of(&mut self, n: usize) {
         if self.config.coherent_code {
             return;
         }
-        match self.turns.parked.get_mut(n) {
-            Some(core) if n != self.turns.current => core.engine.flush_blocks(),
-            _ => self.engine.flush_blocks(),
-        }
+        self.engine_mut(n).flush_blocks();
     }
 
     /// Makes a hart forget its translations.
     pub(crate) fn flush_translations_of(&mut self, n: usize) {
-        match self.turns.parked.get_mut(n) {
-            Some(core) if n != self.turns.current => core.engine.flush_translations(),
-            _ => self.engine.flush_translations(),
-        }
+        self.engine_mut(n).flush_translations();
     }
 
     /// Drops what all harts decoded from pages that were written.

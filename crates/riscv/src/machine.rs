@@ -23,7 +23,6 @@ use crate::hpm;
 use crate::htif::Htif;
 use crate::insn::{Class, Insn};
 use crate::isa::Extension;
-use crate::log::LONGEST_BLOCK;
 use crate::map::{ROM_BASE, ROM_SIZE, TICK_NS};
 use crate::mmu;
 use crate::observer::{AnyObserver, Observer, Retired};
@@ -203,6 +202,7 @@ impl Machine {
 
     /// Resets the harts to the state in which software finds them: `a0` is a hart's number, `a1` the device tree.
     pub(crate) fn reset_harts(&mut self, entry: u64, device_tree: u64) {
+        let tiers: Vec<_> = (0..self.harts()).map(|n| self.engine_mut(n).tier.take()).collect();
         let fresh = |number: usize| {
             let mut hart = Hart::new(self.config.isa, self.config.asid_bits);
             hart.id = number as u64;
@@ -214,9 +214,11 @@ impl Machine {
         let count = if self.config.harts > 1 { self.config.harts } else { 0 };
         self.turns = Turns::new((0..count).map(|number| Core::new(fresh(number))).collect());
         self.hart = fresh(0);
-        let mut tier = self.engine.tier.take();
-        tier.iter_mut().for_each(Tier::clear);
-        self.engine = Engine { tier, ..Engine::new() };
+        self.engine = Engine::new();
+        for (n, mut tier) in tiers.into_iter().enumerate() {
+            tier.iter_mut().for_each(Tier::clear);
+            self.engine_mut(n).tier = tier;
+        }
         self.bus.clint = Clint::new();
         self.waiting = false;
         self.lines = 0;
@@ -350,11 +352,11 @@ impl Machine {
                 && trap::pending(&self.hart).is_none()
                 && !self.hart.extra.expects_pad
                 && !((O::MEMORY || O::WALK) && self.hart.ignores_bits());
-            if quiet && horizon > LONGEST_BLOCK {
+            if quiet && horizon > 0 {
                 let before = self.hart.retired;
                 let pause = self.run_blocks(horizon, obs);
                 left -= self.hart.retired - before;
-                // The engine never exceeds the horizon, so there is budget for the step that it requests.
+                // The engine requests a step before the horizon, so there is budget for it.
                 match pause {
                     Pause::Horizon => continue,
                     Pause::Execute(insn, word) => {

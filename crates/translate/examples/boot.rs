@@ -119,7 +119,7 @@ fn main() {
         let mut fast = machine(&kernel, &initrd);
         let seen: Rc<RefCell<Seen>> = Rc::default();
         let counted = Counted(Translations::new().expect("this host translates"), Rc::clone(&seen));
-        fast.set_translator(Box::new(counted), SAMPLE);
+        fast.set_translator(0, Box::new(counted), SAMPLE);
         let (mut interpreted, mut translated) = (0.0, 0.0);
         for _ in 0..pieces {
             interpreted += timed(&mut plain, budget / pieces);

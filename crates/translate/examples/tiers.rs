@@ -38,7 +38,7 @@ fn speed(elf: &Elf, steps: u64, translates: bool, design: Design) -> (f64, u64, 
     let mut machine = Machine::new(Config { isa, ..Config::default() }).expect("the configuration is valid");
     machine.load(elf).expect("the program fits");
     if translates {
-        machine.set_translator(Box::new(Translations::new().expect("this host translates")), SAMPLE);
+        machine.set_translator(0, Box::new(Translations::new().expect("this host translates")), SAMPLE);
     }
     let mut counting = CacheCounter::new(&core).expect("the core is valid");
     let mut timing = Timed::new(&core, ByPrivilege, ()).expect("the core is valid");

@@ -5,7 +5,7 @@
 //!
 //! let mut machine = Machine::new(Config::default())?;
 //! let translations = tollgate_translate::Translations::new()?;
-//! machine.set_translator(Box::new(translations), tollgate_riscv::tier::SAMPLE);
+//! machine.set_translator(0, Box::new(translations), tollgate_riscv::tier::SAMPLE);
 //! machine.run(1_000_000, &mut ());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -95,7 +95,7 @@ fn compare(seed: u64, name: &str, kind: MachineKind) -> (Vec<u8>, String) {
     {
         let mut translated = machine(isa, kind, &image);
         let translations = tollgate_translate::Translations::new().expect("a translator");
-        translated.set_translator(Box::new(translations), 16);
+        translated.set_translator(0, Box::new(translations), 16);
         assert_eq!(translated.run(STEPS, &mut ()), stop, "{what}");
         assert!(state(&reference) == state(&translated), "end states differ when translated, {what}");
     }

@@ -12,12 +12,13 @@ use crate::tier::{LARGEST_REGION, LARGEST_WITH_RUNS, Region, Reports, Run, Tier,
 use crate::vector::is_vector;
 
 impl Machine {
-    /// Sets the translator for hot code, with the instructions from one sample to the next
+    /// Sets the translator for the hot code of a hart, with the instructions from one sample to the next
     /// ([`SAMPLE`](crate::tier::SAMPLE) is a good number). Results are the same with and without. Observers of single
     /// instructions or accesses do without, unless they are a [`Counter`](crate::tier::Counter).
-    pub fn set_translator(&mut self, translator: Box<dyn Translator>, every: u64) {
-        self.engine.flush_blocks();
-        self.engine.tier = Some(Tier::new(translator, every));
+    pub fn set_translator(&mut self, hart: usize, translator: Box<dyn Translator>, every: u64) {
+        let engine = self.engine_mut(hart);
+        engine.flush_blocks();
+        engine.tier = Some(Tier::new(translator, every));
     }
 
     /// Counts a sample of a block, and has it translated if it is hot. `now` instructions have retired.

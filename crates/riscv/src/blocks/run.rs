@@ -55,8 +55,10 @@ impl<O: Observer> Receiver for BlockReceiver<'_, O> {
 
 impl Machine {
     /// Runs blocks until about `horizon` instructions have retired, or one comes that blocks cannot do. Never
-    /// more than `horizon`; the hart's pc and instruction count are exact when it returns.
+    /// more than `horizon`; the hart's pc and instruction count are exact when it returns. Where a whole block may be more, it does
+    /// one, or as much of it.
     pub(crate) fn run_blocks<O: Observer>(&mut self, horizon: u64, obs: &mut O) -> Pause {
+        let is_near = horizon <= LONGEST_BLOCK;
         let limit = horizon.saturating_sub(LONGEST_BLOCK);
         let context = Context::of(&self.hart);
         // (Translated code has no landing pads.)
@@ -112,7 +114,10 @@ impl Machine {
                 if translates { limit.min(self.sample_if_due(start, context.fp, count)) } else { limit };
             let mut entry = Entry { op: start, place: start };
             loop {
-                match self.hot(slot, id, entry, &mut count, soon, obs) {
+                let cut = is_near.then(|| self.cut(entry, horizon - count)).flatten();
+                let leave = self.hot(slot, id, entry, &mut count, soon, obs);
+                self.mend(cut);
+                match leave {
                     Leave::Miss { resume, va, size, store } => {
                         if va & (size - 1) == 0 {
                             if self.fill_tlb(slot, va, store, obs) {
@@ -172,7 +177,30 @@ impl Machine {
         };
         self.hart.pc = pc;
         self.hart.retired = self.hart.retired.wrapping_add(count);
-        pause
+        if count == horizon { Pause::Horizon } else { pause }
+    }
+
+    /// Has the block that is entered here left behind at most so many of its instructions, where none is half done: an op may do
+    /// several at once. Yields what was in the place, for [`mend`](Self::mend).
+    fn cut(&mut self, entry: Entry, most: u64) -> Option<(usize, MicroOp)> {
+        let arena = self.engine.arena.as_mut()?;
+        let [first, mut next] = [entry.op, entry.place].map(usize::from);
+        let end = next + most as usize;
+        // (There are never more ops than instructions. Behind the end of the block the cut is of no effect.)
+        for (at, op) in arena.ops.iter_mut().enumerate().take(end + 1).skip(first) {
+            if usize::from(op.place) >= end {
+                let cut = MicroOp { place: next as u16, ..MicroOp::NOTHING };
+                return Some((at, std::mem::replace(op, cut)));
+            }
+            next = usize::from(op.place) + 1;
+        }
+        None
+    }
+
+    fn mend(&mut self, cut: Option<(usize, MicroOp)>) {
+        if let (Some((at, op)), Some(arena)) = (cut, &mut self.engine.arena) {
+            arena.ops[at] = op;
+        }
     }
 
     /// Samples the block that comes next if a sample is due; yields how many instructions this run will have retired when the

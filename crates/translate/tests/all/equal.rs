@@ -125,7 +125,7 @@ fn translating_by(
 ) -> (Machine, Rc<RefCell<Seen>>) {
     let mut machine = machine(isa, image);
     let seen = Rc::default();
-    machine.set_translator(Box::new(Counted(translations, Rc::clone(&seen))), every);
+    machine.set_translator(0, Box::new(Counted(translations, Rc::clone(&seen))), every);
     (machine, seen)
 }
 
@@ -426,7 +426,7 @@ fn code_that_stays_is_translated_once() {
         let mut fast = Machine::new(Config { coherent_code, ..config(isa.parse().unwrap()) }).unwrap();
         fast.write_memory(BASE, &image).unwrap();
         let seen: Rc<RefCell<Seen>> = Rc::default();
-        fast.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&seen))), 1);
+        fast.set_translator(0, Box::new(Counted(Translations::new().unwrap(), Rc::clone(&seen))), 1);
         assert_eq!(fast.run(1_000_000, &mut ()), Stop::Exit { code: 0 });
         let seen = seen.borrow();
         let places: HashSet<u64> = seen.entries.iter().copied().collect();

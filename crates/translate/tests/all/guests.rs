@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::common::{Asm, Rng, random::BASE};
 use crate::equal::{Counted, ISAS, MSTATUS, Seen, WORDS, compare, finish, machine};
-use tollgate_riscv::{Config, Elf, Machine, Op, Stop, Xlen};
+use tollgate_riscv::{Config, Elf, Machine, MachineKind, Op, Stop, Xlen};
 use tollgate_translate::Translations;
 
 #[test]
@@ -232,6 +232,47 @@ fn addresses_of_rv32_wrap() {
     assert_eq!(plain.x(12), (9 * (ROUNDS as u64 - 1)) + 6 * (ROUNDS as u64 / 2));
 }
 
+/// Two harts in loops of their own, which add to one word: each is translated, and their turns end where the interpreter's do.
+#[test]
+fn harts_in_turns_are_translated_each() {
+    let mut asm = Asm::default();
+    asm.csrr(10, 0xf14).op(Op::Auipc, 12, 0, 0, 0x1000).op(Op::Slli, 11, 10, 0, 3);
+    asm.op(Op::Add, 11, 11, 12, 0).op(Op::Addi, 14, 10, 0, 1);
+    let top = asm.0.len() as i64;
+    // One op does what the first two do.
+    asm.op(Op::Lui, 15, 0, 0, 0x1234_5000).op(Op::Addi, 15, 15, 0, 0x67);
+    asm.op(Op::Add, 13, 13, 14, 0).op(Op::Xor, 16, 13, 15, 0).op(Op::Sd, 0, 11, 16, 0);
+    asm.op(Op::AmoaddD, 17, 12, 14, 0);
+    let at = asm.0.len() as i64;
+    asm.op(Op::Jal, 0, 0, 0, top - at);
+    let config = Config { harts: 2, machine: MachineKind::Virt, ram_bytes: 1 << 20, ..Config::default() };
+    let [mut fast, mut plain] = [(); 2].map(|()| {
+        let mut machine = Machine::new(config.clone()).unwrap();
+        machine.write_memory(BASE, &asm.0).unwrap();
+        machine
+    });
+    let seen = [0, 1].map(|hart| {
+        let seen: Rc<RefCell<Seen>> = Rc::default();
+        let counted = Counted(Translations::new().unwrap(), Rc::clone(&seen));
+        fast.set_translator(hart, Box::new(counted), 100);
+        seen
+    });
+    let mut rng = Rng(8);
+    for _ in 0..100 {
+        let budget = 1 + rng.below(25_000);
+        assert_eq!(fast.run(budget, &mut ()), plain.run_reference(budget, &mut ()));
+        let state = |machine: &Machine| {
+            let registers = (0..32).map(|register| machine.x(register)).collect::<Vec<_>>();
+            (machine.pc(), machine.instret(), registers, machine.read_memory(BASE, 1 << 20).unwrap().to_vec())
+        };
+        assert!(state(&fast) == state(&plain), "after {} instructions", plain.instret());
+    }
+    for seen in seen {
+        let retired = seen.borrow().retired;
+        assert!(retired > 100_000, "{retired}");
+    }
+}
+
 /// The same source for both widths, which computes with types whose sizes do not depend on it.
 #[test]
 fn a_guest_of_both_widths_has_the_same_result() {
@@ -246,7 +287,7 @@ fn a_guest_of_both_widths_has_the_same_result() {
         machine.load(&elf).unwrap();
         let seen: Rc<RefCell<Seen>> = Rc::default();
         let counted = Counted(Translations::new().unwrap(), Rc::clone(&seen));
-        machine.set_translator(Box::new(counted), tollgate_riscv::tier::SAMPLE);
+        machine.set_translator(0, Box::new(counted), tollgate_riscv::tier::SAMPLE);
         let stop = machine.run(u64::MAX, &mut ());
         let (retired, instret) = (seen.borrow().retired, machine.instret());
         assert!(retired > instret / 10 * 9, "{retired} of {instret}");

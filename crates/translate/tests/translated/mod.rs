@@ -57,6 +57,6 @@ pub(crate) fn machine(isa: &str, image: &[u8]) -> Machine {
 /// Has a machine translate, with samples this often.
 pub(crate) fn translate(machine: &mut Machine, every: u64) -> Rc<Translated> {
     let translated = Rc::default();
-    machine.set_translator(Box::new(Counted(Translations::new().unwrap(), Rc::clone(&translated))), every);
+    machine.set_translator(0, Box::new(Counted(Translations::new().unwrap(), Rc::clone(&translated))), every);
     translated
 }
