@@ -46,6 +46,11 @@ static RULES: &[Rule] = &[
         check: manifests::inherited,
     },
     Rule {
+        name: "packed",
+        what: "what the code of a crate includes is in `include` of [workspace.package]",
+        check: manifests::packed,
+    },
+    Rule {
         name: "lints",
         what: "the workspace denies printing, every member inherits its lints, and no library allows printing",
         check: manifests::lints,

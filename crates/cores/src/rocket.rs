@@ -69,8 +69,8 @@ pub(crate) struct Rocket {
     next_line: (u64, u64),
     /// Cycles at the end of a fill in which the instruction cache cannot be read.
     takes: i64,
-    /// Cycles that an instruction waits for its fetch, for which it did not pass the quick way.
-    fetched: Waits,
+    /// How long an instruction waits for its fetch, if the quick way did that, and leaves the rest to the other.
+    fetched: Option<Waits>,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
     interrupted: Option<i64>,
 }
@@ -198,10 +198,13 @@ impl Rocket {
         }
         let (pc, pa, len) = (here.pc(), here.pa(), here.at.insn.len);
         let privilege = here.several.privilege;
-        if !self.memory.fetches_latest_line(pc, pa, len, privilege) {
-            self.fetched = self.memory.fetch(pc, pa, len, privilege);
-        }
-        self.fetched.walk | self.fetched.miss == 0
+        let waits = if self.memory.fetches_latest_line(pc, pa, len, privilege) {
+            Waits::default()
+        } else {
+            self.memory.fetch(pc, pa, len, privilege)
+        };
+        self.fetched = Some(waits);
+        waits.walk | waits.miss == 0
     }
 
     /// Whether a load or store that would be in EX then finds its data there, and nothing is in its way.
@@ -280,7 +283,7 @@ impl Microarchitecture for Rocket {
             line_bytes: memory.instruction_line_bytes(),
             next_line: (1, 0),
             takes: core.memory.fetch_fill.into(),
-            fetched: Waits::default(),
+            fetched: None,
             latest_stores: LatestStores::default(),
             interrupted: None,
             memory,
@@ -302,12 +305,13 @@ impl Microarchitecture for Rocket {
     }
 
     fn retire(&mut self, step: &Step<Op>, accesses: &[Data], slot: &mut Slot) {
-        let mut found = Found { fetch: std::mem::take(&mut self.fetched), ..Found::default() };
-        if !self.memory.fetches_latest_line(step.pc, step.pa, step.insn.len, step.privilege) {
-            let waits = self.memory.fetch(step.pc, step.pa, step.insn.len, step.privilege);
-            found.fetch.walk += waits.walk;
-            found.fetch.miss += waits.miss;
-        }
+        let (pc, pa, len) = (step.pc, step.pa, step.insn.len);
+        let fetch = match self.fetched.take() {
+            Some(waits) => waits,
+            None if self.memory.fetches_latest_line(pc, pa, len, step.privilege) => Waits::default(),
+            None => self.memory.fetch(pc, pa, len, step.privilege),
+        };
+        let mut found = Found { fetch, ..Found::default() };
         for access in accesses {
             self.access(access, step, &mut found);
         }
@@ -331,6 +335,9 @@ impl Microarchitecture for Rocket {
             return Passed::No;
         }
         self.pipe.advance(op, words, fetch, execute, slot);
+        if !here.same_line {
+            self.fetched = None;
+        }
         match op.way {
             Way::Jumps => return Passed::ButJumps,
             Way::Iterates => self.pipe.iterate(op, operands_of(op, here.operands())),

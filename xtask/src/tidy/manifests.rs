@@ -85,6 +85,45 @@ pub(super) fn changelog(tree: &Tree) -> Vec<Finding> {
     vec![Finding::file("CHANGELOG.md", format!("write the section `## {version}`"))]
 }
 
+static INCLUDED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"include_(?:str|bytes)!\(\s*"([^"]+)""#).expect("a valid pattern"));
+
+/// What the code of a crate includes is packed with it: `include` of the workspace names it.
+pub(super) fn packed(tree: &Tree) -> Vec<Finding> {
+    let manifest: Option<toml::Table> = tree.text("Cargo.toml").and_then(|text| text.parse().ok());
+    let list =
+        manifest.as_ref().and_then(|it| it.get("workspace")?.get("package")?.get("include")?.as_array());
+    let patterns = list.into_iter().flatten().filter_map(toml::Value::as_str).map(|pattern| {
+        let pattern = regex::escape(pattern).replace(r"\*", "[^/]*");
+        Regex::new(&format!("^{pattern}(?:/|$)")).expect("a valid pattern")
+    });
+    let patterns: Vec<Regex> = patterns.collect();
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts_ending(&[".rs"]) {
+        let parts: Vec<&str> = path.split('/').collect();
+        let ["crates", _, "src", folders @ .., _] = &parts[..] else { continue };
+        for (number, line) in (1..).zip(text.lines()) {
+            for (_, [included]) in INCLUDED.captures_iter(line).map(|found| found.extract()) {
+                let mut place = [&["src"], folders].concat();
+                for part in included.split('/') {
+                    match part {
+                        ".." => _ = place.pop(),
+                        part => place.push(part),
+                    }
+                }
+                let place = format!("/{}", place.join("/"));
+                if !patterns.iter().any(|pattern| pattern.is_match(&place)) {
+                    let text = format!(
+                        "write \"{place}\" in `include` of [workspace.package]: it would not be packed"
+                    );
+                    findings.push(Finding::at(path, number, text));
+                }
+            }
+        }
+    }
+    findings
+}
+
 /// The minimum Rust version is written once.
 pub(super) fn rust_version(tree: &Tree) -> Vec<Finding> {
     let Some(version) = tree.workspace(&["package", "rust-version"]) else {
@@ -118,7 +157,7 @@ pub(super) fn rust_version(tree: &Tree) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tree, changelog, inherited, lints, options, rust_version};
+    use super::{Tree, changelog, inherited, lints, options, packed, rust_version};
 
     const GOOD: &str = "[package]\nname = \"x\"\nversion.workspace = true\nedition.workspace = true\n\
         rust-version.workspace = true\nlicense.workspace = true\nreadme.workspace = true\nkeywords.workspace = true\n\
@@ -151,6 +190,23 @@ mod tests {
             let paths = ["crates/lab/Cargo.toml", "crates/tollgate/Cargo.toml", "xtask/Cargo.toml"];
             assert_eq!(paths.map(found), [1, 0, 0], "{table}");
         }
+    }
+
+    #[test]
+    fn what_a_crate_includes_is_packed() {
+        let list =
+            ("Cargo.toml", "[workspace.package]\ninclude = [\"/src\", \"/guests/a.h\", \"/docs/*.md\"]\n");
+        let found = |path: &str, file: &str| {
+            let code = format!("const A: &str = include_str!(\"{file}\");\n");
+            packed(&Tree::of(&[list, (path, &code)])).len()
+        };
+        for file in ["x.s", "../x.s", "../../guests/a.h", "../../docs/a.md"] {
+            assert_eq!(found("crates/lab/src/kernel/probe.rs", file), 0, "{file}");
+        }
+        for file in ["../../guests/b.h", "../../guests/a.hpp", "../../docs/a/b.md"] {
+            assert_eq!(found("crates/lab/src/kernel/probe.rs", file), 1, "{file}");
+        }
+        assert_eq!(found("crates/lab/tests/all/a.rs", "../../guests/b.h"), 0);
     }
 
     const DENIES: (&str, &str) =

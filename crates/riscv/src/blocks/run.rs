@@ -116,7 +116,7 @@ impl Machine {
             loop {
                 let cut = is_near.then(|| self.cut(entry, horizon - count)).flatten();
                 let leave = self.hot(slot, id, entry, &mut count, soon, obs);
-                self.mend(cut);
+                self.undo(cut);
                 match leave {
                     Leave::Miss { resume, va, size, store } => {
                         if va & (size - 1) == 0 {
@@ -181,7 +181,7 @@ impl Machine {
     }
 
     /// Has the block that is entered here left behind at most so many of its instructions, where none is half done: an op may do
-    /// several at once. Yields what was in the place, for [`mend`](Self::mend).
+    /// several at once. Yields what was in the place, for [`undo`](Self::undo).
     fn cut(&mut self, entry: Entry, most: u64) -> Option<(usize, MicroOp)> {
         let arena = self.engine.arena.as_mut()?;
         let [first, mut next] = [entry.op, entry.place].map(usize::from);
@@ -197,7 +197,7 @@ impl Machine {
         None
     }
 
-    fn mend(&mut self, cut: Option<(usize, MicroOp)>) {
+    fn undo(&mut self, cut: Option<(usize, MicroOp)>) {
         if let (Some((at, op)), Some(arena)) = (cut, &mut self.engine.arena) {
             arena.ops[at] = op;
         }
