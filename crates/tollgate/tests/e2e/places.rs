@@ -448,7 +448,7 @@ pub(crate) fn pin_child(scene: &mut Scene, cpu: usize) {
 }
 
 /// The bytes of memory that the program itself takes, which is most where it is built without optimization.
-fn program_size() -> u64 {
+pub(crate) fn program_size() -> u64 {
     let program = fs::read(crate::scene::PROGRAM).unwrap();
     let program = object::File::parse(&*program).unwrap();
     program.segments().map(|segment| segment.size()).sum()

@@ -367,7 +367,7 @@ impl Outcome {
     /// What holds however the program was called and whatever happened to it.
     pub(crate) fn check_manners(&self) {
         for bad in ["panicked", "RUST_BACKTRACE", "stack backtrace", "Os {", "Err("] {
-            assert!(!self.stderr.contains(bad), "stderr has {bad:?}");
+            assert!(!self.stderr.contains(bad), "stderr has {bad:?}: {}", self.stderr);
         }
         // Whatever names and texts of others are in it.
         for text in [&self.stdout, &self.stderr] {

@@ -1,7 +1,7 @@
 //! The table of places.
 
 use super::blocks::{self, Done};
-use crate::places::{close, limited, pin_child, small_disk};
+use crate::places::{close, limited, pin_child, program_size, small_disk};
 use crate::refused::{Rule, refuse};
 use crate::scene::Scene;
 
@@ -500,9 +500,9 @@ pub(crate) static PLACES: &[Place] = &[
         ..PLACE
     },
     Place {
-        name: "96 MiB of address space",
+        name: "40 MiB of address space beyond the program",
         runs: EVERY,
-        enter: |scene| limited(scene, libc::RLIMIT_AS, 96 << 20),
+        enter: |scene| limited(scene, libc::RLIMIT_AS, program_size() + (40 << 20)),
         takes: &[
             perhaps(skip("", "*", "RLIMIT_AS", "ulimit -v")),
             perhaps(skip("", "*", "no further task", "ulimit -u")),
