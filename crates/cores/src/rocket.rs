@@ -69,7 +69,7 @@ pub(crate) struct Rocket {
     next_line: (u64, u64),
     /// Cycles at the end of a fill in which the instruction cache cannot be read.
     takes: i64,
-    /// How long an instruction waits for its fetch, if the quick way did that, and leaves the rest to the other.
+    /// How long the next instruction waits for its fetch, if the quick way has done its fetch but not the instruction.
     fetched: Option<Waits>,
     /// As if an instruction had been in WB then, an interrupt that is about to be taken.
     interrupted: Option<i64>,

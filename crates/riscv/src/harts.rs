@@ -100,7 +100,7 @@ impl Machine {
         }
     }
 
-    /// What a hart, by its number, has decoded.
+    /// The engine of a hart, by its number: decoded and translated code.
     pub(crate) fn engine_mut(&mut self, n: usize) -> &mut Engine {
         match self.turns.parked.get_mut(n) {
             Some(core) if n != self.turns.current => &mut core.engine,

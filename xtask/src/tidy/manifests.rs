@@ -88,7 +88,7 @@ pub(super) fn changelog(tree: &Tree) -> Vec<Finding> {
 static INCLUDED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"include_(?:str|bytes)!\(\s*"([^"]+)""#).expect("a valid pattern"));
 
-/// What the code of a crate includes is packed with it: `include` of the workspace names it.
+/// The workspace's `include` names every file that the code of a crate includes. Otherwise the published crate would not compile.
 pub(super) fn packed(tree: &Tree) -> Vec<Finding> {
     let manifest: Option<toml::Table> = tree.text("Cargo.toml").and_then(|text| text.parse().ok());
     let list =

@@ -55,8 +55,8 @@ impl<O: Observer> Receiver for BlockReceiver<'_, O> {
 
 impl Machine {
     /// Runs blocks until about `horizon` instructions have retired, or one comes that blocks cannot do. Never
-    /// more than `horizon`; the hart's pc and instruction count are exact when it returns. Where a whole block may be more, it does
-    /// one, or as much of it.
+    /// more than `horizon`; the hart's pc and instruction count are exact when it returns. If the horizon
+    /// is nearer than the end of the longest block, it runs one block, and at most to the horizon.
     pub(crate) fn run_blocks<O: Observer>(&mut self, horizon: u64, obs: &mut O) -> Pause {
         let is_near = horizon <= LONGEST_BLOCK;
         let limit = horizon.saturating_sub(LONGEST_BLOCK);
@@ -180,8 +180,8 @@ impl Machine {
         if count == horizon { Pause::Horizon } else { pause }
     }
 
-    /// Has the block that is entered here left behind at most so many of its instructions, where none is half done: an op may do
-    /// several at once. Yields what was in the place, for [`undo`](Self::undo).
+    /// Makes the block that is entered here end after `most` instructions. One op can do several instructions at once: the block
+    /// then ends before that op. Returns the place and the op that the cut replaces.
     fn cut(&mut self, entry: Entry, most: u64) -> Option<(usize, MicroOp)> {
         let arena = self.engine.arena.as_mut()?;
         let [first, mut next] = [entry.op, entry.place].map(usize::from);
@@ -197,6 +197,7 @@ impl Machine {
         None
     }
 
+    /// Puts the op back that a [`cut`](Self::cut) replaced.
     fn undo(&mut self, cut: Option<(usize, MicroOp)>) {
         if let (Some((at, op)), Some(arena)) = (cut, &mut self.engine.arena) {
             arena.ops[at] = op;
