@@ -104,7 +104,7 @@ const fn clic(name: &'static str, image: &'static [u8], about: &'static str) -> 
 
 /// Designs for machines that few timed cores or none have: a switch with vectors or a shadow stack, interrupts with a CLIC, and two
 /// interrupts to compare with. They are not among [`DESIGNS`], whose table has one row for each kind of crossing.
-pub static SPECIAL_DESIGNS: &[Design<'static>] = &[
+static SPECIAL_DESIGNS: &[Design<'static>] = &[
     vector("vector-eager", image!("vector-eager"), true, "vectors saved always; used"),
     vector("vector-dirty", image!("vector-dirty"), true, "vectors saved if dirty; used"),
     vector("vector-lazy", image!("vector-lazy"), true, "vectors loaded by a trap; used"),

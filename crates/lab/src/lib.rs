@@ -58,7 +58,7 @@ pub mod workload;
 pub use bill::{Cost, Engine, Experiment, Phases, Spread, TrapBill};
 pub use call::{Crossing, USUAL};
 pub use cycles::{After, Cycles, Lost};
-pub use design::{DESIGNS, Design, FEATURES, Feature, SPECIAL_DESIGNS};
+pub use design::{DESIGNS, Design, FEATURES, Feature};
 pub use engine::{CycleBill, ENGINES, Embedded, External, QEMU, SPIKE};
 pub use error::LabError;
 pub use image::prepare;

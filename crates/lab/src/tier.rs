@@ -42,12 +42,14 @@ impl Tier {
     /// # Errors
     /// [`Translate`](Self::Translate) where code cannot be translated.
     pub fn prepare(self, machine: &mut Machine) -> Result<(), TierError> {
+        if self == Self::Interpret {
+            return Ok(());
+        }
         for hart in 0..machine.config().harts.max(1) {
-            match (self, translator()) {
-                (Self::Interpret, _) => {}
-                (_, Ok(translator)) => machine.set_translator(hart, translator, tollgate_riscv::tier::SAMPLE),
-                (Self::Translate, Err(error)) => return Err(error),
-                (Self::Auto, Err(_)) => {}
+            match translator() {
+                Ok(translator) => machine.set_translator(hart, translator, tollgate_riscv::tier::SAMPLE),
+                Err(error) if self == Self::Translate => return Err(error),
+                Err(_) => {}
             }
         }
         Ok(())
