@@ -37,8 +37,8 @@ fn each_step_back_is_the_state_that_was_there() {
 #[test]
 fn many_instructions_at_once_take_the_cycles_of_single_steps() {
     for core in ["rocket", "cva6", "ibex", "vexriscv"] {
-        let mut single = kernel("full", core);
-        let mut whole = kernel("full", core);
+        let mut single = kernel("caller", core);
+        let mut whole = kernel("caller", core);
         answer(&mut single, json!({ "op": "step", "count": 5000 }));
         answer(&mut whole, json!({ "op": "goTo", "position": 5000 }));
         let accesses = |session: &mut Session| {
