@@ -112,12 +112,20 @@ mod tests {
     #[test]
     fn results_are_the_kernels_own() {
         let mut byte = 7u8;
-        // SAFETY: getpid touches nothing, the others are given valid or plainly invalid descriptors.
+        // SAFETY: a resolution of zeros is one.
+        let mut resolution: libc::timespec = unsafe { std::mem::zeroed() };
+        let place = (&raw mut resolution).expose_provenance();
+        let no_clock = usize::from(u8::MAX);
+        // Each call takes just these arguments: a register that we do not set holds anything.
+        // SAFETY: the places are ours and large enough, the clock and the descriptor plainly invalid.
         unsafe {
             assert_eq!(call0(libc::SYS_getpid), std::process::id() as isize);
-            assert_eq!(call2(libc::SYS_dup3, usize::MAX, 0), -(libc::EINVAL as isize));
+            assert_eq!(call2(libc::SYS_clock_getres, no_clock, place), -(libc::EINVAL as isize));
+            assert_eq!((resolution.tv_sec, resolution.tv_nsec), (0, 0));
+            assert_eq!(call2(libc::SYS_clock_getres, libc::CLOCK_MONOTONIC as usize, place), 0);
             assert_eq!(call3(libc::SYS_read, usize::MAX, (&raw mut byte).addr(), 1), -(libc::EBADF as isize));
         }
+        assert!(resolution.tv_nsec > 0, "{resolution:?}");
         assert_eq!(byte, 7);
     }
 }
