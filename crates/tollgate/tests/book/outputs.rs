@@ -68,7 +68,8 @@ fn is_of_the_table(line: &str) -> bool {
 /// measured is `-`, so that no percent sign is kept.
 fn shape(line: &str) -> Vec<String> {
     let is_figure = |word: &str| {
-        let digits = word.trim_start_matches(['±', '+', '-', '>', '(']);
+        let digits =
+            word.trim_start_matches(['±', '+', '-', '<', '>', '(']).trim_end_matches(['M', 'G', 'T']);
         word == "-"
             || digits.starts_with(|c: char| c.is_ascii_digit()) && !digits.ends_with(char::is_alphabetic)
     };
@@ -94,6 +95,10 @@ fn shapes_have_columns_and_no_figures() {
     let words = |line| shape(line).join(" ");
     assert_eq!(
         words("  condvar*   2,132   7,874 4.3 %  5,077  ━━━╸  1.92 switches (!)"),
+        "condvar N N N N N switches"
+    );
+    assert_eq!(
+        words("  condvar*   5,388  13,440     -  1.851M  ━━━━━━  1.00 switches"),
         "condvar N N N N N switches"
     );
     assert_eq!(words("  null   1.5   6.3  10 %    -  ━"), "null N N N N");
