@@ -13,6 +13,7 @@
 use crate::args::{Destination, Usage};
 use crate::output::{self, Sink, say};
 use anyhow::anyhow;
+use std::borrow::Cow;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -126,6 +127,10 @@ impl Session {
         mut self,
         deliver: impl FnOnce(&Run, &Sink) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
+        // A record keeps no figure that is not finite, and what is printed is what the record has.
+        if let Cow::Owned(run) = self.run.without_non_finite() {
+            self.run = run;
+        }
         self.save();
         if let Some(why) = self.keeper.unsaved.as_ref().filter(|_| self.sink.json()) {
             self.run.warnings.push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {why}")));

@@ -251,8 +251,9 @@ impl Scene<'_> {
         result.ns = Some(ns);
         let overhead = if pair.is_empty() { 0.0 } else { median(pair) };
         let net = sorted(&all.iter().map(|ticks| (ticks - overhead) * to_ns).collect::<Vec<_>>());
+        // One visit has no interval, so nothing is known of how wrong the single crossings are.
         let error = median_interval(pair).map_or(0.0, |pair| pair.half_width());
-        result.single = single_of(&net, overhead * to_ns, error * to_ns);
+        result.single = single_of(&net, overhead * to_ns, error * to_ns).filter(|_| error.is_finite());
     }
 
     fn phases(&self, parts: &[(&str, Evidence, Levels)]) -> Vec<Phase> {

@@ -125,6 +125,16 @@ fn a_crossing_is_its_stamps_less_a_pair_and_its_parts_add_up() {
     assert_eq!(figures(find(&all, "hardware/pair")), (40.0, vec![("ring 3", 20.0), ("ring 0", 20.0)]));
 }
 
+/// An emulator on a busy machine gets one visit.
+#[test]
+fn one_visit_has_figures_without_intervals_and_no_single_crossings() {
+    for row in scene(Engine::KvmIntel, &[visit()]).iter().filter(|row| row.status == Status::Measured) {
+        assert!(row.ns.is_none_or(|ns| !ns.is_measured()), "{}", row.probe);
+        // A row whose crossings are the whole interval subtracts no pair.
+        assert!(row.single.is_none_or(|single| single.pair_overhead_error_ns == 0.0), "{}", row.probe);
+    }
+}
+
 /// Emulated rows carry the warning, however short their times are.
 #[test]
 fn an_emulated_ring_0_is_never_hardware() {
