@@ -13,7 +13,6 @@
 use crate::args::{Destination, Usage};
 use crate::output::{self, Sink, say};
 use anyhow::anyhow;
-use std::borrow::Cow;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -128,9 +127,7 @@ impl Session {
         deliver: impl FnOnce(&Run, &Sink) -> anyhow::Result<ExitCode>,
     ) -> anyhow::Result<ExitCode> {
         // A record keeps no figure that is not finite, and what is printed is what the record has.
-        if let Cow::Owned(run) = self.run.without_non_finite() {
-            self.run = run;
-        }
+        self.run = self.run.without_non_finite().into_owned();
         self.save();
         if let Some(why) = self.keeper.unsaved.as_ref().filter(|_| self.sink.json()) {
             self.run.warnings.push(Warning::new(warning::NOT_SAVED, format!("the run was not saved: {why}")));

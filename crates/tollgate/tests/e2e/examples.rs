@@ -7,8 +7,7 @@
 //! - a command that has `--budget-ms` gets `--budget-ms 60`, and `--quick` when it chose no effort itself, and of each
 //!   list of options (`--procs 2,8,32`) the first;
 //! - a program that `exec` runs is an empty script; the process that it counts is this test, for a moment;
-//! - simulated traps of all kernels are repeated 20 times, and one core stands for all that are compared with their RTL (the
-//!   lab's own tests compare each);
+//! - simulated traps of all kernels are repeated 20 times;
 //! - where memory is limited (`--memory-limit`), sizes are a sixteenth: `1G` is run as `64M`;
 //! - the path holds what examples call and no compiler of other runtimes, whose rows are then skipped;
 //! - simulations that take long here are left out in `--fast` tests.
@@ -157,9 +156,6 @@ fn shortened(example: &str, path: &str, options: &[String]) -> String {
     call = call.replace("'./old' --fail-above 3% -- ./new", "true --at-most 1s --fail-above 1000% -- true");
     if call.contains("--kernel all") {
         call.push_str(" --iterations 20");
-    }
-    if call == "tollgate riscv validate" {
-        call.push_str(" --core cva6");
     }
     if has("memory-limit") {
         call = call.split(' ').map(smaller).collect::<Vec<_>>().join(" ");
@@ -352,7 +348,6 @@ fn the_rule_that_shortens() {
         ("tollgate ring --procs 2,8", "ring", &sampling, "tollgate ring --budget-ms 60 --quick --procs 2"),
         ("ln -s tollgate x && ./x -s 0 2", "", &sampling, "ln -s tollgate x && ./x -s 0 2"),
         ("tollgate list", "list", &options(&["why"]), "tollgate list"),
-        ("tollgate riscv validate", "riscv validate", &vec![], "tollgate riscv validate --core cva6"),
         (
             "tollgate riscv trap --kernel all",
             "riscv trap",
